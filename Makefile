@@ -16,7 +16,7 @@ PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What holds in the oldest engine, too: the decisions, the adapters, and the plugin on Senlin's objects.
 OLD_WORLD := tests/compat $(addprefix tests/unit/,model nova planner constraints policy preflight groups cloud) \
     $(wildcard tests/engine/test_plugin_*.py)
-LINTED := setup.py senlin_affinity tests $(wildcard benchmarks) doc/source/conf.py
+LINTED := setup.py senlin_affinity tests $(wildcard benchmarks) doc/source/conf.py doc/ext
 FRAME := setup.cfg setup.py requirements.txt
 SAMPLE := etc/senlin-affinity/senlin-affinity.conf.sample
 
@@ -24,30 +24,36 @@ SHELL := /bin/bash
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
+export CLUSTER ?= /var/tmp/senlin-affinity-cluster
 
 .DELETE_ON_ERROR:
 # What a soak writes; a part of one should be written elsewhere.
-PAGE ?= doc/source/admin/reliability-results.rst
-.PHONY: help demo quick test test-services package accuracy nightly soak mutants compat newest lint format docs bench \
-    recordings sample clean elsewhere
+PAGE ?= doc/source/trust/reliability-results.rst
+.PHONY: help demo quick cover test test-services package accuracy nightly soak mutants compat releases newest lint format docs \
+    bench recordings pictures sample clean elsewhere
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo        a real Nova, Placement and Senlin on this machine, and what the policy does there'
 	@echo 'make quick       the rules, the laws and the adapters, in one or two minutes: no socket, no process'
+	@echo 'make cover       make quick, and the lines of the package that it does not run'
 	@echo 'make test        the tests: rules, properties, and the real services'
 	@echo 'make test-services  what is long and random, with the real services: after make test'
-	@echo 'make package     the sdist and the wheel, installed as users do, into a clean environment'
+	@echo 'make package     the sdist and the wheel, in dist; installed as users do, into a clean environment'
+	@echo 'make cluster     a distributed OpenStack of Debian 12 on this machine, as root; make cluster-down removes it'
+	@echo 'make test-cluster  the policy there: roles, faults, upgrades, many clusters'
 	@echo 'make lint        style, types, layers, release notes, the sample file'
 	@echo 'make accuracy    random clouds of every kind: what the preflight says, and what the scheduler does'
 	@echo 'make nightly     all that is long, with new random input; keeps what differs as rows'
 	@echo 'make soak        faults, kills, races and hostile input in full, up to an hour; writes its page of the manual'
 	@echo 'make mutants     small mistakes in the code that no test notices, with their diffs'
 	@echo 'make compat      the plugin in the oldest engine that is supported'
+	@echo 'make releases    the plugins for Nova with the oldest Nova, one in between, and the newest'
 	@echo 'make newest      make quick with the newest Python and the newest libraries'
 	@echo 'make docs        the manual, in doc/build/html'
 	@echo 'make bench       figures beside their goals'
 	@echo 'make recordings  records the answers of the real services, and the plans, again'
+	@echo 'make pictures    draws the picture of the README, and writes its text into the manual'
 	@echo 'make sample      writes $(SAMPLE) again'
 	@echo 'make format      what ruff can mend by itself'
 	@echo 'make clean       removes the environments and everything else that was made'
@@ -58,6 +64,10 @@ demo: .venv/.made
 quick: .venv/.made
 	@.venv/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
 
+cover: .venv/.made-mutants
+	@.venv/bin/python -m coverage run --source senlin_affinity -m pytest -q -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
+	@.venv/bin/python -m coverage report --skip-covered --show-missing
+
 test: .venv/.made
 	@.venv/bin/python -m pytest $(PARALLEL) -m 'not long' $(TESTS) $(ARGS)
 
@@ -66,16 +76,35 @@ test-services: .venv/.made-mutants
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist loadfile -m long $(TESTS) $(ARGS)
 
 package: .venv/.made
+	@rm -rf dist
+	@.venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@.venv/bin/python -W ignore -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >.venv/sdist.log 2>&1
 	@.venv/bin/python -m pytest tests/package $(ARGS)
+	@ls dist/*
+
+.PHONY: suitable cluster cluster-down test-cluster
+suitable:
+	@grep -qs '^VERSION_CODENAME=bookworm$$' /etc/os-release || { echo 'make: the cluster needs Debian 12' >&2; exit 1; }
+	@[ "$$(id -u)" -eq 0 ] || { echo 'make: the cluster needs root' >&2; exit 1; }
+
+cluster: suitable .venv/.made
+	@.venv/bin/python -m tests.cluster.stack up
+
+cluster-down: suitable .venv/.made
+	@.venv/bin/python -m tests.cluster.stack down
+
+test-cluster: suitable .venv/.made
+	@.venv/bin/python -m pytest $(or $(PHASES),tests/cluster) $(ARGS)
 
 accuracy: .venv/.made
-	@.venv/bin/python -m tests.accuracy.run --write doc/source/user/accuracy-table.rst $(ARGS)
+	@.venv/bin/python -m tests.accuracy.run --write doc/source/trust/accuracy-table.rst $(ARGS)
 
 nightly: .venv/.made
 	@.venv/bin/python -m tests.nightly.run --workers $(WORKERS) $(ARGS)
 
 soak: .venv/.made
 	@PYTHONPATH=. .venv/bin/python -m tests.explorer.explore_all
+	@PYTHONPATH=. .venv/bin/python -W ignore -m tests.engine.group_replay 2000
 	@PYTHONPATH=. .venv/bin/python -W ignore -m tests.reliability.soak --write $(PAGE) $(ARGS)
 
 mutants: .venv/.made-mutants
@@ -83,6 +112,9 @@ mutants: .venv/.made-mutants
 
 compat: .venv-compat/.made
 	@.venv-compat/bin/python -m pytest $(PARALLEL) $(OLD_WORLD) $(ARGS)
+
+releases: .venv/.made .venv-nova-24/.made .venv-nova-29/.made
+	@.venv/bin/python -m tests.releases.run $(ARGS)
 
 newest: .venv-newest/.made
 	@.venv-newest/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
@@ -118,11 +150,16 @@ format: .venv/.made-lint
 	@.venv/bin/python -m ruff check --fix $(LINTED)
 	@.venv/bin/python -m ruff format $(LINTED)
 
+pictures: .venv/.made
+	@.venv/bin/python -m tests.pictures.draw
+
 sample: .venv/.made
 	@.venv/bin/python -m oslo_config.generator --config-file etc/senlin-affinity/config-generator.conf --output-file $(SAMPLE)
 
 docs: .venv/.made-docs
 	@.venv/bin/python -m sphinx -W --keep-going -q -b html doc/source doc/build/html
+	@.venv/bin/python doc/ext/check_links.py doc/build/html
+	@.venv/bin/python -m pytest -q tests/unit/docs/test_commands.py
 	@echo 'doc/build/html/index.html'
 
 clean:
@@ -201,6 +238,12 @@ make_fresh = python=$$($(call find_python,$(2),$(3),$(4))); \
 .venv-compat/.made: $(FRAME) constraints-compat.txt $(call elsewhere,.venv-compat)
 	@$(call locked,.venv-compat); \
 	$(call make_fresh,.venv-compat,(3$(comma) 10),(3$(comma) 11),$(OLD),constraints-compat.txt,compat$(comma)test,Python 3.10)
+
+# Older releases of Nova; tests/releases/run.py names them.
+.venv-nova-24/.made .venv-nova-29/.made: .venv-nova-%/.made: $(FRAME) tests/releases/constraints-%.txt
+	@$(call locked,.venv-nova-$*); \
+	$(call make_fresh,.venv-nova-$*,(3$(comma) 10),(3$(comma) 11),$(OLD),tests/releases/constraints-$*.txt,test,Python 3.10); \
+	.venv-nova-$*/bin/python -m pip install -c tests/releases/constraints-$*.txt nova >>.venv-nova-$*/pip.log 2>&1
 
 # The newest that is promised, with whatever the libraries are today.
 .venv-newest/.made: $(FRAME) $(call elsewhere,.venv-newest)

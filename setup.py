@@ -1,6 +1,6 @@
 """Add to setup.cfg what differs from build to build: the version, and where files are staged.
 
-See doc/source/decisions/0021-version-in-setup-cfg.rst.
+See doc/source/contribute/decisions/0021-version-in-setup-cfg.rst.
 """
 
 import atexit

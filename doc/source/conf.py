@@ -1,5 +1,6 @@
 """How Sphinx makes the manual ("make docs")."""
 
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -12,26 +13,37 @@ author = 'the senlin-affinity developers'
 # Without the commit that a checkout adds.
 version = release = metadata.version('senlin-affinity').partition('+')[0]
 
+# The directives of the manual itself.
+sys.path.insert(0, str(Path(__file__).parents[1] / 'ext'))
+
 extensions = [
     'cliff.sphinxext',
+    'life_cycle',
     'oslo_config.sphinxext',
+    'reference_tables',
     'reno.sphinxext',
     'senlin_affinity.sphinx_ext',
     'sphinx.ext.autodoc',
+    'sphinxcontrib.svgbob',
 ]
 
-# The theme of OpenStack's own manuals would load scripts and counters from their servers.
-html_theme = 'alabaster'
-html_theme_options = {'description': 'Where servers may go, and why', 'fixed_sidebar': True}
-html_sidebars = {'**': ['about.html', 'navigation.html', 'searchbox.html']}
+html_theme = 'furo'
+html_title = f'senlin-affinity {release}'
+html_static_path = ['static']
+html_css_files = ['manual.css']
+# Most blocks are commands and their output.
+highlight_language = 'console'
 
 # Included by a page, and not a page of its own.
-exclude_patterns = ['*/*-table.rst', 'admin/reliability-results.rst']
+exclude_patterns = [
+    '*/*-table.rst',
+    'trust/reliability-results.rst',
+    'contribute/decisions/[0f]*.rst',
+]
 
-# A chapter lists its pages by glob, and may be empty.
-suppress_warnings = ['toc.empty_glob']
-
-nitpicky = False
+# Python's names in signatures belong to other manuals, which a build without a network cannot read.
+nitpicky = True
+nitpick_ignore_regex = [('py:.*', '.*')]
 autodoc_member_order = 'bysource'
 autodoc_typehints = 'description'
 
@@ -43,13 +55,13 @@ except errors.NotGitRepository:
     HAS_HISTORY = False
 if not HAS_HISTORY:
     extensions.remove('reno.sphinxext')
-    exclude_patterns.append('release_notes.rst')
-    suppress_warnings.append('toc.excluded')
+    exclude_patterns.append('contribute/release_notes.rst')
+    suppress_warnings = ['toc.excluded']
 
 
 def name_the_untagged_version(app, doctree):
     """Call it what setup.cfg does: to reno, a history without tags is 0.0.0."""
-    if app.env.docname == 'release_notes':
+    if app.env.docname == 'contribute/release_notes':
         for title in doctree.findall(nodes.title):
             if title.astext() == '0.0.0':
                 title[:] = [nodes.Text(release)]

@@ -1,4 +1,6 @@
-"""Compare extra specs with the metadata of aggregates for ``aggregate check``, without a cloud.
+"""Compare extra specs with the metadata of aggregates: ``aggregate check``, ``aggregate diff``.
+
+The first needs no cloud; the second compares the two filters for all flavors and hosts of one.
 
 Example::
 
@@ -13,17 +15,22 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from senlin_affinity.cli import base
+from senlin_affinity import api
+from senlin_affinity.cli import base, given
+from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
 from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
 from senlin_affinity.nova.host_metadata import FORCE, HostMetadata
 
 LOG = logging.getLogger(__name__)
 
+DIFFERENCES = ('Flavor', 'Hosts', 'AggregateInstanceTypeFilter', "Nova's filter")
 COLUMNS = ('outcome', 'code', 'reason', 'advice', 'facts')
 
 
@@ -33,6 +40,8 @@ class CheckAggregate(base.ShowOne):
     The metadata before the first --aggregate are those of one aggregate without a name; each
     --aggregate begins another one. Without any of them the host is in no aggregate.
     """
+
+    example = '--extra-spec a=1 --metadata a=1'
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -90,6 +99,63 @@ class CheckAggregate(base.ShowOne):
             reasons[verdict.code].advice,
             base.Cell(facts, ', '.join(f"{key}='{facts[key]}'" for key in sorted(facts))),
         )
+
+
+class DiffAggregates(base.Lister):
+    """List the flavors and hosts on which this project's filter and Nova's differ.
+
+    Run it before AggregateInstanceTypeFilter replaces AggregateInstanceExtraSpecsFilter. The exit
+    status is 3 if there are differences.
+    """
+
+    example = '--snapshot cloud.json'
+
+    def _add_arguments(self, add: base.Add) -> None:
+        add(
+            '--snapshot',
+            metavar='FILE',
+            help='compare on a saved snapshot, without a cloud ("-": from standard input)',
+        )
+        base.add_file_size(add)
+        base.add_timeout(add)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
+        """Return a row for each flavor and set of aggregates with different verdicts."""
+        if parsed_args.snapshot is not None:
+            view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
+        else:
+            connection = self.cloud_in_place_of_file(parsed_args.timeout)
+            view = api.fetch(connection, timeout=parsed_args.timeout)
+        snapshot = view.snapshot
+        for part in ('hosts', 'aggregates', 'flavors'):
+            if getattr(snapshot, part) is None:
+                reason = view.unavailable.get(part, 'the snapshot does not contain them')
+                raise CloudError(f'the {part} are unknown: {reason}')
+        rows = [*_differences(snapshot)]
+        self.exit_status = 3 if rows else 0
+        return DIFFERENCES, rows
+
+
+def _differences(snapshot: CloudSnapshot) -> Iterator[tuple[Any, ...]]:
+    hosts: dict[frozenset[str], list[str]] = {}
+    for host in snapshot.hosts or ():
+        hosts.setdefault(host.aggregates, []).append(host.host)
+    for flavor in snapshot.flavors or ():
+        if not flavor.extra_specs:
+            continue
+        ours = aggregate_metadata.Requirements.parse(flavor.extra_specs)
+        novas = instance_extra_specs.NovaRequirements.parse(flavor.extra_specs)
+        for uuids, names in hosts.items():
+            here = [each for each in snapshot.aggregates or () if each.uuid in uuids]
+            described = [each.metadata for each in here], [each.name for each in here]
+            our_verdict, novas_verdict = ours.check(*described), novas.check(*described)
+            if bool(our_verdict) != bool(novas_verdict):
+                verdicts = (our_verdict, novas_verdict)
+                yield flavor.name, base.Cell(names, ', '.join(names)), *map(_words, verdicts)
+
+
+def _words(verdict: Verdict) -> str:
+    return 'passes' if verdict else sentence(verdict, {**REASONS, **NOVA_REASONS})
 
 
 class _Aggregates(argparse.Action):

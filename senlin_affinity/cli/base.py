@@ -39,6 +39,9 @@ class UsageError(errors.AffinityError):
 class Command(command.Command):
     """A command that prints its own output and returns the exit statuses of this project."""
 
+    example: ClassVar[str | None] = None
+    """The arguments that ``--help`` shows as an example; None for commands of other packages."""
+
     auth_required = False
     """Read by ``openstack``: whether it logs in before the command runs."""
 
@@ -52,6 +55,8 @@ class Command(command.Command):
         """Create a parser that reports an error in one line."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         self._add_arguments(parser.add_argument)
+        if self.example is not None:
+            parser.add_argument_group('example', f'{parser.prog} {self.example}'.rstrip())
         return tell_in_one_line(parser)
 
     def get_epilog(self) -> str:

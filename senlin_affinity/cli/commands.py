@@ -43,8 +43,8 @@ def show(app: Any, first: str | None = None) -> None:
         out.write(f'{title.format("Commands")}:\n')
         for name, entry_point in found:
             if first in (None, name.split()[0]):
-                told = textwrap.wrap(line(app, entry_point), max(20, room - len(indent)))
-                lines = f'\n{indent}'.join(told)
+                wrapped = textwrap.wrap(line(app, entry_point), max(20, room - len(indent)))
+                lines = f'\n{indent}'.join(wrapped)
                 out.write(f'  {colored.format(name)}{" " * (width - len(name))}  {lines}\n')
 
 

@@ -13,9 +13,11 @@ Source: Nova's configuration reference, ``[filter_scheduler] enabled_filters``: 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from senlin_affinity.cli import base
 from senlin_affinity.cloud import input_file
@@ -41,16 +43,16 @@ def settings(
 
     :param are_filters_given: another source sets the filters; ignore those of the files.
     """
-    said, found = Settings(), {}
+    own, found = Settings(), {}
     if config_file is not None:
         is_known = are_filters_given or bool(nova_conf)
-        said = read(config_file, constraints, are_filters_given=is_known)
-        found[config_file] = said.found
+        own = read(config_file, constraints, are_filters_given=is_known)
+        found[config_file] = own.found
     if nova_conf:
         novas = read_nova(nova_conf, constraints)
         found[', '.join(nova_conf)] = _but_filters(novas) if are_filters_given else novas.found
-        said = novas.over(said)
-    return said, found
+        own = novas.over(own)
+    return own, found
 
 
 def read(
@@ -60,19 +62,52 @@ def read(
 
     :param are_filters_given: another source sets the filters; ignore those of the file.
     """
-    # Imported here: a command without a file does not need them.
+    # Imported here: a command without a file does not need it.
+    from senlin_affinity.conf import nova_conf
+
+    conf = parsed(path, constraints)
+    with _reading(path):
+        own = nova_conf.with_nova_conf(conf, constraints)
+        novas = conf.filter_scheduler.enabled_filters
+    if own.filters is None and novas is not None:
+        found = (f'[{_NOVAS}] {FILTERS}', *own.found)
+        own = dataclasses.replace(own, filters=tuple(novas), found=found)
+    elif novas is not None and not are_filters_given and set(novas) != set(own.filters or ()):
+        LOG.warning(
+            '%s: [affinity] enabled_filters counts, and [filter_scheduler] has other filters', path
+        )
+    if not own.found:
+        LOG.warning('%s has none of the options that count in a plan', path)
+    if are_filters_given:
+        return dataclasses.replace(own, filters=None, found=_but_filters(own))
+    return own
+
+
+def parsed(path: str, constraints: Collection[Constraint] = ()) -> Any:
+    """Return a ``ConfigOpts`` with the options of this project and of Senlin's database."""
     from oslo_config import cfg
 
-    from senlin_affinity.conf import nova_conf, opts
+    from senlin_affinity.conf import opts
 
     input_file.check(path)
     conf = cfg.ConfigOpts()
     opts.register(conf, constraints)
     conf.register_opt(cfg.ListOpt(FILTERS), group=_NOVAS)
-    try:
+    conf.register_opt(cfg.StrOpt('connection', secret=True), group='database')
+    with _reading(path):
         conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
-        said = nova_conf.with_nova_conf(conf, constraints)
-        novas = conf.filter_scheduler.enabled_filters
+    return conf
+
+
+@contextlib.contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Convert the errors of reading the file."""
+    from oslo_config import cfg
+
+    from senlin_affinity.conf import nova_conf
+
+    try:
+        yield
     except cfg.ConfigFilesNotFoundError as error:
         raise base.UsageError(f'{path} cannot be read: No such file or directory') from error
     except OSError as error:
@@ -81,22 +116,10 @@ def read(
         raise InvalidSpec(nova_conf.broken(error.msg, path), path) from None
     except (cfg.Error, ValueError) as error:
         raise InvalidSpec(' '.join(str(error).split()), path) from error
-    if said.filters is None and novas is not None:
-        found = (f'[{_NOVAS}] {FILTERS}', *said.found)
-        said = dataclasses.replace(said, filters=tuple(novas), found=found)
-    elif novas is not None and not are_filters_given and set(novas) != set(said.filters or ()):
-        LOG.warning(
-            '%s: [affinity] enabled_filters counts, and [filter_scheduler] has other filters', path
-        )
-    if not said.found:
-        LOG.warning('%s has none of the options that count in a plan', path)
-    if are_filters_given:
-        return dataclasses.replace(said, filters=None, found=_but_filters(said))
-    return said
 
 
-def _but_filters(said: Settings) -> tuple[str, ...]:
-    return tuple(name for name in said.found if not name.endswith(f'] {FILTERS}'))
+def _but_filters(own: Settings) -> tuple[str, ...]:
+    return tuple(name for name in own.found if not name.endswith(f'] {FILTERS}'))
 
 
 def read_nova(paths: Sequence[str], constraints: Collection[Constraint] = ()) -> Settings:
@@ -106,10 +129,10 @@ def read_nova(paths: Sequence[str], constraints: Collection[Constraint] = ()) ->
     for path in paths:
         input_file.check(path)
     try:
-        said = nova_conf.read(paths, constraints)
+        own = nova_conf.read(paths, constraints)
     except OSError as error:
         raise base.UsageError(f'{error.filename} cannot be read: {error.strerror}') from error
-    if not said.found:
+    if not own.found:
         named = ', '.join(paths)
         LOG.warning("%s: none of the options that count in a plan; Nova's defaults do", named)
-    return said
+    return own

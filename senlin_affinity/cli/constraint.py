@@ -26,6 +26,8 @@ _OURS = 'senlin_affinity.constraints.'
 class ListConstraints(base.Lister):
     """List the constraints that are loaded, and what each of them needs to know."""
 
+    example = '--long'
+
     def _add_arguments(self, add: base.Add) -> None:
         add(
             '--long',
@@ -44,6 +46,8 @@ class ListConstraints(base.Lister):
 class ShowConstraint(base.ShowOne):
     """Show one constraint: what it reads, who enforces it, and all that it can say."""
 
+    example = 'server_group'
+
     def _add_arguments(self, add: base.Add) -> None:
         add('name', metavar='NAME', help='a name of "constraint list"')
 
@@ -55,10 +59,10 @@ class ShowConstraint(base.ShowOne):
             hint = suggestion.meant(parsed_args.name, known, 'there are')
             raise base.UsageError(f'there is no constraint {parsed_args.name!r}: {hint}')
         is_ours = type(constraint).__module__.startswith(_OURS)
-        page = f'constraints/{constraint.name}' if is_ours else ''
+        page = f'reference/constraints/{constraint.name}' if is_ours else ''
         *row, _names = _row(constraint)
-        said = (*row, _in_full(constraint.options), _codes(constraint), page)
-        return (*COLUMNS, 'codes', 'page'), said
+        shown = (*row, _in_full(constraint.options), _codes(constraint), page)
+        return (*COLUMNS, 'codes', 'page'), shown
 
 
 def _row(constraint: Constraint) -> tuple[Any, ...]:
@@ -79,8 +83,8 @@ def _in_full(options: Iterable[Option]) -> base.Cell:
     found, lines = [], []
     for item in options:
         default = list(item.default) if isinstance(item.default, tuple) else item.default
-        said = {'name': item.dest, 'group': item.group, 'default': default, 'help': item.help}
-        found.append(said)
+        shown = {'name': item.dest, 'group': item.group, 'default': default, 'help': item.help}
+        found.append(shown)
         lines.append(f'[{item.group}] {item.dest} = {_in_a_file(default)}\n  {item.help}')
     return base.Cell(found, '\n'.join(lines))
 
@@ -101,6 +105,6 @@ def _codes(constraint: Constraint) -> base.Cell:
     for code, reason in constraint.reasons.items():
         sentence, advice = reason.sentence, reason.advice
         lines += [code, f'  {sentence}', *([f'  -> {advice}'] if advice else [])]
-        said = {'is_refusal': bool(advice), 'sentence': sentence, 'advice': advice}
-        found.append({'code': code, **said})
+        shown = {'is_refusal': bool(advice), 'sentence': sentence, 'advice': advice}
+        found.append({'code': code, **shown})
     return base.Cell(found, '\n'.join(lines))

@@ -1,4 +1,4 @@
-"""Validate, list and export the extra specs of flavors.
+"""Validate, list and export the extra specs of flavors, and the properties of images.
 
 Units: exit statuses are 0 (valid, done), 3 (not valid), 1 (a plugin does not load), 2 (usage).
 """
@@ -6,23 +6,40 @@ Units: exit statuses are 0 (valid, done), 3 (not valid), 1 (a plugin does not lo
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from senlin_affinity.cli import base
-from senlin_affinity.extra_specs import MODES, OFF, STRICT, judge, metadef, render
-from senlin_affinity.extra_specs.base import Namespace
-from senlin_affinity.extra_specs.registry import available, installed
+from senlin_affinity.extra_specs import (
+    MODES,
+    OFF,
+    STRICT,
+    image_properties,
+    judge,
+    metadef,
+    render,
+)
+from senlin_affinity.extra_specs.base import EXTRA_SPEC, IMAGE_PROPERTY, Namespace
+from senlin_affinity.extra_specs.registry import Registry, available, installed
+from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidSpec
 
 VERDICTS = ('name', 'value', 'verdict', 'message')
 COLUMNS = ('name', 'value', 'status', 'description')
+_REGISTRIES: Mapping[str, Callable[[], Registry]] = {
+    EXTRA_SPEC: installed,
+    IMAGE_PROPERTY: image_properties.registry,
+}
 
 
 class ValidateExtraSpecs(base.Lister):
     """Check extra specs as a flavor would have them, and report all errors."""
 
+    example = 'hw:cpu_policy=dedicated'
+    kind = EXTRA_SPEC
+
     def _add_arguments(self, add: base.Add) -> None:
-        add('specs', metavar='NAME=VALUE', nargs='+', help='an extra spec, as a flavor has it')
+        add('specs', metavar='NAME=VALUE', nargs='+', help=f'an {self.kind} and its value')
         add(
             '--mode',
             choices=MODES,
@@ -30,25 +47,40 @@ class ValidateExtraSpecs(base.Lister):
             help='strict (default) refuses names that nothing defines; permissive lets them '
             'through and says so; off checks nothing',
         )
+        if self.kind == EXTRA_SPEC:
+            add(
+                '--nova-release',
+                metavar='N',
+                type=int,
+                help='the release of Nova, such as 26 for Zed (default: the newest)',
+            )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """Return a row for each extra spec; set exit status 3 if one is invalid."""
+        """Return a row for each name; set exit status 3 if one is invalid."""
         specs = _read(parsed_args.specs)
-        findings = judge(specs, parsed_args.mode)
+        release = vars(parsed_args).get('nova_release')
+        nova = None if release is None else Releases(release, release)
+        registry = None if self.kind == EXTRA_SPEC else _REGISTRIES[self.kind]()
+        findings = judge(specs, parsed_args.mode, registry, nova)
         if any(each.is_error for each in findings):
             self.exit_status = 3
         status = 'not checked' if parsed_args.mode == OFF else 'valid'
-        said = {
+        shown = {
             each.name: ('invalid' if each.is_error else 'let through', each.message)
             for each in findings
         }
+        known = registry or available()
         return VERDICTS, [
-            (*item, *said.get(item[0], (status, _deprecation(item[0])))) for item in specs.items()
+            (*item, *shown.get(item[0], (status, _deprecation(item[0], known))))
+            for item in specs.items()
         ]
 
 
 class ListExtraSpecs(base.Lister):
     """List the extra specs that are known here, those of installed packages among them."""
+
+    example = '--namespace hw'
+    kind = EXTRA_SPEC
 
     def _add_arguments(self, add: base.Add) -> None:
         _add_namespace(add)
@@ -57,13 +89,16 @@ class ListExtraSpecs(base.Lister):
         """Return a row for each definition."""
         return COLUMNS, [
             (each.name, each.value.wanted(), each.status, render.plain(each.description))
-            for namespace in _chosen(parsed_args.namespace)
+            for namespace in _chosen(parsed_args.namespace, self.kind)
             for each in render.ordered(namespace)
         ]
 
 
 class ExportExtraSpecs(base.Command):
     """Write the definitions as pages (rst), or for Glance's metadata catalogue (metadef)."""
+
+    example = '--format rst --output-dir pages'
+    kind = EXTRA_SPEC
 
     def _add_arguments(self, add: base.Add) -> None:
         add('--format', choices=('rst', 'metadef'), required=True, help='pages, or JSON for Glance')
@@ -76,7 +111,7 @@ class ExportExtraSpecs(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Write the definitions to files, or to stdout."""
-        chosen = _chosen(parsed_args.namespace)
+        chosen = _chosen(parsed_args.namespace, self.kind)
         if parsed_args.format == 'rst':
             pages = {f'{render.slug(each)}.rst': render.page(each) for each in chosen}
             together = '\n'.join(pages.values())
@@ -97,9 +132,30 @@ class ExportExtraSpecs(base.Command):
             raise base.UsageError(f'{directory} cannot be written: {error.strerror}') from error
 
 
-def _deprecation(name: str) -> str:
-    """Return the replacement of a deprecated extra spec; '' if it is not deprecated."""
-    known = available().find(name)
+class ValidateImageProperties(ValidateExtraSpecs):
+    """Check image properties as Nova reads them, and report all errors."""
+
+    example = 'hw_vif_model=virtio'
+    kind = IMAGE_PROPERTY
+
+
+class ListImageProperties(ListExtraSpecs):
+    """List the image properties that Nova reads."""
+
+    example = '--namespace os'
+    kind = IMAGE_PROPERTY
+
+
+class ExportImageProperties(ExportExtraSpecs):
+    """Write the definitions of image properties as pages (rst), or for Glance (metadef)."""
+
+    example = '--format metadef --namespace hw'
+    kind = IMAGE_PROPERTY
+
+
+def _deprecation(name: str, registry: Registry) -> str:
+    """Return the replacement of a deprecated definition; '' if it is not deprecated."""
+    known = registry.find(name)
     if known is None or not known.deprecated:
         return ''
     return f'deprecated{f": use {known.replaced_by}" if known.replaced_by else ""}'
@@ -125,8 +181,8 @@ def _add_namespace(add: base.Add) -> None:
     )
 
 
-def _chosen(names: list[str] | None) -> tuple[Namespace, ...]:
-    known = {render.slug(each): each for each in render.namespaces(installed())}
+def _chosen(names: list[str] | None, kind: str) -> tuple[Namespace, ...]:
+    known = {render.slug(each): each for each in render.namespaces(_REGISTRIES[kind]())}
     for name in names or ():
         if name not in known:
             raise InvalidSpec(f'there is no namespace {name!r}; there are {", ".join(known)}')

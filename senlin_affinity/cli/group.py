@@ -44,17 +44,17 @@ class _Listing:
     compute: Any
     clustering: Any
     groups: tuple[ServerGroup, ...]
-    seen: Any
+    clustering_view: Any
     is_everywhere: bool
     prefix: str
 
     @cached_property
     def statuses(self) -> tuple[GroupStatus, ...]:
-        return (*audit.statuses(self.groups, self.seen.uses, self.prefix),)
+        return (*audit.statuses(self.groups, self.clustering_view.uses, self.prefix),)
 
     def warning(self) -> str:
         """Return a warning if an unreadable cluster may use an orphan; '' otherwise."""
-        is_sure = self.seen.is_complete or not self.orphans
+        is_sure = self.clustering_view.is_complete or not self.orphans
         return '' if is_sure else _UNCHECKED
 
     @property
@@ -89,12 +89,14 @@ class _OfGroups(base.Command):
             nothing = senlin.Clustering(GroupUses({}))
             return _Listing(compute, None, known, nothing, is_everywhere, prefix)
         clustering = connection.clustering(owner, timeout)
-        seen = senlin.see(clustering, project, with_foreign_users=with_foreign_users)
-        return _Listing(compute, clustering, known, seen, is_everywhere, prefix)
+        clustering_view = senlin.see(clustering, project, with_foreign_users=with_foreign_users)
+        return _Listing(compute, clustering, known, clustering_view, is_everywhere, prefix)
 
 
 class ListGroups(_OfGroups, base.Lister):
     """Show server groups, which policy's clusters use them, and which of them are left behind."""
+
+    example = '--orphans'
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -104,7 +106,7 @@ class ListGroups(_OfGroups, base.Lister):
             'uses; the exit status is 3 if there are any',
         )
         add('--all-projects', action='store_true', help=_EVERYWHERE)
-        _add_common(add)
+        add_common(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each group."""
@@ -123,6 +125,8 @@ class ListGroups(_OfGroups, base.Lister):
 class DeleteGroups(_OfGroups):
     """Delete the server groups of the project that are named after a deleted cluster and unused."""
 
+    example = '--orphans --dry-run'
+
     def _add_arguments(self, add: base.Add) -> None:
         add('--orphans', action='store_true', required=True, help='those of group list --orphans')
         add('--yes', action='store_true', help='do not ask')
@@ -131,7 +135,7 @@ class DeleteGroups(_OfGroups):
             action='store_true',
             help='only say which; the exit status is 3 if there are any',
         )
-        _add_common(add)
+        add_common(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Delete each orphaned group, and report those that are kept."""
@@ -193,7 +197,7 @@ class DeleteGroups(_OfGroups):
                 case steps.SearchGroups():
                     return listing.groups
                 case audit.ReadUses():
-                    return listing.seen.uses
+                    return listing.clustering_view.uses
                 case audit.HasCluster(cluster):
                     return senlin.has_cluster(listing.clustering, cluster)
             return steps.ask_nova(effect, NovaServerGroups(listing.compute))
@@ -203,7 +207,7 @@ class DeleteGroups(_OfGroups):
     def _check(self, deleted: set[str], parsed_args: argparse.Namespace) -> None:
         """Report the groups that a cluster uses all the same, for example after a restore."""
         self.end_operation()
-        uses = self._fetch(parsed_args).seen.uses
+        uses = self._fetch(parsed_args).clustering_view.uses
         for group_id in sorted(deleted):
             if users := uses.users_of(group_id):
                 self.app.stderr.write(
@@ -222,11 +226,13 @@ class AuditGroups(_OfGroups, base.Lister):
     policy is gone or has two owners, or a group is left behind.
     """
 
+    example = 'web'
+
     def _add_arguments(self, add: base.Add) -> None:
         add('group', metavar='GROUP', nargs='?', help='its name or id')
         add('--cluster', metavar='C', help='the groups of this cluster; its name or id')
         add('--all-projects', action='store_true', help=_EVERYWHERE)
-        _add_common(add)
+        add_common(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each host of each group, and for each finding."""
@@ -239,7 +245,7 @@ class AuditGroups(_OfGroups, base.Lister):
             with_foreign_users=False,
         )
         clusters = _clusters(parsed_args.cluster, listing)
-        bound = [each for each in listing.seen.uses.bound if each.cluster in clusters]
+        bound = [each for each in listing.clustering_view.uses.bound if each.cluster in clusters]
         wanted = {each.binding.servergroup_id for each in bound}
         if parsed_args.group is not None:
             named = _named(parsed_args.group, listing.groups)
@@ -255,15 +261,17 @@ class AuditGroups(_OfGroups, base.Lister):
         for group in groups:
             rows += self._findings(group, listing, names)
             here = {each.cluster for each in bound if each.binding.servergroup_id == group.id}
-            servers = [node.server for node in listing.seen.nodes if node.cluster in here]
+            servers = [
+                node.server for node in listing.clustering_view.nodes if node.cluster in here
+            ]
             rows += view.outside(group, servers, names, listing.compute)
         missing = sorted(wanted - {group.id for group in groups})
         rows += [view.without_group(group_id, view.GONE) for group_id in missing]
         if parsed_args.group is None:
-            uses = dataclasses.replace(listing.seen.uses, bound=tuple(bound))
+            uses = dataclasses.replace(listing.clustering_view.uses, bound=tuple(bound))
             for name, policies in audit.conflicting_policies(uses):
                 rows.append(view.without_group(policies, view.DOUBLED, name))
-            for name, owners in audit.shared_ownership(groups, listing.seen.uses):
+            for name, owners in audit.shared_ownership(groups, listing.clustering_view.uses):
                 rows.append(view.without_group(name, view.TWO_OWNERS, owners))
         if parsed_args.group is None and parsed_args.cluster is None:
             rows += view.unused(listing.statuses)
@@ -288,7 +296,8 @@ class AuditGroups(_OfGroups, base.Lister):
             yield view.finding(group, place, names, when)
 
 
-def _add_common(add: base.Add) -> None:
+def add_common(add: base.Add) -> None:
+    """Add the options of all commands that read groups."""
     add(
         '--prefix',
         default=GROUP_NAME_PREFIX,
@@ -298,7 +307,7 @@ def _add_common(add: base.Add) -> None:
 
 
 def _clusters(word: str | None, listing: _Listing) -> set[str]:
-    known = listing.seen.uses.clusters
+    known = listing.clustering_view.uses.clusters
     found = {key for key, name in known.items() if word is None or word in (key, name)}
     if word is not None and not found:
         raise base.UsageError(f'there is no cluster {word!r}: {meant(word, known.values())}')

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from senlin_affinity import api
-from senlin_affinity.cli import base, given, plan_notes, request_options
+from senlin_affinity.cli import base, given, request_options, view_notes
+from senlin_affinity.cli.view import show_plan
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.planner import planner
 from senlin_affinity.policy import properties
@@ -31,7 +32,9 @@ _SPREAD = 'by=rack[,max_skew=N][,max_per_domain=N][,mode=soft]'
 class Plan(base.ShowOne):
     """Say whether more servers fit: how many, where, why not more, and what would help."""
 
-    _answer: plan_notes.Answer
+    example = '--count 6 --flavor m1.small --server-group web'
+
+    _answer: view_notes.Answer
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -81,6 +84,7 @@ class Plan(base.ShowOne):
             metavar='FILE',
             help='plan on a saved snapshot, without a cloud ("-": from standard input)',
         )
+        add('--long', action='store_true', help='list all hosts, with the codes of the reasons')
         request_options.add_outcome(add)
         base.add_file_size(add)
         base.add_timeout(add)
@@ -94,11 +98,11 @@ class Plan(base.ShowOne):
         asked, view = self._view(parsed_args, _question(parsed_args, settings))
         looked_up = ask(asked, view)
         modelled = {name for constraint in constraints for name in constraint.filters}
-        for name, near in plan_notes.misspelt(looked_up.request.enabled_filters, modelled):
+        for name, near in view_notes.misspelt(looked_up.request.enabled_filters, modelled):
             LOG.warning('enabled_filters: unknown filter %s: did you mean %s?', name, near)
         decision = planner.decide(looked_up, constraints)
         is_file = parsed_args.snapshot is not None
-        self._answer = plan_notes.Answer(decision, looked_up, view, found, is_file)
+        self._answer = view_notes.Answer(decision, looked_up, view, found, is_file)
         self.exit_status = request_options.status(decision, parsed_args)
         answer = decision.as_dict(skipped=not parsed_args.no_skipped)
         return tuple(answer), tuple(answer.values())
@@ -110,10 +114,7 @@ class Plan(base.ShowOne):
                 if options:
                     LOG.info('options read from %s: %s', file, ', '.join(options))
             return super().produce_output(parsed_args, column_names, data)
-        # Imported here: only tables need rich.
-        from senlin_affinity.cli import plan_view
-
-        plan_view.show(self._answer, self.app.stdout)
+        show_plan(self._answer, self.app.stdout, is_long=parsed_args.long)
         return 0
 
     def _view(

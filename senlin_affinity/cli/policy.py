@@ -23,6 +23,8 @@ _NOT_ASKED = 'not asked (name a cloud with --os-cloud)'
 class ValidatePolicy(base.ShowOne):
     """Check the spec of an affinity policy, and with a cloud what it names there."""
 
+    example = 'policy.yaml --profile profile.yaml'
+
     invalid_spec_status = 3
 
     def _add_arguments(self, add: base.Add) -> None:

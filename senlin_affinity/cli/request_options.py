@@ -82,7 +82,7 @@ def add_settings(add: base.Add) -> None:
         '--nova-conf',
         metavar='FILE',
         **REPEATED,
-        help='nova.conf, or a directory of *.conf: what it says of where servers go, and '
+        help='nova.conf, or a directory of .conf files: what it says of where servers go, and '
         "Nova's default of what it does not say; may be repeated",
     )
 

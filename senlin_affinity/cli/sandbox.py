@@ -16,6 +16,8 @@ from senlin_affinity.model.errors import CloudError
 class Up(base.Command):
     """Start a sandbox and leave it running; "sandbox down" ends it."""
 
+    example = '--cloud cloud.yaml'
+
     def _add_arguments(self, add: base.Add) -> None:
         add(
             '--cloud',
@@ -81,6 +83,8 @@ class Up(base.Command):
 class Down(base.Command):
     """End the sandbox of "sandbox up", and see that nothing of it is left."""
 
+    example = ''
+
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """End the sandbox by its process id."""
         from senlin_affinity.sandbox import session
@@ -98,6 +102,8 @@ class Down(base.Command):
 
 class Demo(base.Command):
     """Start the sandbox, show what the affinity policy does there, and end it again."""
+
+    example = ''
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Run the steps of the demo."""

@@ -15,13 +15,16 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, request_options
+from senlin_affinity.cli.view import show_explanation
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.preflight import explanation
-from senlin_affinity.preflight.failed_server import question_of
+from senlin_affinity.preflight.failed_server import FailedServer, question_of
 
 
 class ExplainServer(base.ShowOne):
     """Say why a server failed, whether the same request would fit now, and what would help."""
+
+    example = 'web-4'
 
     _explained: explanation.Explanation
     _view: api.CloudView
@@ -42,6 +45,9 @@ class ExplainServer(base.ShowOne):
         add('--host', metavar='HOST', help='the requested host')
         add('--server-group', metavar='G', help='the name or id of the server group')
         request_options.add_hint(add)
+        self._add_common(add)
+
+    def _add_common(self, add: base.Add) -> None:
         add('--long', action='store_true', help='list all hosts, with the codes of the reasons')
         request_options.add_settings(add)
         request_options.add_outcome(add)
@@ -51,33 +57,36 @@ class ExplainServer(base.ShowOne):
         """Fetch the server and the cloud, and explain the failure."""
         if not self.has_cloud():
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
-        constraints = load_constraints()
+        constraints, timeout = load_constraints(), parsed_args.timeout
         settings, _found = request_options.read_settings(parsed_args, constraints)
-        connection = self.connection(parsed_args.timeout)
-        # Imported here: it loads openstacksdk.
-        from senlin_affinity.cloud import failed_servers
-
-        timeout, clients = parsed_args.timeout, api.clients_of(connection)
-        failed = failed_servers.find(clients, parsed_args.server, timeout)
-        values = {f'--{key.replace("_", "-")}': value for key, value in vars(parsed_args).items()}
-        unset = {key: each for key, each in failed.hidden.items() if not values[key]}
-        failed = dataclasses.replace(failed, hidden=unset)
-        question = question_of(failed, _given(parsed_args, settings))
-        self._view, host = api.fetch(connection, question, timeout), _host(parsed_args)
+        connection = self.connection(timeout)
+        failed, given = self._find(api.clients_of(connection), settings, parsed_args)
+        question, host = question_of(failed, given), _host(given.availability_zone)
+        host = host or getattr(parsed_args, 'host', None)
+        self._view = api.fetch(connection, question, timeout)
         explained = explanation.explain(failed, question, self._view, constraints, host)
         self._explained = explained
         self.exit_status = request_options.status(explained.decision, parsed_args)
         answer = explained.as_dict(skipped=not parsed_args.no_skipped)
         return tuple(answer), tuple(answer.values())
 
+    def _find(
+        self, clients: Any, settings: api.Question, parsed_args: argparse.Namespace
+    ) -> tuple[FailedServer, api.Question]:
+        """Fetch the server; return it with the parts of its request that options specify."""
+        # Imported here: it loads openstacksdk.
+        from senlin_affinity.cloud import failed_servers
+
+        failed = failed_servers.find(clients, parsed_args.server, parsed_args.timeout)
+        values = {f'--{key.replace("_", "-")}': value for key, value in vars(parsed_args).items()}
+        unset = {key: each for key, each in failed.hidden.items() if not values[key]}
+        return dataclasses.replace(failed, hidden=unset), _given(parsed_args, settings)
+
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print sentences, or one of cliff's other formats."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
             return super().produce_output(parsed_args, column_names, data)
-        # Imported here: only tables need rich.
-        from senlin_affinity.cli import server_view
-
-        server_view.show(self._explained, self._view, self.app.stdout, is_long=parsed_args.long)
+        show_explanation(self._explained, self._view, self.app.stdout, is_long=parsed_args.long)
         return 0
 
 
@@ -96,7 +105,6 @@ def _given(parsed_args: argparse.Namespace, settings: api.Question) -> api.Quest
     )
 
 
-def _host(parsed_args: argparse.Namespace) -> str | None:
-    """Return the requested host: ``--host``, or that of ``zone:host``."""
-    forced = [*(parsed_args.availability_zone or '').split(':'), ''][1]
-    return forced or parsed_args.host
+def _host(zone: str | None) -> str | None:
+    """Return the host of ``zone:host``."""
+    return [*(zone or '').split(':'), ''][1] or None

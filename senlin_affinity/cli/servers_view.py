@@ -6,7 +6,7 @@ Example::
     5 servers, on 3 hosts: 2, 2, 1
     these hosts have 4 slots left (max_server_per_host: 3)
     in_words(Spread('rack', max_per_domain=4)) == 'rack (max_skew 1, max_per_domain 4)'
-    columns(question) == {'by rack': {'cmp-1': 'r1', 'cmp-2': '-', 'cmp-3': 'r1, r2'}}
+    columns(question) == {'By rack': {'cmp-1': 'r1', 'cmp-2': '-', 'cmp-3': 'r1, r2'}}
     tuple(in_domains(question, spread, decision)) == ('2 servers: r1, r3', '1 server: r2')
 
 Units: numbers of servers include the planned ones. Unknown domains are "?". Zones have no column
@@ -27,6 +27,7 @@ from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.topology import domain_of, domains_of, servers
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.row import capacity_constraints
+from senlin_affinity.preflight.explanation import in_short
 
 _MOST_NAMES, _MOST_PLACES = 20, 5
 #: A domain that the spread itself has filled still counts.
@@ -42,7 +43,7 @@ def in_words(spread: Spread) -> str:
 def columns(resolved: ResolvedRequest) -> dict[str, dict[str, str]]:
     """Return the domains of each host for each criterion except zones."""
     return {
-        f'by {spread.by}': {
+        f'By {spread.by}': {
             host.host: _names(domains_of(resolved.snapshot, spread.by, host))
             for host in resolved.snapshot.hosts or ()
         }
@@ -77,21 +78,21 @@ def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
 
 
 def _uncounted(resolved: ResolvedRequest, spread: Spread, decision: Decision) -> Iterator[str]:
-    """Yield a sentence for each domain that the skew does not count, with the reason codes."""
+    """Yield a sentence for each domain that the skew does not count, with the reasons."""
     about_room = capacity_constraints(load_constraints())
     why: dict[str, list[str | None]] = {}
     for host, report in zip(resolved.snapshot.hosts or (), decision.hosts, strict=False):
         against = (
-            verdict.code
+            in_short(verdict, decision)
             for name, verdict in report.verdicts.items()
             if not verdict and name not in about_room and verdict.code not in _FULL
         )
         names = domains_of(resolved.snapshot, spread.by, host) or ()
         for name in names if len(names) == 1 else ():
             why.setdefault(name, []).append(next(against, None))
-    for name, codes in sorted(why.items()):
-        if None not in codes:
-            reasons = ', '.join(sorted({code for code in codes if code is not None}))
+    for name, words in sorted(why.items()):
+        if None not in words:
+            reasons = ', '.join(sorted({each for each in words if each is not None}))
             yield f'{name} does not count: no host in it may take a server ({reasons})'
 
 
@@ -102,7 +103,7 @@ def rule(group: ServerGroup) -> str:
 
 
 def violation(group: ServerGroup, violated: Sequence[Place]) -> str:
-    """Return a sentence with the hosts that violate the group's policy, without host ids."""
+    """Return which hosts violate the group's policy, without host ids."""
     names = {member.host for member in group.members}
     words = [
         f'{counted(len(place.servers), "server")} on '
@@ -111,8 +112,11 @@ def violation(group: ServerGroup, violated: Sequence[Place]) -> str:
         if place.host is not None
     ]
     more = len(words) - _MOST_PLACES
-    shown = [*words[:_MOST_PLACES], *([f'... and {counted(more, "host")} more'] * (more > 0))]
-    return f'server group {group.name} ({rule(group)}): {", ".join(shown)}'
+    shown = [
+        *words[:_MOST_PLACES],
+        *([f'... and {more:,} more {"host" if more == 1 else "hosts"}'] * (more > 0)),
+    ]
+    return f'Server group {group.name} ({rule(group)}) is violated already: {", ".join(shown)}'
 
 
 def together(group: ServerGroup) -> Iterator[str]:

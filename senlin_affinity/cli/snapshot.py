@@ -25,6 +25,8 @@ _WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
 class SaveSnapshot(base.ShowOne):
     """Save what the cloud has, to plan without it (plan --snapshot)."""
 
+    example = 'cloud.json'
+
     def _add_arguments(self, add: base.Add) -> None:
         add('file', metavar='FILE', help='where to save it (JSON)')
         add('--flavor', metavar='F', help="with Placement's own answer for servers of this flavor")

@@ -1,17 +1,15 @@
 """Query Placement for the allocation candidates of a flavor, and count the servers per host.
 
-Data flow: one ``GET /allocation_candidates`` with the query that nova-scheduler would send. The
-allocation requests of each host are counted (:mod:`senlin_affinity.model.candidate_capacity`). As
-in Nova, an allocation request belongs to a host if it uses the host's root provider.
+The query is the one that nova-scheduler would send. As in Nova, an allocation request belongs to a
+host if it uses the host's root provider.
 
 Placement may truncate a response (``max_allocation_candidates``) without notice. A response is
 known to be complete if another response is longer, or if every host has all allocation requests
-that the free capacity of its providers permits, and the snapshot shows too little capacity on each
-host without any. Nothing is known about a host that an incomplete response lacks.
+that the free capacity of its providers permits. Nothing is known about a host that an incomplete
+response lacks.
 
-Units: numbers of servers. Other hosts may use up the capacity of a sharing provider. Unless the
-provider is a pool of the snapshot, ``certain`` includes its capacity only if the response is
-complete and the provider has enough for all of its hosts.
+Units: numbers of servers. Unless a sharing provider is a pool of the snapshot, ``certain`` includes
+its capacity only if the response is complete and the provider has enough for all of its hosts.
 
 Source: the Placement API reference.
 """
@@ -67,7 +65,7 @@ def ask(
 ) -> CandidateAnswer:
     """Return the candidate capacity of each host for a query. One request.
 
-    If Placement rejects the query with a 400, no host has capacity.
+    If Placement rejects the query with a 400, no host has capacity, and the answer is complete.
 
     :param roots: the UUID of the root provider of each host.
     :param longest: the number of allocation requests in the longest other response.
@@ -84,7 +82,7 @@ def ask(
 
 
 def candidates(placement: OperatorRest, query: str, limit: int | None = None) -> Any:
-    """Fetch the allocation candidates as raw JSON, at most ``limit`` of them. One request."""
+    """Fetch the allocation candidates as raw JSON, at most ``limit`` (None: all). One request."""
     query = query if limit is None else f'{query}&limit={limit}'
     return placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
 
@@ -115,7 +113,8 @@ def read(
 def some(body: Any) -> dict[str, int]:
     """Return the guaranteed number of servers per host, from a response that may be truncated.
 
-    The keys are the UUIDs of root providers. Sharing providers are not hosts and are left out.
+    The keys are the UUIDs of root providers. Sharing providers are left out, because they are not
+    hosts.
     """
     with reading(CANDIDATES):
         summaries = body['provider_summaries']
@@ -166,7 +165,8 @@ def _taking(
 def _counts(hosts: Sequence[_HostAlternatives | None], *, is_whole: bool) -> Iterator[Count | None]:
     """Yield the number of servers of each host; None for a host without allocation requests.
 
-    ``certain`` excludes shared capacity that other hosts could use up.
+    ``certain`` excludes shared capacity that other hosts could use up: all of it, unless the answer
+    is complete and the provider has enough for all hosts.
     """
     known = [each for each in hosts if each is not None]
     lent = {key for each in known for key in each.lent}
@@ -207,7 +207,10 @@ def _is_whole(
     found: Mapping[str, Sequence[object]],
     summaries: Mapping[str, Any],
 ) -> bool:
-    """Check whether the response provably contains every allocation request of every host."""
+    """Check whether the response provably contains every allocation request of every host.
+
+    False if a host may have more of them, or has none although its resources may be enough.
+    """
     asked = parse_qs(query)
     groups = list(_groups(asked))
     member_of = MemberOf.parse(asked.get('member_of', ()))
@@ -228,7 +231,8 @@ def _is_whole(
 def _lent(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the summaries of the sharing providers that may share with the host.
 
-    Those are all of them if the resources of the host are not completely known.
+    All of them if its resources are not completely known; otherwise, those of a class that it
+    shares.
     """
     resources = host.resources or {}
     shared = {name for name, has in resources.items() if has.is_sum or has.pool is not None}
@@ -255,7 +259,11 @@ def _groups(asked: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
 def _most(
     groups: Iterable[_Group], tree: Sequence[Mapping[str, Any]], lent: Sequence[Mapping[str, Any]]
 ) -> int:
-    """Return an upper bound of the number of allocation requests of one host."""
+    """Return an upper bound of the number of allocation requests of one host.
+
+    The product, over the groups, of the number of providers that can supply a group of one
+    provider, or each class of the unsuffixed group.
+    """
     providers = [*tree, *lent]
     return math.prod(
         sum(_gives(each, group) for each in providers)
@@ -277,7 +285,10 @@ def _gives(summary: Mapping[str, Any], group: _Group) -> bool:
 
 
 def _may_have(host: Host, groups: Iterable[_Group]) -> bool:
-    """Check whether the host could supply all groups; True if its resources are not fully known."""
+    """Check whether the host has the resources and required traits of all groups.
+
+    True if its resources are not fully known.
+    """
     if host.resources is None or host.is_partial:
         return True
     for group in groups:

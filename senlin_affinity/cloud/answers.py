@@ -2,12 +2,11 @@
 
 Units: a page holds up to 1000 objects, or fewer where the cloud caps it (``[api] max_limit``).
 
-Errors: CloudError, which begins with the operation that failed. A well-formed response about
-another object than the requested one is an error too, because a caller may delete the object.
+Errors: CloudError, which begins with the operation that failed. A response about another object
+than the requested one is an error too, because a caller may delete the object.
 
-Source: the compute API reference, "Paginated collections". A page that is not the last holds a link
-to the next one under ``<key>_links``; its URL is not followed, because behind a proxy it may name a
-host that nobody but Nova reaches.
+Source: the compute API reference, "Paginated collections". The URL of the next page
+(``<key>_links``) is not followed, because behind a proxy it may name a host that only Nova reaches.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _SHORTENED, _FEWEST = frozenset({'hypervisors'}), 50
 
 
 def allowed(read: Callable[[], T]) -> T | None:
-    """Return what ``read`` returns; None if the credentials do not permit it (403)."""
+    """Return the result of ``read``; None for a CloudError with status 403. Others propagate."""
     try:
         return read()
     except CloudError as error:
@@ -41,6 +40,8 @@ def allowed(read: Callable[[], T]) -> T | None:
 def reading(what: str) -> Iterator[None]:
     """Raise CloudError if the block fails because an expected value is missing or of another type.
 
+    KeyError, AttributeError, TypeError and ValueError are converted.
+
     :param what: the operation, for the message: "list the servers".
     """
     try:
@@ -48,14 +49,16 @@ def reading(what: str) -> Iterator[None]:
     except KeyError as error:
         raise malformed(what, f'the answer lacks {error}') from error
     except (AttributeError, TypeError, ValueError) as exc:
-        raise malformed(what, 'a value in the answer is of another kind than the API says') from exc
+        raise malformed(
+            what, 'a value in the answer has another type than the API documents'
+        ) from exc
 
 
 def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
     """Return the list of objects under ``key``; raise CloudError if there is no such list."""
     value = body.get(key) if isinstance(body, Mapping) else None
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise malformed(what, f'the answer holds no list of {key}')
+        raise malformed(what, f'the answer contains no list of {key}')
     return value
 
 
@@ -72,7 +75,7 @@ def check_identity(found: object, wanted: str, what: str) -> None:
 def check_unique(
     items: Iterable[Mapping[str, Any]], key: str, what: str, known: set[str] | None = None
 ) -> None:
-    """Raise CloudError if two objects of a list have the same value of ``key``.
+    """Raise CloudError if two objects of a list have the same value of ``key``, or lack it.
 
     :param known: the ids of the previous pages; the function adds those of this page.
     """
@@ -95,8 +98,9 @@ def by_marker(
 ) -> Iterator[dict[str, Any]]:
     """Yield each object under ``key``, as raw JSON; request the next page when it is needed.
 
-    A server may occur on two pages: Nova lists it first while it is in BUILD, and in the usual
-    order afterwards.
+    An empty page is the last one. Raise CloudError for an object on two pages, before the objects
+    of the second one are yielded. Servers are exempt, and are yielded twice: Nova lists a server
+    first while it is in BUILD, and in the usual order afterwards.
     """
     marker: Mapping[str, str] = {}
     known: set[str] = set()
@@ -113,5 +117,5 @@ def by_marker(
         with reading(what):
             following = {'marker': str(page[-1]['id'])}
         if following == marker:
-            raise malformed(what, f'the page after {marker["marker"]} is the same again')
+            raise malformed(what, f'the page after {marker["marker"]} repeats the one before')
         marker = following

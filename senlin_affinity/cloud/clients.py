@@ -1,17 +1,23 @@
 """The connections of a cluster's owner and of the operator, as types that cannot be confused.
 
-The owner's client fetches everything that the owner names (group, image, flavor, quota, project),
-and only this client writes. The operator's client fetches what belongs to everybody (hosts,
-services, aggregates) and queries Placement. It only reads, and no request of it contains an object
-that an owner names: the object could be another project's.
+The owner's client fetches everything that the owner names, and only this client writes. The
+operator's client fetches what belongs to everybody, and queries Placement. No request of it
+contains an object that an owner names, because the object could be another project's.
 
 Without operator credentials, both clients use the same connection.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from senlin_affinity.cloud.minute import Minute
+
+#: The responses to earlier reads, by request. New responses are added unless it is read-only.
+Responses: TypeAlias = Mapping[Hashable, Any]
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,7 @@ class OwnerClient:
     """The owner's ``openstack.connection.Connection``."""
 
     connection: Any
+    responses: Responses | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,8 @@ class OperatorClient:
     """The ``openstack.connection.Connection`` that sees all hosts. It only reads."""
 
     connection: Any
+    responses: Responses | None = field(default=None, compare=False, repr=False)
+    minute: Minute | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -37,8 +46,21 @@ class Clients:
 
     @property
     def has_operator(self) -> bool:
-        """Check whether the operator's client has credentials of its own."""
+        """Check whether the operator's connection is another one than the owner's."""
         return self.owner.connection is not self.operator.connection
+
+    def remembering(self) -> Clients:
+        """Return clients that keep all responses, and send no read twice."""
+        return Clients(replace(self.owner, responses={}), replace(self.operator, responses={}))
+
+    def recalling(self) -> Clients:
+        """Return clients that use the responses of these, and keep no others."""
+        owner, operator = (
+            MappingProxyType(each.responses or {}) for each in (self.owner, self.operator)
+        )
+        return Clients(
+            replace(self.owner, responses=owner), replace(self.operator, responses=operator)
+        )
 
 
 def of(connection: Any) -> Clients:

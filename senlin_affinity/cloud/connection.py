@@ -1,10 +1,7 @@
 """Connect to the services of a cloud, and build the ports that the decisions use.
 
-The types of :mod:`~senlin_affinity.cloud.clients` keep the two credentials apart.
-
 Units: a timeout is the number of seconds for which a server may be silent. None means the timeout
-of the connection (``api_timeout`` in clouds.yaml), or else a minute. The log-in, the discovery of a
-service and each request end within three timeouts (:mod:`~senlin_affinity.cloud.deadline`).
+of the connection (``api_timeout`` in clouds.yaml), or else a minute.
 
 Raises: CloudError if there is no connection (an unknown cloud in clouds.yaml, no Keystone).
 """
@@ -63,9 +60,9 @@ class PlacementCandidates:
         self._placement = placement
 
     def check_version(self, member_of: MemberOf, path: str) -> None:
-        """Raise InvalidSpec if Placement is too old for the aggregates of the request.
+        """Raise InvalidSpec if Placement is too old: 1.29 is needed, and 1.32 to forbid aggregates.
 
-        The provider trees and their roots, which the constraint reads, need 1.29.
+        Nothing is checked for an empty ``member_of``.
         """
         if not member_of:
             return
@@ -75,7 +72,7 @@ class PlacementCandidates:
             return
         what, remedy = 'aggregates of hosts', 'leave member_of out'
         if member_of.forbidden:
-            what, remedy = 'forbidden aggregates', 'take the values with ! out'
+            what, remedy = 'forbidden aggregates', 'remove the values with !'
         raise InvalidSpec(
             f'{what} need Placement microversion {shown(needed)}, this cloud offers '
             f'{shown(offered)}: {remedy}, or use a newer cloud',
@@ -104,19 +101,22 @@ def ports(clients: Clients, timeout: float | None = None) -> Ports:
     return Ports(NovaServerGroups(owners), inventory, candidates)
 
 
-def _service(kind: str, name: str, connection: Connection, timeout: float | None = None) -> Rest:
-    """Return the API of a service. The first call gets a token and discovers the service."""
+def _service(
+    kind: str, name: str, client: OwnerClient | OperatorClient, timeout: float | None = None
+) -> Rest:
+    """Return the API of a service; raise CloudError if it cannot log in or find the service."""
+    connection = client.connection
     login.log_in(connection, timeout or REQUEST_TIMEOUT)
     session = connection.session
     try:
         adapter = _in_time(session, name, lambda: _adapter(connection, kind))
     except CloudError as error:
         raise CloudError(f'{error}{_other_regions(connection)}', error.status) from error
-    return Rest(adapter, name, timeout or session.timeout)
+    return Rest(adapter, name, timeout or session.timeout, client.responses)
 
 
 def _other_regions(connection: Connection) -> str:
-    """Return a hint that lists the regions of the catalog if the connection names another one."""
+    """Return a hint with the regions of the catalog if it lacks the connection's; or else ''."""
     session, region = connection.session, connection.config.get_region_name()
     if region is None or not hasattr(session.auth, 'get_access'):
         return ''
@@ -137,7 +137,7 @@ def _adapter(connection: Connection, kind: str) -> Proxy:
 
 def compute(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
     """Return Nova's API with the owner's credentials."""
-    return OwnerRest(_service('compute', 'Nova', owner.connection, timeout))
+    return OwnerRest(_service('compute', 'Nova', owner, timeout))
 
 
 def clouds_compute(
@@ -146,31 +146,34 @@ def clouds_compute(
     """Return Nova's API with the operator's credentials, or ``owners`` if there are none."""
     if not clients.has_operator:
         return OperatorRest(owners)
-    return OperatorRest(_service('compute', 'Nova', clients.operator.connection, timeout))
+    return OperatorRest(_service('compute', 'Nova', clients.operator, timeout))
 
 
 def placement(cloud: OperatorClient, timeout: float | None = None) -> OperatorRest:
     """Return Placement's API with the operator's credentials."""
-    return OperatorRest(_service('placement', 'Placement', cloud.connection, timeout))
+    return OperatorRest(_service('placement', 'Placement', cloud, timeout))
 
 
 def image(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
     """Return Glance's API with the owner's credentials."""
-    return OwnerRest(_service('image', 'Glance', owner.connection, timeout))
+    return OwnerRest(_service('image', 'Glance', owner, timeout))
 
 
 def identity(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
     """Return Keystone's API with the owner's credentials."""
-    return OwnerRest(_service('identity', 'Keystone', owner.connection, timeout))
+    return OwnerRest(_service('identity', 'Keystone', owner, timeout))
 
 
 def clustering(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
     """Return Senlin's API with the owner's credentials."""
-    return OwnerRest(_service('clustering', 'Senlin', owner.connection, timeout))
+    return OwnerRest(_service('clustering', 'Senlin', owner, timeout))
 
 
 def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
-    """Check whether Keystone's catalog, or clouds.yaml, names an endpoint of Senlin."""
+    """Check whether clouds.yaml, or Keystone's catalog, names an endpoint of Senlin.
+
+    True without a catalog.
+    """
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
     session = owner.connection.session
     if owner.connection.config.get_endpoint('clustering') or not hasattr(
@@ -199,7 +202,7 @@ def ids(owner: OwnerClient) -> tuple[str | None, str | None]:
 
 
 def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
-    """Return what ``call`` returns; raise CloudError "could not find ``service``" if it fails."""
+    """Return the result of ``call``; raise CloudError "could not find ``service``" if it fails."""
     try:
         return within(session.timeout, call, session)
     except (*NO_ANSWER, GivenUp) as error:
@@ -207,7 +210,10 @@ def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
 
 
 def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:
-    """Connect to a cloud of clouds.yaml; None: to the cloud that the environment names."""
+    """Connect to a cloud of clouds.yaml; None: to the cloud that the environment names.
+
+    Raise CloudError for an unknown cloud, and for invalid options.
+    """
     options = {} if timeout is None else {'api_timeout': timeout}
     with _kept_warnings() as warned:
         try:
@@ -254,7 +260,7 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
 
 
 def _hint(cloud: str | None, error: Exception) -> Iterator[str]:
-    """Yield how to set missing options, or the clouds if ``cloud`` is not one of them."""
+    """Yield how to set missing options, and for an unknown ``cloud`` the nearest or known names."""
     if isinstance(error, MissingRequiredOptions):
         yield '(set them in clouds.yaml, or as variables such as OS_AUTH_URL)'
     with contextlib.suppress(*NO_ANSWER):

@@ -1,20 +1,19 @@
-"""Limit the time of what a keystoneauth session does: a log-in, a discovery, a request.
+"""Limit the time of what a keystoneauth session does: a login, a discovery, a request.
 
-The timeout of a request counts from one byte to the next, so a server that sends a byte now and
-then is never given up. A keystoneauth thread that takes its lock twice waits for itself. So each
-call runs in a daemon thread, which is abandoned when the deadline passes, or at Ctrl-C. The
-abandoned thread may hold the lock of the session's token forever, and may be about to repeat its
-request. So the whole session is given up: it sends nothing more for any thread, and every later
-call on it fails at once.
+The timeout of a request counts from one byte to the next, and a keystoneauth thread that takes its
+lock twice waits for itself. So each call runs in a daemon thread, which is abandoned when the
+deadline passes, or at Ctrl-C. Because that thread may hold the lock of the session's token, or
+repeat its request, the whole session is abandoned: it sends nothing more, and every later call on
+it fails at once.
 
 The calls of an :func:`operation` (the preflight of a hook, an attach) share a further deadline.
 Writes are exempt, because a change that has begun must be completed.
 
 Units: a timeout is the number of seconds for which a server may be silent. The deadline of a call
-is three timeouts; that of an operation is five. A call may include the renewal of a token.
+is three timeouts; that of an operation is five.
 
-Raises: GivenUp, also if a library fails on JSON of an unexpected shape (of a version, a token or a
-catalog). Any other exception of a call propagates unchanged.
+Raises: GivenUp, also if a library fails on JSON of an unexpected shape. Any other exception of a
+call propagates unchanged.
 """
 
 from __future__ import annotations
@@ -65,7 +64,10 @@ def operation(timeout: float) -> Iterator[None]:
 
 
 def left(timeout: float) -> float:
-    """Return the seconds that a call may take from now; 0 or less if the operation is over."""
+    """Return the seconds that a call may take: three timeouts, or what the operation has left.
+
+    0 or less if the operation is over.
+    """
     ends = _ENDS.get()
     return TIMEOUTS * timeout if ends is None else min(TIMEOUTS * timeout, ends - time.monotonic())
 
@@ -73,16 +75,16 @@ def left(timeout: float) -> float:
 def within(
     timeout: float, call: Callable[[], T], session: Any = None, *, is_write: bool = False
 ) -> T:
-    """Return what ``call`` returns, or raise what it raises, within three timeouts.
+    """Return the result of ``call``, or raise its exception, within three timeouts.
 
     The deadline of the operation applies, too. If a deadline passes, give up the session and raise
-    GivenUp.
+    GivenUp; a session that was given up raises it at once.
 
     :param session: the keystoneauth session that the call uses, if it exists already.
     :param is_write: ignore the deadline of the operation.
     """
     if session is not None and is_given_up(session):
-        raise GivenUp(f'the connection was given up: a request before had {session.session.why}')
+        raise GivenUp(f'the connection was abandoned: an earlier request had {session.session.why}')
     seconds = TIMEOUTS * timeout if is_write else left(timeout)
     if seconds <= 0:
         raise GivenUp(f'the operation is over its deadline of {OPERATION} timeouts')
@@ -112,7 +114,7 @@ def within(
     if not errors:
         return values[0]
     if session is not None and isinstance(errors[0], _ODD):
-        raise GivenUp('an answer is not what the API says', is_uncertain=True) from errors[0]
+        raise GivenUp('an answer is not what the API documents', is_uncertain=True) from errors[0]
     cause = errors[0].__context__
     try:
         raise errors[0]

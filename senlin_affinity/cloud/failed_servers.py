@@ -1,19 +1,14 @@
 """Fetch a failed server, its siblings and its request, as far as Nova returns them.
 
-Nova 26 ends at microversion 2.93. Whether a response has a field decides, not the microversion; a
-part that is missing is in :attr:`FailedServer.hidden`, with the option that specifies it.
+Whether a response has a field decides, not the microversion; a part that is missing is in
+:attr:`FailedServer.hidden`, with the option that specifies it.
 
-A deleted server is listed with ``changes-since``, which shows deleted servers to their owners, too,
-until the operator archives the database. Its instance actions remain as long (from 2.21).
-
-Siblings share a ``reservation_id``, which administrators read and by which they list. For others,
-no list filters by the request: they query the create actions of servers that were created at the
-same time, with the same flavor and name ("web-1", "web-2"), and compare the request ids.
+``changes-since`` also lists deleted servers to their owners, until the operator archives the
+database. Siblings share a ``reservation_id``, by which administrators list them. Others query the
+create actions of servers with the same flavor, name ("web-1", "web-2") and time, and compare the
+request ids.
 
 Units: at most 12 requests, and for a non-admin one more for each of at most ``MOST`` servers.
-
-Raises: InvalidSpec for a server that does not exist, whose name is not unique, or that did not
-fail; CloudError if a service does not answer.
 
 Source: the compute API reference, ``servers`` and ``os-instance-actions``: the embedded flavor from
 2.47, ``server_groups`` from 2.71 (for a single server), ``pinned_availability_zone`` from 2.96 (the
@@ -34,7 +29,7 @@ from urllib.parse import quote
 
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import images
-from senlin_affinity.cloud.answers import LIMIT, allowed, by_marker, reading
+from senlin_affinity.cloud.answers import LIMIT, allowed, by_marker, check_identity, reading
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
@@ -66,7 +61,10 @@ _MOST_IDS = 5
 
 
 def find(clients: Clients, named: str, timeout: float | None = None) -> FailedServer:
-    """Fetch the failed server with this id or name."""
+    """Fetch the failed server with this id or name.
+
+    Raise InvalidSpec if there is none, if several have the name, or if the creation did not fail.
+    """
     nova = _Servers(clouds.compute(clients.owner, timeout))
     body = nova.by_id(named) if is_uuid(named) else nova.by_name(named)
     with reading(_READ):
@@ -81,9 +79,13 @@ class _Servers:
         self._version = compute.pick(_NEWEST)
 
     def by_id(self, server: str) -> dict[str, Any]:
-        """Fetch a server; a deleted one from the list, or only its id if that does not show it."""
+        """Fetch a server; a deleted one from the list, or only its id if that does not show it.
+
+        Raise InvalidSpec if neither the server nor its actions exist.
+        """
         body = self._get(f'/servers/{quote(server, safe="")}', _READ, 'server')
         if body is not None:
+            check_identity(body['id'], server, _READ)
             return dict(body)
         actions = self.actions(server)
         if not actions:
@@ -95,7 +97,10 @@ class _Servers:
         return next(named, {'id': server, 'name': server, 'status': _DELETED})
 
     def by_name(self, name: str) -> dict[str, Any]:
-        """Fetch the only server with this name, of the own project or else of any."""
+        """Fetch the only server with this name, of the own project or else of any.
+
+        A server that is not deleted comes first. Raise InvalidSpec for none or several.
+        """
         every = {'name': f'^{_escaped(name)}$', 'changes-since': _ALWAYS}
         own = (each for each in self.listed(**every) if each['name'] == name)
         found = [*own] or [each for each in self.all_listed(**every) if each['name'] == name]
@@ -108,15 +113,15 @@ class _Servers:
         return found[0] if found[0]['status'] == _DELETED else self.by_id(str(found[0]['id']))
 
     def listed(self, **query: str) -> list[dict[str, Any]]:
-        """List the servers that a query finds."""
+        """List the servers that a query finds, on all pages."""
         return [*self._pages(**query)]
 
     def all_listed(self, **query: str) -> list[dict[str, Any]]:
-        """List the servers of all projects; none for a non-admin."""
+        """List the servers of all projects that a query finds; [] for a non-admin."""
         return allowed(lambda: self.listed(all_tenants='1', **query)) or []
 
     def changed(self, since: str, *, is_administrator: bool) -> list[dict[str, Any]]:
-        """List servers that have changed since a time, for an administrator the deleted ones."""
+        """List up to 1000 servers changed since a time; for an administrator deleted ones."""
         query = {'all_tenants': '1', 'deleted': 'true'} if is_administrator else {}
         found = self._pages(**{'changes-since': since}, **query)
         return [*itertools.islice(found, LIMIT)]  # one page
@@ -126,12 +131,12 @@ class _Servers:
         return by_marker(self.compute, path, 'servers', _LIST, self._version, **query)
 
     def actions(self, server: str) -> Sequence[Mapping[str, Any]]:
-        """List the actions of a server, deleted or not; none if they are hidden, or no server."""
+        """List the actions of a server, deleted or not; () if hidden, or without a server."""
         path = f'/servers/{quote(server, safe="")}/os-instance-actions'
         return self._get(path, _ACTIONS, 'instanceActions') or ()
 
     def events(self, server: str, action: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """List the events of an action, as far as Nova shows them."""
+        """List the events of an action; () if Nova hides them."""
         request = quote(str(action['request_id']), safe='')
         path = f'/servers/{quote(server, safe="")}/os-instance-actions/{request}'
         return (self._get(path, _ACTIONS, 'instanceAction') or {}).get('events') or ()
@@ -207,7 +212,9 @@ class _Reader:
         details = (each.get('details') for each in events if each['result'] == 'Error')
         fault = self._body.get('fault') or {}
         message = fault.get('message') or next(filter(None, details), None)
-        cause = Cause.BUILD if builds and message is None else cause_of(message)
+        cause = cause_of(message)
+        if builds and message is None:  # rescheduled: a race, or failed starts
+            cause = Cause.RETRIES if len(builds) > 1 else Cause.BUILD
         at = fault.get('created') or (create or {}).get('start_time')
         return CreationFailure(cause, message, at and _floored(at), (*tried,))
 
@@ -229,8 +236,9 @@ class _Reader:
     def _by_request(self, requests: set[str]) -> tuple[list[dict[str, Any]], bool]:
         """Return the servers of the same request, and whether some were not queried.
 
-        A server that failed the late check of the quotas has no action. Such servers are siblings
-        if they have the same fault.
+        Only the server itself if its name does not end in a number, as in "web-1". A server that
+        failed the late check of the quotas has no action: such servers are siblings if they have
+        the same fault.
         """
         stem, _dash, number = self._name.rpartition('-')
         created = self._body.get('created')
@@ -254,9 +262,10 @@ class _Reader:
         return found, len(alike) > MOST and len(found) > 1
 
     def _image(self) -> Image | None:
-        """Fetch the image, with the properties that it had at the request, as far as Nova has them.
+        """Fetch the image, with the properties that it had at the request; None without an image.
 
-        Nova returns the standard properties only, so the others, such as traits, are Glance's.
+        Nova returns the standard properties only, so the others, such as traits, are Glance's. If
+        Glance fails, only Nova's are returned.
         """
         embedded = self._body.get('image')
         if not embedded:
@@ -270,7 +279,7 @@ class _Reader:
         return Image(identity, properties={**image.properties, **properties}, status=image.status)
 
     def _zone(self, failure: CreationFailure) -> str | None:
-        """Return the requested zone, or the default one.
+        """Return the requested zone, or the default one; None if unknown.
 
         Without the pinned zone, a server that found no host has the requested zone as its own.
         """
@@ -278,7 +287,7 @@ class _Reader:
         return self._body.get(_ZONE if is_own else _PINNED) or None
 
     def _lacking(self) -> dict[str, str]:
-        """Return the parts of the request that the response lacks, by their options."""
+        """Return a text for each part of the request that the response lacks, by its option."""
         body = self._body
         has_hints, has_group = 'scheduler_hints' in body, 'server_groups' in body
         parts = (
@@ -292,7 +301,10 @@ class _Reader:
         return {option: what for option, is_shown, what in parts if not is_shown}
 
     def _changes(self, failure: CreationFailure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
-        """Fetch what has changed since the failure: servers that ran, and were deleted."""
+        """Return a sentence about the servers that ran and were deleted since the failure.
+
+        () if there are none, or if the time of the failure is unknown.
+        """
         since = failure.at
         if since is None:
             return ()
@@ -339,15 +351,15 @@ def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
 
 
 def _escaped(text: str) -> str:
-    """Return a text without meaning in the regular expressions of Nova's filter by name."""
+    """Return the text with all characters escaped that have a meaning in a regular expression."""
     return re.sub(r'([.^$*+?{}\[\]\\|()])', r'\\\1', text)
 
 
 def _time(text: Any) -> datetime.datetime:
-    """Return a time of Nova's: ISO 8601 in UTC, with or without a zone and microseconds."""
+    """Return a time of Nova's (ISO 8601 in UTC), without its zone and microseconds."""
     return datetime.datetime.fromisoformat(str(text)[:19])
 
 
 def _floored(text: str) -> str:
-    """Return a time without microseconds, as ``changes-since`` accepts it."""
+    """Return the time as ``changes-since`` accepts it: 2026-01-01T00:00:00Z."""
     return f'{text[:19]}Z'

@@ -3,10 +3,9 @@
 Units: ``swap`` is in MiB, '' for none in Nova's response; ``disk`` and ``ephemeral`` are in GiB.
 
 Source: the compute API reference. From 2.61, the list contains the extra specs, if Nova's policy
-shows them to the user. With ``is_public=None``, an administrator also gets the private flavors;
-Nova ignores it for other users, and lists the public flavors and those that their project may use.
-Names are unique. A name may contain a slash, an id may not (``schemas/flavors.py`` of Nova). Nova's
-router finds no path with such a slash, so a name with a slash is only searched for in the list.
+shows them to the user. With ``is_public=None``, an administrator also gets the private flavors. A
+name may contain a slash, an id may not; Nova's router finds no path with such a slash, so the name
+is only searched for in the list.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ _NO_IDS = ('.', '..', 'detail')
 
 
 def flavors(compute: OwnerRest, *, is_own: bool = True) -> tuple[Flavor, ...] | None:
-    """Fetch every flavor that the user may list; return None if the extra specs are hidden.
+    """Fetch every flavor that the user may list, by name; return None if extra specs are hidden.
 
     :param is_own: whether the snapshot is of the user's own project, which may use every flavor
-        listed.
+        listed. Otherwise, ``is_shared`` of a private flavor is None.
     """
     found = list(_listed(compute, EXTRA_SPECS, is_public='None'))
     if any('extra_specs' not in item for item in found):

@@ -1,13 +1,11 @@
 """Fetch hypervisors, services and aggregates, and combine them into the hosts of a snapshot.
 
-Units: memory in MiB, disk in GiB. ``max_unit`` is the size of the hypervisor, which Nova's drivers
-report to Placement. For vSphere, it is the size of the largest ESXi host of the cluster, which no
-list contains: it is unknown.
+Units: memory in MiB, disk in GiB. ``max_unit`` is the size of the hypervisor; that of a vSphere
+cluster's largest ESXi host is unknown.
 
 Source: the compute API reference. From 2.53, the ids of hypervisors are UUIDs and equal those of
 their resource providers. From 2.88, the sizes are missing, and the list may make Nova query every
-host for its uptime. So the hypervisors are listed at exactly 2.53. Aggregates have a UUID from
-2.41.
+host, so the hypervisors are listed at exactly 2.53. Aggregates have a UUID from 2.41.
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ class Hypervisor(NamedTuple):
 
 
 def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
-    """Fetch all hypervisors, each with those of ``servers`` that it has.
+    """Fetch all hypervisors, each with those of ``servers`` that it has (none if it is empty).
 
     One request per page, and one more in a cloud of at least 50 hypervisors.
     """
@@ -106,9 +104,10 @@ def hypervisor(compute: OperatorRest, root: str) -> Hypervisor | None:
 
 
 def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
-    """Fetch the only hypervisor of a service host, of QEMU or KVM; return None if unsure.
+    """Fetch the only hypervisor of a service host, found by the name of that host. One request.
 
-    The hypervisor is searched for by the name of the service host. One request.
+    Return None if there is none, if there are several, and for another type than QEMU or KVM, whose
+    services may have more hypervisors, with other names.
     """
     query = {'hypervisor_hostname_pattern': host}
     body = compute.get(PATH, _HYPERVISORS, UUIDS, params=query, may_be_missing=True)
@@ -200,7 +199,7 @@ def hosts(
     aggregates_of: Mapping[str, frozenset[str]],
     rooms: Mapping[str, HostInventory],
 ) -> tuple[Host, ...]:
-    """Build a host for each hypervisor.
+    """Build a host for each hypervisor, in their order.
 
     :param rooms: the resources by hypervisor id; those of a hypervisor without an entry are
         unknown.

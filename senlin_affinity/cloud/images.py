@@ -27,7 +27,7 @@ _ATTRIBUTES = frozenset(_SCHEMA.split())
 
 
 def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> Image:
-    """Fetch the image with this UUID, or else with this name. One request."""
+    """Fetch the image with this UUID, or else the only one with this name. One request."""
     what = f"read the image '{name_or_id}'"
     glance = image(owner, timeout)
     if wanted := canonical(name_or_id):
@@ -49,7 +49,7 @@ def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> I
             'image',
         )
     if not isinstance(found[0], dict):
-        raise CloudError(f'could not {what}: the answer is no object')
+        raise CloudError(f'could not {what}: the answer is not an object')
     with reading(what):
         check_identity(found[0]['id' if wanted else 'name'], wanted or name_or_id, what)
         return _image(found[0])

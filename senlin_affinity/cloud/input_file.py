@@ -28,7 +28,7 @@ _OPEN = ('/dev/fd/', '/dev/stdin', '/proc/')
 
 
 def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
-    """Return the content of a file of at most ``largest`` MiB."""
+    """Return the content of a file; raise InvalidSpec if it exceeds ``largest`` MiB."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), 'rb') as file:
         kind = os.fstat(file.fileno()).st_mode
         if stat.S_ISFIFO(kind) and not os.fspath(path).startswith(_OPEN):
@@ -43,7 +43,7 @@ def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
 
 
 def all_of(file: IO[bytes], largest: int = LARGEST) -> bytearray:
-    """Return the content of an open file of at most ``largest`` MiB."""
+    """Return the rest of an open file; raise InvalidSpec beyond ``largest`` MiB."""
     data = bytearray()
     while piece := file.read(_PIECE):
         data += piece
@@ -53,7 +53,7 @@ def all_of(file: IO[bytes], largest: int = LARGEST) -> bytearray:
 
 
 def check(path: str | os.PathLike[str], largest: int = LARGEST_TEXT) -> None:
-    """Reject a file that a library must not read whole: a larger one, a device or a pipe.
+    """Raise InvalidSpec for a file that a library must not read: larger, a device or a pipe.
 
     A missing file and a directory pass, because the library reports them.
     """

@@ -52,7 +52,10 @@ def last_moves(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
 
 
 def _last(actions: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the start of the last move that took effect; None if there is none."""
+    """Return the start of the last move that took effect; None if there is none.
+
+    A creation counts even if it failed; another move does not if it failed, or was reverted.
+    """
     holds: bool | None = None  # whether the move before took effect; None: see its message
     for each in sorted(actions, key=lambda each: str(each['start_time']), reverse=True):
         name, is_done = each['action'], each['message'] is None

@@ -35,6 +35,8 @@ from senlin_affinity.nova.quotas import (
 
 PATTERN_QUERY: Microversion = (2, 53)
 _BAD_REQUEST, _FORBIDDEN = 400, 403
+#: Above all microversions.
+_HIGHEST: Microversion = (2, 1 << 20)
 
 #: The user's quotas are hidden, or Nova does not know the user.
 _HIDDEN = (403, 404)
@@ -61,7 +63,7 @@ class NovaInventory:
         self._clouds = clouds
 
     def availability_zones(self) -> frozenset[str]:
-        """See :meth:`Inventory.availability_zones`."""
+        """Fetch the names of all zones, available or not. One request."""
         return frozenset(self.zones())
 
     def zones(self) -> dict[str, bool]:
@@ -75,7 +77,10 @@ class NovaInventory:
         }
 
     def quotas(self) -> Mapping[str, Quota]:
-        """See :meth:`Inventory.quotas`."""
+        """Fetch the project's quotas: server groups and their members, and those that Nova lists.
+
+        These are ``instances``, ``cores``, ``ram`` and ``metadata_items``. A limit below 0 is None.
+        """
         what = 'read the limits of the project'
         body = self._compute.get('/limits', what, self._compute.pick(BASE))
         with reading(what):
@@ -96,8 +101,8 @@ class NovaInventory:
     def quotas_of(self, project_id: str) -> Mapping[str, Quota]:
         """Fetch the quotas of any project, as an administrator or one of the project's own readers.
 
-        ``GET /limits?tenant_id=`` has the same numbers, but is for administrators only, and returns
-        the defaults for a nonexistent project, where this request fails with a 400.
+        Raise CloudError (400) for a nonexistent project, for which ``GET /limits?tenant_id=`` would
+        return the defaults.
         """
         what = f'read the quotas of project {project_id}'
         path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
@@ -147,8 +152,12 @@ class NovaInventory:
         return {name: replace(quota, of_user=of_user.get(name)) for name, quota in quotas.items()}
 
     def flavor(self, name_or_id: str) -> Flavor | None:
-        """See :meth:`Inventory.flavor`."""
+        """Fetch the flavor with this id, or else this name; return None if there is none."""
         return flavors.flavor(self._compute, name_or_id)
+
+    def highest_microversion(self) -> Microversion:
+        """Return the highest microversion that Nova offers, such as (2, 93)."""
+        return self._compute.pick(_HIGHEST)
 
     def shows_hosts(self) -> bool:
         """Check whether the owner may list hypervisors. One request, for a single one."""
@@ -159,7 +168,10 @@ class NovaInventory:
         return allowed(read) is not None
 
     def lets_choose_hosts(self) -> bool:
-        """See :meth:`Inventory.lets_choose_hosts`."""
+        """Return whether Nova lets the owner choose the hosts of servers: False for a 403.
+
+        One request for a server that no cloud can create, which is expected to fail.
+        """
         what = 'find out whether the owner may choose the hosts of servers'
         server = {
             'name': 'senlin-affinity',
@@ -173,22 +185,25 @@ class NovaInventory:
             if error.status not in (_FORBIDDEN, _BAD_REQUEST):
                 raise
             return error.status == _BAD_REQUEST
-        raise CloudError(f'could not {what}: Nova takes a flavor that there is not')
+        raise CloudError(f'could not {what}: Nova accepted a nonexistent flavor')
 
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
-        """See :meth:`Inventory.hosts_named_like`."""
+        """Fetch the hosts whose hypervisor or service name contains the text, in any case.
+
+        Those with a matching hypervisor come first. Two requests, which need an administrator.
+        """
         clouds = self._clouds()
         services = hosts.services(clouds)
         found = _hypervisors(clouds, pattern)
-        seen = {host.host for host in found}
+        names = {host.host for host in found}
         for service in services:
             name = str(service.get('host', ''))
-            if pattern.lower() in name.lower() and name not in seen:
+            if pattern.lower() in name.lower() and name not in names:
                 found.append(_host(name, '', '', service))  # its hypervisor did not match
         return tuple(found)
 
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """See :meth:`Inventory.aggregates`."""
+        """Fetch all aggregates, sorted by name; raise CloudError below microversion 2.41."""
         clouds = self._clouds()
         offered = clouds.pick(hosts.AGGREGATE_UUIDS)
         if offered < hosts.AGGREGATE_UUIDS:
@@ -230,7 +245,7 @@ def _host(host: str, name: str, kind: str, item: Mapping[str, Any]) -> Host:
 
 
 def _used(quota: Mapping[str, Any]) -> int:
-    """Return the usage, with what old clouds reserve for servers that are being created."""
+    """Return ``in_use`` and ``reserved`` together: old clouds reserve for servers being created."""
     return int(quota['in_use']) + int(quota['reserved'])
 
 

@@ -74,7 +74,7 @@ def alike(
     write: Callable[[Any], Any] = encode,
     is_rare: bool = False,
 ) -> Iterator[Field]:
-    """Return a field for each key; all are read and written in the same way."""
+    """Yield a field for each key; all are read and written in the same way."""
     return (Field(key, read, write, is_rare) for key in keys)
 
 
@@ -93,7 +93,11 @@ class Schema(Generic[T]):
         ]
 
     def read(self, item: Any) -> T:
-        """Convert decoded JSON to an instance; null is valid where the default is None."""
+        """Convert decoded JSON to an instance; null is valid where the default is None.
+
+        Raise InvalidSpec for anything but an object, an unknown or missing key, and an invalid
+        value.
+        """
         if type(item) is not dict:
             raise wrong(f'must be an object with {", ".join(self.fields)}', item)
         if not self.fields.keys() >= item.keys():
@@ -111,7 +115,7 @@ class Schema(Generic[T]):
         return self._made(**values)
 
     def write(self, thing: T) -> str:
-        """Return the JSON text of an instance."""
+        """Return the JSON text of an instance, without rare fields that have their default."""
         text = ''
         for key, get, default, write in self._written:
             value = get(thing)
@@ -121,7 +125,7 @@ class Schema(Generic[T]):
 
 
 def defaults_of(made: Any) -> Mapping[str, Any]:
-    """Return the default values of the fields of a class that have one."""
+    """Return the default of each field of a dataclass or named tuple that has one."""
     if not dataclasses.is_dataclass(made):
         return made._field_defaults  # type: ignore[no-any-return]
     return {
@@ -134,11 +138,14 @@ def defaults_of(made: Any) -> Mapping[str, Any]:
 def each(
     items: Any, read: Callable[[Any], T], *keys: str, words: str = 'must be a list'
 ) -> tuple[T, ...]:
-    """Convert the items of a list; no two items may agree in all ``keys``, if there are any."""
+    """Convert the items of a list with ``read``; raise InvalidSpec for another type.
+
+    With ``keys``, raise it also if two items agree in all of them.
+    """
     if type(items) is not list:
         raise wrong(words, items)
     made: list[T] = []
-    seen: dict[Any, int] = {}
+    numbers: dict[Any, int] = {}
     identity = attrgetter(*keys) if keys else None
     for number, item in enumerate(items):
         try:
@@ -146,9 +153,9 @@ def each(
         except InvalidSpec as error:
             raise below(f'[{number}]', error) from error
         if identity is not None:
-            first = seen.setdefault(identity(made[-1]), number)
+            first = numbers.setdefault(identity(made[-1]), number)
             if first != number:
-                raise InvalidSpec(f'is that of number {first}, too', f'[{number}].{keys[0]}')
+                raise InvalidSpec(f'is also that of item {first}', f'[{number}].{keys[0]}')
     return tuple(made)
 
 
@@ -157,6 +164,9 @@ def by_name(
 ) -> Callable[[Any], dict[str, T]]:
     """Return a function that converts an object with arbitrary keys and values of one type.
 
+    It raises InvalidSpec for another type, and for two keys with one canonical form.
+
+    :param words: the beginning of the error for another type.
     :param name: checks a key and returns its canonical form.
     :param read: converts a value.
     """
@@ -170,7 +180,7 @@ def by_name(
             for key, value in item.items():
                 known = name(key)
                 if known is not key and known in made:
-                    raise InvalidSpec(f'is {known}, which is there already')
+                    raise InvalidSpec(f'is {known}, which occurs twice')
                 made[known] = read(value)
         except InvalidSpec as error:
             raise below(key, error) from error
@@ -180,7 +190,10 @@ def by_name(
 
 
 def text(value: Any, words: str = 'must be a string') -> str:
-    """Return the value if it is a string without control characters or lone surrogates."""
+    """Return the value if it is a string without control characters or lone surrogates.
+
+    Otherwise, raise InvalidSpec.
+    """
     if type(value) is not str:
         raise wrong(words, value)
     if not value.isprintable() and not is_plain(value):
@@ -189,7 +202,10 @@ def text(value: Any, words: str = 'must be a string') -> str:
 
 
 def stored(value: Any) -> str:
-    """Return the value if it is a string without lone surrogates; Nova may store any other."""
+    """Return the value if it is a string without lone surrogates; Nova may store any other.
+
+    Otherwise, raise InvalidSpec.
+    """
     if type(value) is not str:
         raise wrong('must be a string', value)
     if not value.isprintable() and _SURROGATE.search(value):
@@ -198,7 +214,7 @@ def stored(value: Any) -> str:
 
 
 def flag(value: Any) -> bool:
-    """Return the value if it is a boolean."""
+    """Return the value if it is a boolean; otherwise, raise InvalidSpec."""
     if type(value) is not bool:
         raise wrong('must be true or false', value)
     return value
@@ -217,9 +233,12 @@ amount, size = _at_least(0), _at_least(1)
 
 
 def wrong(message: str, value: object) -> InvalidSpec:
-    """Return the error for an invalid value: the message, and the value itself."""
+    """Return the error "``message``, not ``value``"; ``reprlib.repr`` shortens the value.
+
+    Example: ``wrong('must be a list', None)`` is ``InvalidSpec('must be a list, not None')``.
+    """
     if isinstance(value, DuplicateKey):
-        return InvalidSpec('is there twice', value.key)
+        return InvalidSpec('occurs twice', value.key)
     found = reprlib.repr(value)
     if len(found) > _LONGEST:
         found = f'{found[:_LONGEST]}...'
@@ -227,21 +246,28 @@ def wrong(message: str, value: object) -> InvalidSpec:
 
 
 def unknown_key(item: Iterable[str], known: Collection[str]) -> InvalidSpec:
-    """Return the error for the first unknown key, with the most similar known key."""
+    """Return the error for the first key that is not known, with the most similar known key."""
     key = next(key for key in item if key not in known)
     return InvalidSpec(f'unknown key: {suggestion.meant(key, known)}', key)
 
 
 def below(place: str, error: InvalidSpec) -> InvalidSpec:
-    """Return the error with ``place`` in front of its path."""
-    dot = '.' if error.path and not error.path.startswith('[') else ''
+    """Return the error with ``place`` in front of its path: "a" and "b" give "a.b"."""
+    is_index = re.match(r'\[\d+\]', error.path)  # a name may begin with a bracket, too
+    dot = '.' if error.path and not is_index else ''
     return InvalidSpec(error.message, f'{place}{dot}{error.path}')
 
 
 def texts(
     gathered: Callable[[Iterable[str]], frozenset[str]], one: Callable[[Any], str]
 ) -> Callable[[Any], frozenset[str]]:
-    """Return a reader of lists of strings; equal lists become one object, as equal strings do."""
+    """Return a function that converts lists of strings; equal lists become one object.
+
+    It raises InvalidSpec for another type, and if ``one`` does.
+
+    :param gathered: makes the set.
+    :param one: checks an item, and returns its canonical form.
+    """
     one = cache(one)
     shared: dict[frozenset[str], frozenset[str]] = {}
 

@@ -1,16 +1,13 @@
 """Log in to Keystone, before any service is discovered.
 
-Every service needs a token. The token comes first, so that a Keystone that does not answer, or
-rejects the log-in, is reported as such, and not as a missing Nova.
+The token comes first, so that a failure of Keystone is not reported as a missing Nova.
 
 If ``GET auth_url`` answers 401, keystoneauth repeats the request with the token that it is about to
 get, and then waits forever for a lock that it holds itself (``get_access`` of
-``keystoneauth1/identity/base.py``). A session of our own prevents this second request, because
-other threads may use the session of the connection.
+``keystoneauth1/identity/base.py``). A session of our own prevents this second request.
 
 Units: a timeout is the number of seconds for which Keystone may be silent. After a timeout, no
-other request is sent to Keystone, at this URL or another. The discovery of a service has a deadline
-of its own.
+other request is sent to Keystone, at this URL or another.
 
 Raises: CloudError.
 """
@@ -36,7 +33,7 @@ _NO_PASSWORD = 'password is a required attribute'
 
 
 def log_in(connection: Connection, timeout: float) -> None:
-    """Get a token, unless the session has a valid one.
+    """Get a token, unless the session has a valid one; raise CloudError if Keystone gives none.
 
     :param timeout: the timeout of a connection that has none.
     """
@@ -73,12 +70,12 @@ class _Impatient:
         return self._shared.session
 
     def request(self, *arguments: Any, **more: Any) -> Any:
-        """Send a request, but stop keystoneauth if it would wait without end or try other URLs."""
+        """Send a request; raise GivenUp instead of a wait without end, or a try of other URLs."""
         is_own = more.get('auth') in (None, self._shared.auth)
         if more.get('authenticated') and is_own:
             refused = sys.exc_info()[1]
             answered = f' ({words.of(refused)})' if refused is not None else ''
-            why = f'it wants a token before it gives one{answered}'
+            why = f'it requires a token before it issues one{answered}'
             raise GivenUp(why, getattr(refused, 'http_status', None)) from refused
         try:
             return self._shared.request(*arguments, **more)
@@ -96,6 +93,6 @@ def _refused(connection: Connection, why: str, error: BaseException) -> CloudErr
     url = (connection.config.get_auth_args() or {}).get('auth_url')
     at = f' at {url}' if url else ''
     if url and '://' not in url:
-        why = 'that is no URL: write one such as https://keystone.example.com/v3'
+        why = 'this is not a URL: write one such as https://keystone.example.com/v3'
     status = error.status if isinstance(error, GivenUp) else getattr(error, 'http_status', None)
     return CloudError(f'could not log in{at}: {why}', status)

@@ -1,21 +1,16 @@
 """Fetch the hosts of the members of server groups, without a request per member.
 
 For all groups, an administrator gets the servers of each host with the hypervisors, and lists those
-without a host by status. For one group, the servers of its project are listed, which are few
-compared with the cloud's. A non-admin lists the servers of the own project, with ``hostId`` instead
-of the host. It is a hash of the project and the host (``hostId`` in the compute API reference), so
-it identifies the host if the operator's client lists the hosts. An administrator can add a server
-of another project to a group; the group does not show that server to other users.
+without a host by status. For one group, the servers of its project are listed. A non-admin gets
+``hostId`` instead of the host, a hash of the project and the host, which identifies the host if the
+operator's client lists the hosts.
 
-For anti-affinity, Nova counts some servers on further hosts: a migrating server on both of its
-hosts, and a soft-deleted server, although no group shows it. An administrator gets each of the two
-kinds by one list.
+For anti-affinity, Nova counts a migrating server on both of its hosts, and a soft-deleted server,
+although no group shows it. An administrator gets each of the two kinds by one list.
 
 Source: the compute API reference; ``with_servers`` from 2.53. Servers are listed at 2.1, where they
-have the fewest fields. A server without a host has the ``hostId`` ''. From 2.59, migrations are
-paged, the newest first. Nova considers every migration in progress that has not ended. The project
-of a migration (from 2.80) is that of the user who started it, mostly an administrator's, and not
-the server's.
+have the fewest fields. From 2.59, migrations are paged, the newest first. The project of a
+migration (from 2.80) is that of the user who started it, and not the server's.
 """
 
 from __future__ import annotations
@@ -23,8 +18,8 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from senlin_affinity.cloud.answers import LIMIT, by_marker, check_identity, list_of, reading
@@ -38,6 +33,8 @@ from senlin_affinity.model.server_group import (
     ServerGroup,
 )
 
+#: By server: the hosts of migrations in progress; the former hosts, with the seconds since then.
+Migrations: TypeAlias = tuple[Mapping[str, tuple[str, ...]], Mapping[str, Mapping[str, int]]]
 _SERVERS, _DELETED = 'list the servers', 'list the soft-deleted servers'
 _MIGRATIONS, _SERVER = 'list the migrations', 'read a server that a scheduler hint names'
 #: The maximum number of servers that are read one by one.
@@ -117,7 +114,10 @@ def own(compute: OwnerRest) -> list[dict[str, Any]]:
 
 
 def named(servers: Iterable[Mapping[str, Any]], hosts: Collection[str]) -> dict[str, Member]:
-    """Convert raw servers, by id; the host is the one of ``hosts`` that matches the ``hostId``."""
+    """Convert raw servers, by id; the host is the one of ``hosts`` that matches the ``hostId``.
+
+    None if no host matches.
+    """
     with reading(_SERVERS):
         projects = {server['tenant_id'] for server in servers}
         names = {_host_id(project, host): host for project in projects for host in hosts}
@@ -134,16 +134,14 @@ def by_ids(
 ) -> tuple[Member, ...]:
     """Return the servers with these ids, of any project, with an administrator's credentials.
 
-    A server that is not known yet takes one request, or two if it does not exist. At most
-    :data:`MOST_NAMED` such servers are read; the others are left out.
+    A server that is not known yet takes one request, or two if it does not exist (its state is
+    DELETED then). At most :data:`MOST_NAMED` such servers are read; the others are left out.
     """
     asked = [server for server in servers if server not in known][:MOST_NAMED]
-    found = (
+    return (
         *(known[server] for server in servers if server in known),
         *(_by_id_of(compute, server) for server in asked),
     )
-    (group,) = moved(compute, (ServerGroup('', '', ANTI_AFFINITY, members=found),))
-    return group.members
 
 
 def _by_id_of(compute: OperatorRest, server: str) -> Member:
@@ -172,20 +170,24 @@ def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[
 
 
 def are_hidden(groups: Iterable[ServerGroup]) -> bool:
-    """Check whether soft-deleted servers count for one of the groups."""
+    """Check whether one of the groups has anti-affinity, for which soft-deleted servers count."""
     return any(group.policy == ANTI_AFFINITY for group in groups)
 
 
-def moved(compute: OperatorRest, groups: tuple[ServerGroup, ...]) -> tuple[ServerGroup, ...]:
-    """Fetch migrations, and return the groups with ``also_on`` and ``left`` of their members.
+def moved(
+    groups: tuple[ServerGroup, ...], read: Callable[[], Migrations | None]
+) -> tuple[ServerGroup, ...] | None:
+    """Return the groups with ``also_on`` and ``left`` of their members; None if these are unknown.
 
-    One request, and another if there are so many migrations that the oldest may be missing; none
-    without an anti-affinity group that has members on hosts.
+    :param read: is called unless there is no anti-affinity group that has members on hosts.
     """
     members = [each for group in groups if group.policy == ANTI_AFFINITY for each in group.members]
     if not any(each.host for each in members):
         return groups
-    places, left = _migrated(compute)
+    migrations = read()
+    if migrations is None:
+        return None
+    places, left = migrations
     return tuple(
         dataclasses.replace(
             group,
@@ -218,13 +220,12 @@ def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple
     )
 
 
-def _migrated(
-    compute: OperatorRest,
-) -> tuple[dict[str, tuple[str, ...]], dict[str, dict[str, int]]]:
-    """Return, by server, the hosts of migrations in progress, and the former hosts.
+def migrations(compute: OperatorRest) -> Migrations:
+    """Fetch, by server, the hosts of migrations in progress, and the former hosts.
 
     The former hosts are the sources of live migrations, and the destinations of reverted resizes
-    and cold migrations, of the last day, with the seconds since the end of each.
+    and cold migrations, of the last day, with the seconds since the end of each. One request, and
+    another if there are so many migrations that the oldest may be missing.
     """
     offered = compute.pick(_PAGED)
     # A resize that waits to be confirmed may be old; other migrations in progress are recent.
@@ -254,7 +255,7 @@ def _seconds_since(time: str) -> int:
 
 
 def _others(left: Mapping[str, int], host: str | None) -> dict[str, int]:
-    """Return the hosts without the one that the server is on."""
+    """Return the hosts, sorted by name, without the one that the server is on."""
     return {name: seconds for name, seconds in sorted(left.items()) if name != host}
 
 
@@ -278,14 +279,17 @@ def _servers(compute: Rest, what: str, **query: Any) -> list[dict[str, Any]]:
 
 
 def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
-    """Return the query for the groups' project; an empty one if it is unknown or not unique."""
+    """Return the query for the groups' project; {} if it is unknown or not unique."""
     projects = {group.project_id for group in groups}
     is_one = len(projects) == 1 and None not in projects
     return {'project_id': str(projects.pop())} if is_one else {}
 
 
 def _member(server: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Member:
-    """Convert a raw server; ``names`` are the names of hosts by ``hostId``."""
+    """Convert a raw server; ``names`` are the names of hosts by ``hostId``.
+
+    ``host_id`` is None if the host is known.
+    """
     host_id = server.get('hostId') or None
     host = server.get(_HOST) or (names or {}).get(host_id or '') or None
     host_id = None if host else host_id

@@ -32,6 +32,8 @@ def see(
 ) -> CloudSnapshot:
     """Return the snapshot with the differences between the aggregates of Nova and Placement.
 
+    Return it unchanged without sets, below microversion 1.29, and for a 403.
+
     :param asked: the sets of aggregates to compare.
     """
     sets = [*asked]
@@ -45,7 +47,7 @@ def see(
 
 
 def named(placement: OperatorRest, aggregates: Collection[str]) -> set[str]:
-    """Return the names of the providers in at least one of these aggregates."""
+    """Return the names of the providers in at least one of these aggregates; empty for none."""
     uuids, names = sorted(aggregates), set()
     for start in range(0, len(uuids), _MOST):
         query = {'member_of': f'in:{",".join(uuids[start : start + _MOST])}'}

@@ -24,14 +24,14 @@ class Loader(yaml.SafeLoader):
     def compose_mapping_node(self, anchor: Any) -> Any:
         """Compose a mapping, and reject duplicate keys before merge keys are expanded."""
         node = super().compose_mapping_node(anchor)
-        seen = set()
+        keys = set()
         for key, _value in node.value:
             if isinstance(key, yaml.ScalarNode):
-                if (key.tag, key.value) in seen:
+                if (key.tag, key.value) in keys:
                     raise yaml.composer.ComposerError(
                         None, None, f'duplicate key {key.value!r}', key.start_mark
                     )
-                seen.add((key.tag, key.value))
+                keys.add((key.tag, key.value))
         return node
 
     def get_single_node(self) -> Any:

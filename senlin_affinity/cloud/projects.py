@@ -1,13 +1,11 @@
 """Find the id of a project that is given by id or by name.
 
-No request for an id, or for the connection's own project, which takes precedence over a project of
-the same name in another domain. One request to Keystone for any other name, besides its discovery.
+No request for an id, or for the connection's own project; one to Keystone for any other name.
 
 Raises: InvalidSpec if no project or several have the name, or if the user may not list projects;
 CloudError.
 
-Source: the identity API reference, ``GET /v3/projects?name=``. A name is unique in its domain only,
-and a non-admin may not list projects.
+Source: the identity API reference, ``GET /v3/projects?name=``. A name is unique in its domain only.
 """
 
 from __future__ import annotations

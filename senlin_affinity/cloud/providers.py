@@ -1,27 +1,22 @@
 """Fetch the resources and traits of every host from Placement, by a few queries for one unit.
 
 ``GET /allocation_candidates`` for one unit of a resource class returns all providers of every tree
-that has a unit left, with the capacity and usage of all their classes. Each tree becomes one
-:class:`HostInventory`, which serves for every flavor. Most clouds need two requests; four are the
-maximum:
+that has a unit left, with the capacity and usage of all their classes. Most clouds need two of
+these requests:
 
-1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``: are there sharing providers? They
-   may supply a class that the host itself lacks, and no other response reveals a provider that
-   shares a class other than disk.
-2. ``MEMORY_MB:1``. A host without a MiB of memory left takes no server.
-3. ``MEMORY_MB:1,DISK_GB:1``, if there are sharing providers: which of them supplies disk to which
-   host? Otherwise ``VCPU:1``, if the second response lacks hosts: what do hosts without memory
-   have?
-4. ``GET /resource_providers?resources=MEMORY_MB:1``, if hosts are still missing: do they have no
-   memory left, or was a response truncated (Placement's max_allocation_candidates)?
+1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``: are there sharing providers? No
+other response reveals a provider that shares a class other than disk. 2. ``MEMORY_MB:1``. A host
+without a MiB of memory left takes no server. 3. ``MEMORY_MB:1,DISK_GB:1``, if there are sharing
+providers: which of them supplies disk to which host? Otherwise ``VCPU:1``, if the second response
+lacks hosts. 4. ``GET /resource_providers?resources=MEMORY_MB:1``, if hosts are still missing: do
+they have no memory left, or was a response truncated (Placement's max_allocation_candidates)?
 
 If a single sharing provider supplies a class that the host itself lacks, the numbers are exact: the
-provider is a pool. The sum of several providers is an upper bound, and so is what another host
-shares. A class that no response contains is unknown (``is_partial``); CPUs and memory are assumed
-to be a host's own.
+provider is a pool. The sum of several providers is an upper bound. A class that no response
+contains is unknown (``is_partial``); CPUs and memory are assumed to be a host's own.
 
 Units: Placement's; the capacity is the total minus the reserve, times the allocation ratio.
-``max_unit`` is not in these responses; it is the size of the hypervisor.
+``max_unit`` is the size of the hypervisor.
 
 Source: the Placement API reference. From 1.29, the summaries contain trees and all classes.
 """
@@ -94,7 +89,7 @@ class _Provider(NamedTuple):
     traits: frozenset[str]
 
     def resource(self, name: str, **more: Any) -> Resource:
-        """Return the capacity and the usage of a class; usage above the capacity is cut off."""
+        """Return the capacity and the usage of a class; usage is at most the capacity."""
         amount = self.amounts[name]
         return Resource(amount['capacity'], min(amount['used'], amount['capacity']), **more)
 
@@ -119,7 +114,7 @@ class _Answers:
                 self.trees.setdefault(root, []).append(uuid)
 
     def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> HostInventory:
-        """Combine the providers of a tree with those that share with it."""
+        """Combine the providers of a tree with those that share with it (None: none do)."""
         own = [self.providers[uuid] for uuid in self.trees[root]]
         sharing = shared.given_to(root) if shared is not None else []
         if len(own) == 1 and not sharing:
@@ -178,19 +173,19 @@ class _Shared:
         # A response that is shorter than another one was not truncated.
         lengths = [len(body['allocation_requests']) for body in (first, second)]
         self._is_perhaps_cut = lengths[1] >= lengths[0]
-        seen = [providers[uuid] for uuid in sharing if uuid in providers]
-        disks = [each.amounts[DISK_GB] for each in seen if DISK_GB in each.amounts]
+        shown = [providers[uuid] for uuid in sharing if uuid in providers]
+        disks = [each.amounts[DISK_GB] for each in shown if DISK_GB in each.amounts]
         self._is_hidden = sum(disk['used'] < disk['capacity'] for disk in disks) < len(sharing)
-        self._classes = {name for provider in seen for name in provider.amounts}
+        self._classes = {name for provider in shown for name in provider.amounts}
 
     def given_to(self, root: str) -> list[_Provider]:
-        """Return the providers that share with a tree, sorted by UUID."""
+        """Return the providers that share with a tree, sorted by UUID; [] if none is known."""
         return [self._providers[uuid] for uuid in sorted(self._givers.get(root, ()))]
 
     def pooled(
         self, own: Iterable[_Provider], sharing: Iterable[_Provider]
     ) -> Mapping[str, _Provider]:
-        """Return, by class, its only provider, if that shares the class and is not a host."""
+        """Return each class that a single provider supplies, which shares and is not a host."""
         every = Counter(name for provider in (*own, *sharing) for name in provider.amounts)
         return {
             name: provider
@@ -205,7 +200,10 @@ class _Shared:
         return not self._is_hidden and self._is_disk_known(root)
 
     def is_whole(self, root: str, name: str) -> bool:
-        """Check whether the responses show all that the tree can use of a class."""
+        """Check whether the responses show all that the tree can use of a class.
+
+        Always True for VCPU, PCPU and MEMORY_MB.
+        """
         if name in _OWN:
             return True
         if name == DISK_GB:
@@ -253,10 +251,7 @@ def rooms(
 
 
 def with_memory(placement: OperatorRest) -> frozenset[str]:
-    """Fetch the root providers of all hosts with a MiB of memory left. The list is not truncated.
-
-    A host without memory takes no server.
-    """
+    """Fetch the root providers of all hosts with a MiB of memory left, however many."""
     return _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
 
 
@@ -282,7 +277,8 @@ def _sum(
     """Add up the resources of a tree and of the providers that share with it.
 
     The usage of a provider above its capacity does not reduce the sum. A class in ``pooled`` is not
-    added up, and names its pool.
+    added up, and names its pool. A class of several providers, or a shared one, ``is_sum``, with
+    ``max_unit`` None.
     """
     resources: dict[str, Resource] = {}
     for providers, is_shared in ((own, False), (sharing, True)):

@@ -1,15 +1,12 @@
 """Send requests to one service of the cloud, and return raw JSON.
 
-Data flow: a path, a microversion and perhaps a body go out through openstacksdk's adapter; parsed
-JSON comes back. Long lists never become SDK objects.
-
 Units: the timeout is the number of seconds for which the service may be silent; a request has the
 deadline of :mod:`~senlin_affinity.cloud.deadline`. A microversion is a pair: (2, 64).
 
 Raises: CloudError with the service's own message for any unexpected response; ``is_uncertain`` if a
 write may have happened nevertheless. A write is never repeated, because a repeated POST could
-create two objects. An object is missing only if Nova itself answers so, by a 404 whose body is
-``{"itemNotFound": {...}}``, because a proxy that does not find Nova answers 404, too.
+create two objects. An object is missing only if Nova itself answers so, by a 404 with
+``itemNotFound``, because a proxy answers 404, too.
 
 A read that is rejected with a 429 or a 503 and ``Retry-After`` is repeated after that time, if the
 deadline permits: at most three times.
@@ -19,14 +16,15 @@ from __future__ import annotations
 
 import contextvars
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from email.utils import parsedate_to_datetime
-from typing import Any, NewType, TypeVar
+from typing import Any, NewType, TypeVar, cast
 
 import requests
 from openstack.proxy import Proxy
 
 from senlin_affinity.cloud import words
+from senlin_affinity.cloud.clients import Responses
 from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT, GivenUp, left, within
 from senlin_affinity.cloud.login import NO_ANSWER
 from senlin_affinity.model.errors import CloudError, TooLarge
@@ -53,10 +51,18 @@ class Rest:
     :param adapter: openstacksdk's adapter (``connection.compute``).
     :param service: the name in errors ("Nova").
     :param timeout: seconds for which the service may be silent.
+    :param responses: those of earlier reads, which are not sent again.
     """
 
-    def __init__(self, adapter: Proxy, service: str, timeout: float | None = None) -> None:
+    def __init__(
+        self,
+        adapter: Proxy,
+        service: str,
+        timeout: float | None = None,
+        responses: Responses | None = None,
+    ) -> None:
         self._adapter = adapter
+        self._responses = responses
         self.name = service
         self._timeout = timeout
         self._offered: tuple[Microversion, Microversion] | None = None
@@ -78,21 +84,26 @@ class Rest:
     ) -> Any:
         """Send a GET request, and return the parsed body.
 
+        Raise CloudError for an error status, and for a body that is null or not JSON.
+
         :param what: the operation, for the error: "list the server groups".
         :param params: the query; a key with a list is sent once for each of its values.
         :param may_be_missing: return None if Nova answers that the object does not exist.
         """
-        response = self._send('GET', path, what, microversion, params=dict(params or {}))
+        response = self._read(path, what, microversion, dict(params or {}))
         if may_be_missing and self._is_missing(response, what):
             return None
         return self._json(response, what)
 
     def post(self, path: str, what: str, microversion: Microversion, body: object) -> Any:
-        """Send a POST request once, and return the parsed body."""
+        """Send a POST request once, and return the parsed body; raise CloudError if it fails."""
         return self._json(self._send('POST', path, what, microversion, json=body), what)
 
     def delete(self, path: str, what: str, microversion: Microversion) -> bool:
-        """Send a DELETE request; return False if Nova answers that the object does not exist."""
+        """Send a DELETE request; return True for a 204, False if Nova does not have the object.
+
+        Raise CloudError for any other response.
+        """
         response = self._send('DELETE', path, what, microversion)
         if self._is_missing(response, what):
             return False
@@ -133,6 +144,27 @@ class Rest:
         timeout = self._timeout or REQUEST_TIMEOUT
         return within(timeout, call, self._adapter.session, is_write=is_write)
 
+    def _read(
+        self, path: str, what: str, microversion: Microversion | None, params: dict[str, Any]
+    ) -> requests.Response:
+        """Send a GET request, unless its response, or that there was none, is remembered.
+
+        The failure of a service (a status from 500) is not: the next attempt may succeed.
+        """
+        request = self.name, path, microversion, repr(sorted(params.items()))
+        answer = (self._responses or {}).get(request)
+        if answer is None:
+            try:
+                answer = self._send('GET', path, what, microversion, params=params)
+            except CloudError as error:
+                answer = error
+            is_failure = getattr(answer, 'status_code', 0) >= requests.codes.internal_server_error
+            if isinstance(self._responses, MutableMapping) and not is_failure:
+                self._responses[request] = answer
+        if isinstance(answer, CloudError):
+            raise answer
+        return cast(requests.Response, answer)
+
     def _send(self, method: str, *arguments: Any, **request: Any) -> requests.Response:
         response = self._send_once(method, *arguments, **request)
         for _again in range(_MOST_AGAIN if method == 'GET' else 0):
@@ -141,7 +173,6 @@ class Rest:
                 break
             time.sleep(wait)
             response = self._send_once(method, *arguments, **request)
-        _LAST.set(_request_id(response))
         return response
 
     def _send_once(
@@ -199,10 +230,11 @@ class Rest:
 
     def _json(self, response: requests.Response, what: str) -> Any:
         """Return the parsed body; raise CloudError for an error, for null, or if it is not JSON."""
+        _LAST.set(_request_id(response))
         self._check(response, what)
         body = _parsed(response)
         if body is None:
-            message = f'the answer of {self.name} is no JSON: {words.cut(response.text)!r}'
+            message = f'the answer of {self.name} is not JSON: {words.cut(response.text)!r}'
             raise _error(what, message, response)
         return body
 
@@ -222,12 +254,12 @@ def _error(
 
 
 def malformed(what: str, why: str) -> CloudError:
-    """Return the error for a malformed response, which must be the last one."""
+    """Return the error "could not ``what``: ``why``", with the id of the last request."""
     return CloudError(f'could not {what}: {why}{_LAST.get()}')
 
 
 def _request_id(response: requests.Response) -> str:
-    """Return the request id as the end of a message; '' if the service sent none."""
+    """Return " (request ...)" with the request id; '' if the service sent none."""
     for name in _IDS:
         if name in response.headers:
             return f' (request {words.cut(response.headers[name])})'
@@ -235,7 +267,10 @@ def _request_id(response: requests.Response) -> str:
 
 
 def _wait(response: requests.Response) -> float | None:
-    """Return the seconds until the service permits a retry; None if it permits none."""
+    """Return the seconds in ``Retry-After`` of a 429 or 503; None for any other response.
+
+    A date becomes the seconds until then, 0 at least.
+    """
     after = response.headers.get('Retry-After')
     if response.status_code not in _LATER or after is None:
         return None
@@ -253,7 +288,7 @@ def shown(microversion: Microversion) -> str:
 
 
 def unreachable(service: str, error: BaseException) -> CloudError:
-    """Return the error for a service that Keystone's catalog does not lead to."""
+    """Return the error "could not find ``service``", with the HTTP status of ``error``."""
     return CloudError(
         f'could not find {service}: {words.of(error)}', getattr(error, 'http_status', None)
     )
@@ -266,7 +301,10 @@ def _has_fault(response: requests.Response, fault: str) -> bool:
 
 
 def _message(response: requests.Response) -> str:
-    """Return the message in the body, at any depth; else the body, or the reason of the status."""
+    """Return the first message or detail in the body, at any depth, or else its text.
+
+    For an empty body, the reason of the status.
+    """
     stack = [_parsed(response)]
     while stack:
         value = stack.pop()

@@ -1,12 +1,10 @@
 """Fetch clusters, policies, bindings and nodes from Senlin's API, outside of its engine.
 
-Requests: one per page of clusters, policies, nodes and profiles, one per cluster with a policy, one
-for the attaches in progress, and the clusters again if one was deleted meanwhile; one more for a
-tenant who needs the users of groups in all projects.
+Requests: one per page of clusters, policies, nodes and profiles, one per cluster with a policy, and
+one for the attaches in progress.
 
-Source: Senlin's API reference, version 1. The lists contain the ``data`` of clusters, policies,
-nodes and bindings. ``global_project`` is for administrators, who get all projects without it as
-well; Senlin answers 403 to others.
+Source: Senlin's API reference, version 1. ``global_project`` is for administrators, who get all
+projects without it as well; Senlin answers 403 to others.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
-from senlin_affinity.cloud.rest import OwnerRest
+from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupUses
 from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec
 from senlin_affinity.policy import binding, profile, properties
@@ -28,7 +26,7 @@ from senlin_affinity.policy.properties import TYPE
 PAGE = 1000
 _ATTACH = 'CLUSTER_ATTACH_POLICY'
 #: The statuses of an action that has not ended.
-_GOES_ON = (
+UNFINISHED = (
     'INIT', 'READY', 'RUNNING', 'SUSPENDED', 'WAITING', 'WAITING_LIFECYCLE_COMPLETION',
 )  # fmt: skip
 
@@ -64,13 +62,13 @@ def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = Fa
     """
     wide = None if with_foreign_users else project
     try:
-        clusters = list(_all(senlin, 'clusters', wide))
+        clusters = list(list_all(senlin, 'clusters', wide))
     except CloudError as error:
         if error.status != 403 or wide == project:
             raise
         wide = project
-        clusters = list(_all(senlin, 'clusters', wide))
-    policies = {each['id']: each for each in _all(senlin, 'policies', wide)}
+        clusters = list(list_all(senlin, 'clusters', wide))
+    policies = {each['id']: each for each in list_all(senlin, 'policies', wide)}
     with reading('list the policies of Senlin'):
         ours = [
             key for key, each in policies.items() if str(each['type']).rpartition('-')[0] == TYPE
@@ -88,7 +86,7 @@ def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = Fa
         kept = {each['id']: group for each in clusters if (group := kept_group(each.get('data')))}
         for each in clusters:
             if ours and each.get('policies', True):  # ids of bindings
-                bound.extend(_bindings(senlin, each['id'], shown[each['id']], wide))
+                bound.extend(bindings(senlin, each['id'], shown[each['id']], wide))
     uses = GroupUses(
         shown,
         tuple(bound),
@@ -101,7 +99,7 @@ def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = Fa
 
 
 def has_cluster(senlin: OwnerRest, cluster: str) -> bool:
-    """Check whether a cluster exists, by its id."""
+    """Check whether a cluster exists, by its id: False for a 404."""
     try:
         senlin.get(f'/clusters/{cluster}', f'get cluster {cluster}')
     except CloudError as error:
@@ -115,9 +113,10 @@ def _is_own(item: Mapping[str, Any], project: str | None) -> bool:
     return project in (None, item.get('project'))
 
 
-def _bindings(
+def bindings(
     senlin: OwnerRest, cluster: str, name: str, project: str | None
 ) -> Iterator[BindingRecord]:
+    """Yield the affinity policies of a cluster that hold a group; none if it was deleted."""
     what = f'list the policies of cluster {name}'
     try:
         body = senlin.get(f'/clusters/{cluster}/policies', what)
@@ -137,39 +136,43 @@ def _bindings(
 
 def _ids(senlin: OwnerRest, project: str | None) -> set[str]:
     with reading('list the clusters of Senlin'):
-        return {str(each['id']) for each in _all(senlin, 'clusters', project)}
+        return {str(each['id']) for each in list_all(senlin, 'clusters', project)}
 
 
 def _attaching(senlin: OwnerRest) -> frozenset[str]:
     """Fetch the ids of the policies that are being attached, or will be."""
-    found = _all(senlin, 'actions', None, action=_ATTACH, status=_GOES_ON)
+    found = list_all(senlin, 'actions', None, action=_ATTACH, status=UNFINISHED)
     with reading('list the actions of Senlin'):
         return frozenset(str((each.get('inputs') or {}).get('policy_id')) for each in found)
 
 
 def _nodes(senlin: OwnerRest, project: str | None) -> Iterator[Node]:
     with reading('list the nodes of Senlin'):
-        for each in _all(senlin, 'nodes', project):
+        for each in list_all(senlin, 'nodes', project):
             if each['physical_id']:
                 ids = (each['id'], str(each['name']), each['cluster_id'] or '')
                 yield Node(*ids, each['physical_id'])
 
 
 def _hints(senlin: OwnerRest, project: str | None, wide: str | None) -> Iterator[str]:
-    for each in _all(senlin, 'profiles', wide):
+    for each in list_all(senlin, 'profiles', wide):
         with contextlib.suppress(InvalidSpec), reading('list the profiles of Senlin'):
             hint = profile.group_hint(each['spec']) or ''
             if hint and (_is_own(each, project) or is_uuid(hint)):
                 yield hint
 
 
-def _all(
-    senlin: OwnerRest, key: str, project: str | None, **query: str | Sequence[str]
+def list_all(
+    senlin: OwnerRest,
+    key: str,
+    project: str | None,
+    microversion: Microversion | None = None,
+    **query: str | Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    """Yield all objects of a project under ``key``, page by page.
+    """Yield all objects of a project under ``key``, page by page; None: of all projects.
 
     No response says whether there is more. An administrator gets the objects of all projects; those
-    of other projects are skipped, unless the project is None.
+    of other projects are skipped.
     """
     if project is None and not query:
         query = {'global_project': 'True'}
@@ -178,7 +181,7 @@ def _all(
     known: set[str] = set()
     while True:
         params: dict[str, str | int | Sequence[str]] = {'limit': PAGE, **query, **marker}
-        page = list_of(senlin.get(f'/{key}', what, params=params), key, what)
+        page = list_of(senlin.get(f'/{key}', what, microversion, params=params), key, what)
         check_unique(page, 'id', what, known)
         yield from (each for each in page if _is_own(each, project))
         if len(page) < PAGE:

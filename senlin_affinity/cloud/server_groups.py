@@ -33,11 +33,11 @@ class NovaServerGroups:
         self._compute = compute
 
     def check(self, policy: str, rules: Mapping[str, int]) -> None:
-        """See :meth:`ServerGroups.check`."""
+        """Raise InvalidSpec if the cloud is too old for such a group: rules, or a soft policy."""
         create_body('', policy, rules, self._microversion)
 
     def get(self, group_id: str) -> ServerGroup | None:
-        """See :meth:`ServerGroups.get`."""
+        """Fetch the group with this id; return None if Nova does not have it. One request."""
         what = f'get server group {group_id}'
         body = self._compute.get(_path(group_id), what, self._microversion, may_be_missing=True)
         if body is None:
@@ -47,11 +47,11 @@ class NovaServerGroups:
         return group
 
     def named(self, name: str) -> tuple[ServerGroup, ...]:
-        """See :meth:`ServerGroups.named`."""
+        """Fetch all groups of the project with this name, in Nova's order. One request per page."""
         return tuple(_parse(body, LIST) for body in self._pages() if body.get('name') == name)
 
     def own(self) -> tuple[ServerGroup, ...]:
-        """See :meth:`ServerGroups.own`."""
+        """Fetch all groups of the project, in Nova's order. One request per page."""
         return tuple(_parse(body, LIST) for body in self._pages())
 
     def of_every_project(self) -> tuple[ServerGroup, ...]:
@@ -59,7 +59,10 @@ class NovaServerGroups:
         return tuple(_parse(body, LIST) for body in self._pages(all_projects='true'))
 
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
-        """See :meth:`ServerGroups.create`."""
+        """Create a group, and return it. One request.
+
+        Raise CloudError with ``is_uncertain`` if the answer describes another group.
+        """
         what = f"create server group '{name}'"
         sent = create_body(name, policy, rules, self._microversion)
         body = self._compute.post(PATH, what, self._microversion, sent)
@@ -71,7 +74,7 @@ class NovaServerGroups:
         return group
 
     def delete(self, group_id: str) -> bool:
-        """See :meth:`ServerGroups.delete`."""
+        """Delete the group; return False if Nova does not have it. One request."""
         what = f'delete server group {group_id}'
         return self._compute.delete(_path(group_id), what, self._microversion)
 
@@ -99,7 +102,7 @@ def called(
 ) -> tuple[ServerGroup, ...]:
     """Fetch the wanted groups: those of the project by name or id, others by id.
 
-    An attach finds groups in the same way.
+    An attach finds groups in the same way. Ids and names without a group are left out.
 
     :param project: another project than the connection's; the groups of all projects are listed.
     """
@@ -119,12 +122,12 @@ def called(
 
 
 def are_named(wanted: Collection[str] | None) -> bool:
-    """Check whether one of these is the name of a group, and not an id; False for None."""
+    """Check whether one of these is not a UUID, and so a name; False for None or none."""
     return not all(map(is_uuid, wanted or ()))
 
 
 def _sort(group: ServerGroup) -> tuple[str, str, int | None, bool]:
-    """Return the properties of a new group that its creator chooses."""
+    """Return name, policy, limit per host, and whether the group has no members, for comparison."""
     return group.name, group.policy, group.max_server_per_host, not group.members
 
 

@@ -1,8 +1,5 @@
 """Connect with the operator's credentials, from Senlin's configuration.
 
-Data flow: keystoneauth's options in one group define the auth plugin and the session. The session
-becomes read-only, and then a Connection. No request is sent before the connection is used.
-
 Example::
 
     [senlin_affinity_cloud]
@@ -11,11 +8,12 @@ Example::
     username = senlin-affinity
     ...
 
-``auth_section`` names another group for the log-in: one with keystoneauth's options, such as
-``[keystone_authtoken]``, or Senlin's ``[authentication]``, whose options have other names. The
-options of the session (``cafile``) and ``region_name`` are always those of the group itself.
+``auth_section`` names another group for the credentials: one with keystoneauth's options, or
+Senlin's ``[authentication]``, whose options have other names. The options of the session
+(``cafile``) and ``region_name`` are always those of the group itself. No request is sent before the
+connection is used.
 
-Raises: CloudError for options that define no log-in.
+Raises: CloudError for options that define no valid credentials.
 """
 
 from __future__ import annotations
@@ -61,14 +59,17 @@ def list_opts() -> list[tuple[Any, Sequence[Any]]]:
 
 
 def section(conf: Any) -> str | None:
-    """Register the options; return the name of the group with the log-in, or None."""
+    """Register the options, and return the name of the group with the credentials.
+
+    None without ``auth_section`` and ``auth_type``.
+    """
     conf.register_opts(options(), group=GROUP.name)
     named = conf[GROUP.name].auth_section
     return named or (GROUP.name if conf[GROUP.name].auth_type else None)
 
 
 def connect(conf: Any, timeout: float, largest: int, region: str | None = None) -> Connection:
-    """Return a read-only connection with the log-in of the configuration.
+    """Return a read-only connection with the configured credentials; raise CloudError if invalid.
 
     :param timeout: seconds for which a service may be silent, if the group has no timeout.
     :param largest: the maximum size of a response in MiB.
@@ -79,7 +80,9 @@ def connect(conf: Any, timeout: float, largest: int, region: str | None = None) 
         login = _senlins(conf) if named == _SENLINS else _keystoneauths(conf)
         session = loading.load_session_from_conf_options(conf, GROUP.name, auth=login)
     except (exceptions.ClientException, cfg.Error, ValueError) as error:
-        raise CloudError(f'[{GROUP.name}] makes no log-in: {words.of(error)}') from error
+        raise CloudError(
+            f'[{GROUP.name}] defines no valid credentials: {words.of(error)}'
+        ) from error
     if session.timeout is None:
         session.timeout = timeout
     transport.bound(session, largest, is_read_only=True)
@@ -90,7 +93,9 @@ def _keystoneauths(conf: Any) -> Any:
     loading.register_auth_conf_options(conf, GROUP.name)
     login = loading.load_auth_from_conf_options(conf, GROUP.name)
     if login is None:
-        raise CloudError(f'[{GROUP.name}] makes no log-in: its auth_section has no auth_type')
+        raise CloudError(
+            f'[{GROUP.name}] defines no valid credentials: its auth_section has no auth_type'
+        )
     return login
 
 

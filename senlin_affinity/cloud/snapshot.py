@@ -4,8 +4,7 @@ A part that the user may not read (403), or that the cloud is too old to have, i
 :attr:`Taken.unavailable` gives the reason.
 
 Units: at most 15 requests besides further pages, one after the other (a table of them is in the
-user's guide). If groups are named, the servers of the project are listed, and Placement gets at
-most three requests. The servers are also listed if the hosts are hidden from the user.
+user's guide).
 
 Raises: CloudError for any failure other than a 403; InvalidSpec for a project that does not exist
 according to Nova.
@@ -14,10 +13,10 @@ according to Nova.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import TypeVar
 
 from senlin_affinity.cloud import allocations, flavors, hosts, members, providers
 from senlin_affinity.cloud import connection as clouds
@@ -25,11 +24,9 @@ from senlin_affinity.cloud.clients import Clients, OperatorClient
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups, are_named, called
-from senlin_affinity.model.aggregate import Aggregate
-from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
+from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.image import Image
-from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 
 T = TypeVar('T')
@@ -54,33 +51,6 @@ class Taken:
     owner_sees_hosts: bool = True
 
 
-@dataclass(frozen=True)
-class Read:
-    """The results of earlier stages of one operation, which are not fetched again.
-
-    They are the owner's objects and the aggregates, as far as they were fetched; else None.
-
-    ``quotas`` are those of the owner's own project. ``image_error`` is the reason why the image
-    could not be read. ``aggregates`` has all aggregates, and the UUIDs of those of each service
-    host. ``servers`` are the owner's, as raw JSON; ``zones`` are those of :func:`hosts.zones_of`.
-    """
-
-    group: ServerGroup | None = None
-    quotas: Mapping[str, Quota] | None = None
-    images: Mapping[str, Image] = field(default_factory=dict)
-    image_error: AffinityError | None = None
-    flavors: tuple[Flavor, ...] | None = None
-    aggregates: tuple[tuple[Aggregate, ...], Mapping[str, frozenset[str]]] | None = None
-    servers: Sequence[dict[str, Any]] | None = None
-    zones: tuple[dict[str, str], dict[str, bool]] | None = None
-
-    def image(self, name: str) -> Image | None:
-        """Return the image, or None if it was not fetched; raise the error of a failed fetch."""
-        if self.image_error is not None:
-            raise self.image_error
-        return self.images.get(name)
-
-
 def take(
     clients: Clients,
     *,
@@ -88,7 +58,6 @@ def take(
     project_id: str | None = None,
     is_project_of_group: bool = False,
     timeout: float | None = None,
-    read: Read | None = None,
     servers: Collection[str] = (),
 ) -> Taken:
     """Fetch a snapshot.
@@ -101,11 +70,10 @@ def take(
         groups, if these are given by id.
     :param timeout: seconds for which a service may be silent; None is the connection's own, or a
         minute.
-    :param read: the results of earlier requests, which are not repeated.
     :param servers: the ids of the servers that scheduler hints name; their hosts are fetched.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
-    taking = _SnapshotBuilder(clients, timeout, project_id, read or Read())
+    taking = _SnapshotBuilder(clients, timeout, project_id)
     return taking.take(wanted, servers, is_any=is_project_of_group)
 
 
@@ -131,16 +99,13 @@ def answered(
 class _SnapshotBuilder:
     """The state of one fetch."""
 
-    def __init__(
-        self, clients: Clients, timeout: float | None, project: str | None, read: Read
-    ) -> None:
+    def __init__(self, clients: Clients, timeout: float | None, project: str | None) -> None:
         self._clients = clients
         self._timeout = timeout
         self._owners = clouds.compute(clients.owner, timeout)
         self._clouds = clouds.clouds_compute(clients, self._owners, timeout)
         self._user, self._own = clouds.ids(clients.owner)
         self._named = project
-        self._read = read
         self._unknown: dict[str, str] = {}
 
     def take(
@@ -160,29 +125,28 @@ class _SnapshotBuilder:
         found = self._part('hosts', read, hosts.UUIDS)
         owner_sees_hosts = not self._clients.has_operator or inventory.shows_hosts()
         is_administrator = owner_sees_hosts and found is not None
-        aggregates, aggregates_of = (
-            self._read.aggregates
-            or self._part(
-                'aggregates', lambda: hosts.aggregates(self._clouds), hosts.AGGREGATE_UUIDS
-            )
-            or (None, {})
-        )
+        read_aggregates = partial(hosts.aggregates, self._clouds)
+        aggregates, aggregates_of = self._part(
+            'aggregates', read_aggregates, hosts.AGGREGATE_UUIDS
+        ) or (None, {})
         built: tuple[Host, ...] | None = None
         zones: dict[str, bool] | None = None
-        seen = providers.ProviderRooms()
+        inventories = providers.ProviderRooms()
         if found is not None:
             read_zones = partial(hosts.zones_of, self._clouds)
-            zones_read = self._read.zones or self._part('availability_zones', read_zones)
+            zones_read = self._part('availability_zones', read_zones)
             zone_of, zones = ({}, None) if zones_read is None else zones_read
             is_listed = wanted is not None and bool(servers)
             found = hosts.in_order(found)
-            seen = self._rooms(found, providers.MOST_REQUESTS - is_listed)
-            built = hosts.hosts(found, zone_of, aggregates_of, seen.rooms)
+            inventories = self._rooms(found, providers.MOST_REQUESTS - is_listed)
+            built = hosts.hosts(found, zone_of, aggregates_of, inventories.rooms)
         else:
             zones = self._part('availability_zones', inventory.zones)
         if groups == () and not is_administrator and self._is_elsewhere(wanted):
             groups = None  # Nova ignores all_projects for a non-admin
-            self._unknown['server_groups'] = "Nova lists another project's for administrators only"
+            self._unknown['server_groups'] = (
+                'Nova lists the groups of another project for administrators only'
+            )
         soft_deleted, known = None, None
         if groups is not None:
             known = self._members(groups, found, wanted, is_administrator) if servers else None
@@ -192,7 +156,7 @@ class _SnapshotBuilder:
         named = None
         if found is not None and hinted:
             by_ids = partial(members.by_ids, self._clouds, hinted, known or {})
-            named = self._part('servers', by_ids)
+            named = self._named_servers(by_ids)
         all_flavors, quotas = self._flavors(project), self._quotas(inventory, project)
         return Taken(
             CloudSnapshot(
@@ -209,14 +173,16 @@ class _SnapshotBuilder:
                 user_id=self._user,
                 project_id=project,
                 pools={
-                    uuid: has for room in seen.rooms.values() for uuid, has in room.pools.items()
+                    uuid: has
+                    for room in inventories.rooms.values()
+                    for uuid, has in room.pools.items()
                 },
                 soft_deleted=soft_deleted,
                 servers=named,
             ),
             self._unknown,
             tuple(each.id for each in found or ()),
-            seen.longest,
+            inventories.longest,
             owner_sees_hosts,
         )
 
@@ -227,7 +193,10 @@ class _SnapshotBuilder:
         needed: Microversion = BASE,
         service: Rest | None = None,
     ) -> T | None:
-        """Return what ``read`` returns; None, and record why, if forbidden or unsupported."""
+        """Return the result of ``read``; None, and record why, if forbidden or unsupported.
+
+        Other errors propagate.
+        """
         service = service or self._owners
         offered = service.pick(needed)
         if offered < needed:
@@ -247,10 +216,8 @@ class _SnapshotBuilder:
         if wanted is None:
             return self._part('server_groups', nova.of_every_project)
         if not wanted:
-            self._unknown['server_groups'] = 'none was asked for'
+            self._unknown['server_groups'] = 'none was requested'
             return None
-        if self._read.group is not None and wanted == (self._read.group.id,):
-            return (self._read.group,)
         is_elsewhere = self._is_elsewhere(wanted)
         project, needed = (self._named, PROJECTS) if is_elsewhere else (None, BASE)
         return self._part('server_groups', lambda: called(nova, set(wanted), project), needed)
@@ -262,8 +229,6 @@ class _SnapshotBuilder:
     def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
         """Fetch the quotas of a project (None: the own one); return None if they are hidden."""
         if project is None or project == self._own:
-            if self._read.quotas is not None:
-                return self._read.quotas
             known = self._part('quotas', inventory.quotas)
             return None if known is None else inventory.with_user(known, self._own, self._user)
         try:
@@ -280,16 +245,16 @@ class _SnapshotBuilder:
         placement = clouds.placement(self._clients.operator, self._timeout)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
         read = partial(providers.rooms, placement, largest, most)
-        seen = self._part('resources', read, providers.TREES, placement)
-        if seen is None:
+        inventories = self._part('resources', read, providers.TREES, placement)
+        if inventories is None:
             return providers.ProviderRooms()
-        cut = len(largest) - len(seen.rooms)
+        cut = len(largest) - len(inventories.rooms)
         if cut:
             self._unknown['resources'] = (
-                f"Placement's answers did not come to {cut} of {len(largest)} hosts "
-                '(if it cuts them, raise its option max_allocation_candidates)'
+                f"Placement's answers lack {cut} of {len(largest)} hosts "
+                '(if it truncates them, raise its option max_allocation_candidates)'
             )
-        return seen
+        return inventories
 
     def _members(
         self,
@@ -308,7 +273,7 @@ class _SnapshotBuilder:
             owned = partial(members.listed, self._owners, groups, is_administrator=is_administrator)
             return self._part('members', owned)
         names = {hypervisor.service_host for hypervisor in found}
-        own = self._read.servers or self._part('members', partial(members.own, self._owners))
+        own = self._part('members', partial(members.own, self._owners))
         return None if own is None else members.named(own, names)
 
     def _elsewhere(
@@ -316,18 +281,31 @@ class _SnapshotBuilder:
     ) -> tuple[tuple[ServerGroup, ...], tuple[Member, ...] | None]:
         """Return the groups with their members' migrations, and the soft-deleted servers.
 
-        Each is fetched only if it counts for one of the groups.
+        The latter only for an anti-affinity group; otherwise, and if forbidden, None.
         """
-        read = partial(members.moved, self._clouds, groups)
-        located = self._part('members', read) or groups
+        located = members.moved(groups, lambda: self._migrations) or groups
         if not members.are_hidden(groups):
             return located, None
         read_deleted = partial(members.soft_deleted, self._clouds, groups)
         return located, self._part('members', read_deleted)
 
+    def _named_servers(self, read: Callable[[], tuple[Member, ...]]) -> tuple[Member, ...] | None:
+        """Return servers with their migrations; None if either is hidden."""
+        found = self._part('servers', read)
+        if found is None:
+            return None
+        alone = ServerGroup('', '', ANTI_AFFINITY, members=found)
+        groups = members.moved((alone,), lambda: self._migrations)
+        if groups is None:
+            self._unknown['servers'] = self._unknown['members']
+            return None
+        return groups[0].members
+
+    @cached_property
+    def _migrations(self) -> members.Migrations | None:
+        return self._part('members', partial(members.migrations, self._clouds))
+
     def _flavors(self, project: str | None) -> tuple[Flavor, ...] | None:
-        if self._read.flavors is not None:
-            return self._read.flavors
         is_own = project in (None, self._own)
         read = partial(flavors.flavors, self._owners, is_own=is_own)
         found = self._part('flavors', read, flavors.EXTRA_SPECS)
@@ -337,6 +315,6 @@ class _SnapshotBuilder:
 
 
 def _project(groups: Collection[ServerGroup] | None) -> str | None:
-    """Return the project of the groups; None if there are several, or if it is unknown."""
+    """Return the only project of the groups; None for several, none, or if it is unknown."""
     projects = {group.project_id for group in groups or ()}
     return projects.pop() if len(projects) == 1 else None

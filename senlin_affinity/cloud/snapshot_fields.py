@@ -55,7 +55,10 @@ short = lru_cache(1024)(encode)
 
 
 def _sorted(mapping: Mapping[str, Any], write: Callable[[Any], str]) -> str:
-    """Return the JSON text of a mapping, sorted by name."""
+    """Return the JSON text of a mapping, sorted by name: ``{"A": 2, "b": 1}``.
+
+    Names are encoded as JSON, without escapes for non-ASCII characters; ``write`` encodes values.
+    """
     texts = [f'{short(name)}: {write(mapping[name])}' for name in sorted(mapping)]
     return f'{{{", ".join(texts)}}}'
 
@@ -66,9 +69,11 @@ def list_of(table: Schema[Any]) -> Callable[[Iterable[Any]], str]:
 
 
 def resource_class(name: str) -> str:
-    """Return the name if it is a valid name of a resource class."""
+    """Return the name if it has A-Z, 0-9 and _ only; otherwise, raise InvalidSpec."""
     if not _CLASS.fullmatch(name):
-        raise InvalidSpec('is no resource class: write one such as VCPU, MEMORY_MB or CUSTOM_GPU')
+        raise InvalidSpec(
+            'is not a resource class: write one such as VCPU, MEMORY_MB or CUSTOM_GPU'
+        )
     return name
 
 
@@ -79,19 +84,22 @@ def _limit(value: Any) -> int | None:
 
 
 def _policy(value: Any) -> str:
-    """Return the value if it is a policy of Nova, or '', which very old groups have."""
+    """Return the value if it is a policy of Nova, or '', which very old groups have.
+
+    Otherwise, raise InvalidSpec.
+    """
     return '' if value == '' else check_policy(value, '')
 
 
 def _rules(value: Any) -> Any:
-    """Return the value unchanged; ``_Groups`` checks it together with the policy."""
+    """Return the value unchanged, because ``_Groups`` checks it together with the policy."""
     if isinstance(value, DuplicateKey):
         raise wrong('', value)
     return value
 
 
 def aggregate_uuid(value: Any) -> str:
-    """Return a UUID in canonical form."""
+    """Return a UUID in canonical form, other text unchanged; raise InvalidSpec if not text."""
     return spelt(text(value))
 
 
@@ -180,7 +188,7 @@ def _pools(item: Any) -> dict[str, dict[str, Resource]]:
 
 
 def resources_written(resources: Mapping[str, Resource] | None) -> str:
-    """Return the JSON text of a host's resources."""
+    """Return the JSON text of a host's resources; null for None."""
     return 'null' if resources is None else _sorted(resources, RESOURCE.write)
 
 

@@ -1,8 +1,7 @@
 """Write a snapshot to a JSON file, and read it again without the cloud.
 
-The format is 2 if the file contains Placement's answer to a question, else 1. :func:`load` reads
-what :func:`save` or a person wrote, and checks every value. Equal values of hosts become one
-object, so that a large file becomes a small snapshot.
+The format is 2 if the file contains Placement's answer to a question, else 1. :func:`load` checks
+every value. Equal values of hosts become one object.
 
 Example::
 
@@ -15,8 +14,8 @@ Example::
 Units: those of :mod:`senlin_affinity.model.snapshot`. A limit of -1 means unlimited. A part that is
 absent or null is unknown, which is not the same as empty.
 
-Raises: InvalidSpec with the path of the mistake (``hosts[3].resources.VCPU.capacity``), and for a
-file that cannot be read; OSError for a file that cannot be written.
+Raises: InvalidSpec with the path of the mistake, and for a file that cannot be read; OSError for a
+file that cannot be written.
 """
 
 from __future__ import annotations
@@ -57,7 +56,10 @@ _PARTS, _HOSTS = Decoder(dict[str, Raw]), Decoder(list[Raw] | None)
 
 
 def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> CloudSnapshot:
-    """Read and check the snapshot in a file of at most ``largest`` MiB."""
+    """Read and check the snapshot in a file; a part that is absent or null is None (unknown).
+
+    Raise InvalidSpec if the file cannot be read, is larger than ``largest`` MiB, or is not valid.
+    """
     try:
         text = decoded(input_file.read(path, largest))
     except OSError as error:
@@ -66,7 +68,7 @@ def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> Clo
 
 
 def decoded(data: bytes | bytearray) -> str:
-    """Decode the content of a file to text, without a byte order mark."""
+    """Decode UTF-8 without a byte order mark; raise InvalidSpec for compressed or other data."""
     if data.startswith(_COMPRESSED):
         raise InvalidSpec('is compressed: unpack it first')
     try:
@@ -76,7 +78,7 @@ def decoded(data: bytes | bytearray) -> str:
 
 
 def parse(text: str) -> CloudSnapshot:
-    """Read and check the snapshot in a text."""
+    """Read and check the snapshot in a text; raise InvalidSpec if it is empty or invalid."""
     if not text or text.isspace():
         raise InvalidSpec('is empty: write it with "snapshot save"')
     try:
@@ -180,7 +182,7 @@ def _check_format(value: Any) -> None:
 
 
 def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) -> None:
-    """Reject a host that has the name of an aggregate instead of its UUID.
+    """Raise InvalidSpec for a host that has the name of an aggregate instead of its UUID.
 
     Any other UUID is valid, because Placement may have aggregates that Nova does not have.
     """
@@ -197,11 +199,11 @@ def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) ->
 
 
 def _check_pools(hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resource]]) -> None:
-    """Reject a host with a resource class from a pool that lacks it."""
+    """Raise InvalidSpec for a host with a resource class from a pool that lacks it."""
     for number, host in enumerate(hosts):
         for name, has in (host.resources or {}).items():
             if has.pool is not None and name not in pools.get(has.pool, ()):
                 raise InvalidSpec(
-                    f'{has.pool!r} has no {name}: write what it has below pools',
+                    f'{has.pool!r} has no {name}: add it to pools',
                     f'hosts[{number}].resources.{name}.pool',
                 )

@@ -109,7 +109,7 @@ class Hosts(Schema[Host]):
         ]
 
     def read(self, item: Any) -> Host:
-        """Convert decoded or raw JSON to a host."""
+        """Convert decoded or raw JSON to a host; the hypervisor is named like it by default."""
         if isinstance(item, Raw):
             try:
                 return self._typed(asdict(_HOST.decode(item)))
@@ -150,7 +150,10 @@ def _pooled(has: _Resource) -> Resource:
 
 
 def _of_text(read: Callable[[Any], Any], default: Any) -> Callable[[bytes], Any]:
-    """Return a function that converts JSON text; equal texts become one object."""
+    """Return a function that converts JSON text by ``read``; equal texts become one object.
+
+    A value that is ``default`` itself (such as null for None) is returned as it is.
+    """
 
     @cache
     def value_of(data: bytes) -> Any:

@@ -1,8 +1,8 @@
 """Fetch the stages of a request (:class:`senlin_affinity.preflight.run.Cloud`).
 
 The owner's client reads the group, flavor, image, quotas and servers, and the operator's client
-reads candidates, aggregates and hosts. A stage repeats no request. The whole cloud, which follows
-an undecided stage, repeats those for migrations and soft-deleted servers, and requests that failed.
+reads candidates, aggregates and hosts. No stage repeats a request of an earlier one, unless the
+service failed.
 
 Units: a sample takes 5 requests, and one more each for a flavor that is given by name, for an
 image, for the aggregates, and for a larger sample. All candidates take one request for each host
@@ -19,9 +19,9 @@ Raises: CloudError; InvalidSpec for an image that does not exist and must.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, quote
 
@@ -42,10 +42,9 @@ from senlin_affinity.cloud.hosts import Hypervisor
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING, HostInventory
 from senlin_affinity.cloud.rest import OperatorRest, OwnerRest
 from senlin_affinity.cloud.server_groups import NovaServerGroups
-from senlin_affinity.cloud.snapshot import Read
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import AffinityError
-from senlin_affinity.model.flavor import MEMORY_MB
+from senlin_affinity.model.flavor import MEMORY_MB, Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -67,25 +66,33 @@ class Stages:
     """The requests of the stages of one request, and their results so far."""
 
     def __init__(self, clients: Clients, timeout: float | None = None) -> None:
-        self._clients, self._timeout = clients, timeout
-        self._read = Read()
+        self._clients, self._timeout = clients.remembering(), timeout
         self._answers: dict[str, tuple[int, Any]] = {}
+        self._aggregates_of: Mapping[str, frozenset[str]] = {}
+        self._minute = clients.operator.minute
+        self._is_refreshable = False
         self._members_host: Hypervisor | None = None
 
     def facts(self, scope: FetchScope, flavor: str | None) -> CloudView | None:
-        """See :meth:`Cloud.facts`."""
+        """Fetch the owner's group, flavor, image and quotas as a view.
+
+        None if one of them is missing, without a group or flavor, for another project, or if extra
+        specs are hidden.
+        """
         compute = self._owners
         user, project = clouds.ids(self._clients.owner)
         if scope.project_id not in (None, project) or not scope.server_groups or not flavor:
             return None
         group = NovaServerGroups(compute).get(scope.server_groups[0])
-        self._read = replace(self._read, group=group)
-        found = None if group is None else flavors.flavor(compute, flavor, are_specs_needed=True)
-        if group is None or found is None or not self._has_image(scope.image):
+        found = None if group is None else self._flavor(flavor, (user, project, flavor))
+        if group is None or found is None:
+            return None
+        try:
+            image = scope.image and images.find(self._clients.owner, scope.image, self._timeout)
+        except AffinityError:
             return None
         inventory = clouds.ports(self._clients, self._timeout).inventory
         quotas = inventory.with_user(inventory.quotas(), project, user)
-        self._read = replace(self._read, quotas=quotas)
         snapshot = CloudSnapshot(
             flavors=(found,),
             server_groups=(group,),
@@ -94,32 +101,63 @@ class Stages:
             project_id=project,
         )
         is_seen = not self._clients.has_operator
-        return CloudView(snapshot, images=self._read.images, owner_sees_hosts=is_seen)
+        known = {scope.image: image} if scope.image and image else {}
+        return CloudView(snapshot, images=known, owner_sees_hosts=is_seen)
 
-    def _has_image(self, name: str | None) -> bool:
-        """Fetch the image, if there is a name; return False if it cannot be read."""
-        if name is None:
-            return True
-        try:
-            found = images.find(self._clients.owner, name, self._timeout)
-        except AffinityError as error:
-            self._read = replace(self._read, image_error=error)
-            return False
-        self._read = replace(self._read, images={name: found})
-        return True
+    def _flavor(self, name: str, key: Hashable) -> Flavor | None:
+        """Fetch the flavor with this id or name; keep the id of a name under the key.
+
+        None if there is none, or if its extra specs are hidden.
+        """
+        recent = self._recent(key)
+        if recent is not None:
+            found = flavors.flavor(self._owners, recent, are_specs_needed=True)
+            if found is not None and found.name == name:
+                return found
+        found = flavors.flavor(self._owners, name, are_specs_needed=True)
+        if found is not None and found.id != name:
+            self._kept(key, found.id)
+        return found
+
+    def _recent(self, key: Hashable) -> Any | None:
+        """Return what an earlier operation kept under the key.
+
+        None without it, or after a refresh.
+        """
+        recent = None if self._minute is None else self._minute.get(key)
+        self._is_refreshable |= recent is not None
+        return recent
+
+    def _kept(self, key: Hashable, value: T) -> T:
+        return value if self._minute is None else self._minute.keep(key, value)
+
+    def refresh(self) -> bool:
+        """Return whether the stages used what an earlier operation read.
+
+        Read it again from now on.
+        """
+        was_refreshable, self._is_refreshable, self._minute = self._is_refreshable, False, None
+        return was_refreshable
 
     def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
-        """See :meth:`Cloud.aggregates`."""
+        """Return the view with all aggregates, and the set of aggregates of each host.
+
+        None if Nova does not show their UUIDs (below 2.41).
+        """
         compute = self._compute
         if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
             return None
-        known, of_hosts = aggregates = hosts.aggregates(compute)
-        self._read = replace(self._read, aggregates=aggregates)
+        known, self._aggregates_of = self._recent('aggregates') or self._kept(
+            'aggregates', hosts.aggregates(compute)
+        )
         snapshot = replace(view.snapshot, aggregates=known)
-        return replace(view, snapshot=snapshot), {*of_hosts.values()}
+        return replace(view, snapshot=snapshot), {*self._aggregates_of.values()}
 
     def sample(self, query: Query) -> tuple[Host, ...] | None:
-        """See :meth:`Cloud.sample`."""
+        """Fetch a sample of candidates, as the hosts that take servers.
+
+        None if Placement is old.
+        """
         if self._placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
             return None
         answer = self._candidates(query.text, query.limit)
@@ -127,20 +165,27 @@ class Stages:
         return tuple(query.host(root, room) for root, room in rooms if room)
 
     def flavors(self, view: CloudView) -> CloudView:
-        """See :meth:`Cloud.flavors`."""
+        """Return the view with all flavors of the owner.
+
+        Unchanged if their extra specs are hidden.
+        """
         has_specs = self._owners.pick(flavors.EXTRA_SPECS) >= flavors.EXTRA_SPECS
         every = flavors.flavors(self._owners) if has_specs else None
-        self._read = replace(self._read, flavors=every)
         return replace(
             view, snapshot=replace(view.snapshot, flavors=every or view.snapshot.flavors)
         )
 
     def root_of_members(self, view: CloudView) -> str | None:
-        """See :meth:`Cloud.root_of_members`."""
+        """Fetch the root provider of the one host of all members.
+
+        None for several or unknown hosts.
+
+        Members without a host, such as shelved ones, do not count.
+        """
         names: Collection[str] = ()
         if self._clients.has_operator:  # for hostId; the servers of an administrator name the hosts
-            names = self._zones_of()[0]
-        known = members.named(self._own_servers(), names)
+            names = hosts.zones_of(self._compute)[0]
+        known = members.named(members.own(self._owners), names)
         groups = members.located(view.snapshot.server_groups or (), known)
         every = [each for group in groups for each in group.members if not each.is_nowhere]
         found = {each.host for each in every}
@@ -154,11 +199,18 @@ class Stages:
     def candidates(
         self, query: CandidateQuery, view: CloudView, some: int | None = None
     ) -> CloudView | None:
-        """See :meth:`Cloud.candidates`."""
+        """Return the view with all candidates and their hosts.
+
+        None if they are too many, nested or sharing, if the answer may be incomplete, if aggregates
+        differ in Placement, or if a service is too old.
+
+        :param some: a number of candidates that may be enough, so that the answer may be
+            incomplete.
+        """
         is_new = self._placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
         if not is_new or self._compute.pick(hosts.UUIDS) < hosts.UUIDS:
             return None
-        answer = self._candidates(query.text, some or MOST + 1)
+        answer, zone_asked = self._answer(query, some)
         with reading(CANDIDATES):
             summaries, number = answer['provider_summaries'], len(answer['allocation_requests'])
             if len(summaries) > MOST or not all(map(_is_plain, summaries, summaries.values())):
@@ -168,30 +220,83 @@ class Stages:
         ):
             return None
         found = self._hypervisors_of(summaries)
-        aggregates_of = {} if self._read.aggregates is None else self._read.aggregates[1]
-        zone_of = _zones(view.snapshot.aggregates or (), aggregates_of)
+        zone_of = _zones(view.snapshot.aggregates or (), self._aggregates_of)
         if query.are_zones_needed and not {each.service_host for each in found} <= zone_of.keys():
-            zone_of = self._zones_of()[0]
-        if query.is_zone_open:
-            zones = {each.id: zone_of.get(each.service_host, '') for each in found}
+            zone_of = hosts.zones_of(self._compute)[0]
+        zones = {each.id: zone_of.get(each.service_host, '') for each in found}
+        if zone_asked:
+            carried = view.snapshot.zones.carried_by
+            named = {root: zone if zone in carried else None for root, zone in zones.items()}
+            found = tuple(each for each in found if named[each.id] == zone_asked[each.id])
+        elif query.is_zone_open:
             offered = self._offered_in_zones(query, zones, view, number + 1)
             if offered is None:
                 return None
             found = tuple(each for each in found if each.id in offered)
         rooms = {each.id: _room(summaries[each.id], each) for each in found}
-        built = hosts.hosts(found, zone_of, aggregates_of, rooms)
+        built = hosts.hosts(found, zone_of, self._aggregates_of, rooms)
         roots = [each.id for each in found]
         granted = allocations.read(answer, query.novas_query, built, roots, number + 1).grants
-        groups = self._groups(view, [each.service_host for each in found])
+        names = [each.service_host for each in found]
+        is_spread = view.snapshot.hosts is not None
+        groups = self._groups(view, {*names, *self._aggregates_of} if is_spread else names)
+        others = self._unread(groups, zone_of, names) if is_spread else ()
+        read = (host.but(grants=each) for host, each in zip(built, granted, strict=True))
         snapshot = replace(
             view.snapshot,
-            hosts=tuple(host.but(grants=each) for host, each in zip(built, granted, strict=True)),
+            hosts=(*read, *others),
             server_groups=groups,
             soft_deleted=self._soft_deleted(groups),
             answered=frozenset(() if some or query.root is not None else {query.novas_query}),
             closed_zones=frozenset(),  # hosts that are not in the snapshot may be enabled
         )
         return replace(view, snapshot=snapshot, coverage=Coverage.CANDIDATES)
+
+    def unread(self, view: CloudView) -> CloudView:
+        """Return the view with the hosts of the members, and one host for each set of aggregates.
+
+        Only the name, zone and aggregates of these hosts are known.
+        """
+        groups = self._groups(view, self._aggregates_of)
+        others = self._unread(groups, _zones(view.snapshot.aggregates or (), self._aggregates_of))
+        return replace(view, snapshot=replace(view.snapshot, hosts=others, server_groups=groups))
+
+    def _unread(
+        self, groups: Iterable[ServerGroup], zone_of: Mapping[str, str], read: Collection[str] = ()
+    ) -> tuple[Host, ...]:
+        """Return hosts that are not read: one for each set of aggregates, and those of members."""
+        others = {name: its for name, its in self._aggregates_of.items() if name not in read}
+        members = {each.host for group in groups for each in group.members}
+        names = {name for name in others if name in members}
+        names |= {*{its: name for name, its in sorted(others.items())}.values()}
+        return tuple(
+            Host(
+                name, '', '', zone_of.get(name), aggregates=others[name], is_partial=True, grants=()
+            )
+            for name in sorted(names)
+        )
+
+    def _answer(
+        self, query: CandidateQuery, some: int | None
+    ) -> tuple[Any, Mapping[str, str | None]]:
+        """Fetch candidates, of each domain of a spread if some are enough, until there are so many.
+
+        Return them, and the zone that was requested for each root provider of a domain.
+        """
+        if not (some and query.domains):
+            return self._candidates(query.text, some or MOST + 1), {}
+        requests: list[Any] = []
+        summaries: dict[str, Any] = {}
+        zones: dict[str, str | None] = {}
+        for domain in query.domains:
+            answer = self._candidates(domain.text, domain.limit)
+            with reading(CANDIDATES):
+                requests += answer['allocation_requests']
+                summaries |= answer['provider_summaries']
+                zones |= dict.fromkeys(answer['provider_summaries'], domain.zone)
+            if len(summaries) >= some:
+                break
+        return {'allocation_requests': requests, 'provider_summaries': summaries}, zones
 
     def _hypervisors_of(self, roots: Collection[str]) -> tuple[Hypervisor, ...]:
         """Return the hypervisors of these root providers, which may be that of the members."""
@@ -225,8 +330,8 @@ class Stages:
         return offered
 
     def whole(self, scope: FetchScope) -> CloudView:
-        """See :meth:`Cloud.whole`."""
-        return whole_cloud.fetch(self._clients, scope, self._timeout, self._read)
+        """Fetch every host, and what is missing besides."""
+        return whole_cloud.fetch(self._clients.recalling(), scope, self._timeout)
 
     @cached_property
     def _owners(self) -> OwnerRest:
@@ -268,9 +373,9 @@ class Stages:
 
         Return False if they have too many hosts to compare.
         """
-        if not aggregates or self._read.aggregates is None:
+        if not aggregates:
             return True
-        of_hosts = self._read.aggregates[1].items()
+        of_hosts = self._aggregates_of.items()
         names = {host for host, its in of_hosts if not aggregates.isdisjoint(its)}
         if len(names) > _MOST_MIRRORED:
             return False
@@ -278,16 +383,6 @@ class Stages:
         short = {name: name.partition('.')[0] for name in of_placement}
         is_none_stale = all(not names.isdisjoint(either) for either in short.items())
         return is_none_stale and names <= {*short, *short.values()}
-
-    def _own_servers(self) -> Sequence[dict[str, Any]]:
-        if self._read.servers is None:
-            self._read = replace(self._read, servers=members.own(self._owners))
-        return self._read.servers or ()
-
-    def _zones_of(self) -> tuple[dict[str, str], dict[str, bool]]:
-        zones = self._read.zones or hosts.zones_of(self._compute)
-        self._read = replace(self._read, zones=zones)
-        return zones
 
     def _groups(self, view: CloudView, names: Collection[str]) -> tuple[ServerGroup, ...]:
         """Return the groups with the hosts and the migrations of their members.
@@ -297,17 +392,18 @@ class Stages:
         groups = view.snapshot.server_groups or ()
         if not any(group.members for group in groups):
             return groups
-        known = members.named(self._own_servers(), names)
+        known = members.named(members.own(self._owners), names)
         elsewhere = {
             server: replace(each, host=each.host or each.host_id) for server, each in known.items()
         }
         located = members.located(groups, elsewhere)
-        return allowed(lambda: members.moved(self._compute, located)) or located
+        read = partial(members.migrations, self._compute)
+        return members.moved(located, lambda: allowed(read)) or located
 
     def _soft_deleted(self, groups: tuple[ServerGroup, ...]) -> tuple[Member, ...] | None:
         if not members.are_hidden(groups):
             return None
-        return allowed(lambda: members.soft_deleted(self._compute, groups))
+        return allowed(partial(members.soft_deleted, self._compute, groups))
 
 
 def _zones(
@@ -319,7 +415,7 @@ def _zones(
 
 
 def _is_plain(uuid: str, summary: Mapping[str, Any]) -> bool:
-    """Check whether a provider is a whole host, and shares nothing."""
+    """Check whether a provider is a whole host (its own root), and shares nothing."""
     return summary['root_provider_uuid'] == uuid and SHARING not in summary['traits']
 
 

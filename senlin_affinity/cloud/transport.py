@@ -1,10 +1,7 @@
 """Limit the size of responses, and limit a read-only connection to requests that read.
 
-Those are GET requests, and the POST of a log-in to Keystone. The limit of the size applies to all
-responses of a session, including those of a log-in.
-
-Data flow: each HTTP adapter of a session is wrapped. The wrapper sends the request and reads the
-body in pieces, after decompression; it stops as soon as the body is too large.
+Those are GET requests, and the POST of a login to Keystone. Each HTTP adapter of a session is
+wrapped; the wrapper reads the body in pieces, and stops as soon as it is too large.
 
 Units: MiB, after decompression.
 
@@ -59,7 +56,7 @@ class _Bounded(BaseAdapter):
     ) -> requests.Response:
         """Send the request, and read the response, unless the caller reads it as a stream."""
         if self._is_read_only and request.method != 'GET' and not _is_log_in(request):
-            raise GivenUp(f'{request.method} is refused: this connection only reads')
+            raise GivenUp(f'{request.method} is rejected: this connection only reads')
         response = self._inner.send(request, stream=True, **more)
         if not stream:
             # Here requests stores a body that was read.

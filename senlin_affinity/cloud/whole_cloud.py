@@ -20,12 +20,7 @@ from senlin_affinity.preflight.cloud_view import ANSWER, IMAGE, CloudView
 from senlin_affinity.preflight.question import FetchScope, Question, ask
 
 
-def fetch(
-    clients: Clients,
-    needed: FetchScope,
-    timeout: float | None = None,
-    read: snapshot.Read | None = None,
-) -> CloudView:
+def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) -> CloudView:
     """Fetch what is needed; for a DRS search, only the hosts that match.
 
     :param read: the part that was fetched before, and is not fetched again.
@@ -42,41 +37,41 @@ def fetch(
         servers=needed.servers,
         is_project_of_group=needed.server_groups is not None,
         timeout=timeout,
-        read=read,
     )
     unknown = dict(taken.unavailable)
     if needed.server_groups == ():  # the reason would only be that none was requested
         unknown.pop('server_groups', None)
-    seen = CloudView(taken.snapshot, unknown, owner_sees_hosts=taken.owner_sees_hosts)
+    view = CloudView(taken.snapshot, unknown, owner_sees_hosts=taken.owner_sees_hosts)
     image = needed.image
     if image is not None:
         try:
-            known = None if read is None else read.image(image)
-            known = known or images.find(clients.owner, image, timeout)
-            seen = replace(seen, images={image: known})
+            view = replace(view, images={image: images.find(clients.owner, image, timeout)})
         except AffinityError as error:
             if needed.is_image_needed and isinstance(error, InvalidSpec):
                 raise
-            seen = replace(seen, unavailable={**unknown, IMAGE: str(error)})
-    resolved = _resolved(needed.question, seen)
+            view = replace(view, unavailable={**unknown, IMAGE: str(error)})
+    resolved = _resolved(needed.question, view)
     if resolved is None:
-        return seen
+        return view
     shared = _with_access(clients.owner, taken.snapshot, resolved, timeout)
     checked = mirrors.see(clients.operator, shared, asked_of_placement(resolved), timeout)
-    seen, taken = replace(seen, snapshot=checked), replace(taken, snapshot=checked)
+    view, taken = replace(view, snapshot=checked), replace(taken, snapshot=checked)
     query = candidate_query.query(resolved)
     if query is None:
-        return seen
+        return view
     try:
-        return replace(seen, snapshot=snapshot.answered(clients.operator, taken, query, timeout))
+        return replace(view, snapshot=snapshot.answered(clients.operator, taken, query, timeout))
     except CloudError as error:
-        return replace(seen, unavailable={**seen.unavailable, ANSWER: str(error)})
+        return replace(view, unavailable={**view.unavailable, ANSWER: str(error)})
 
 
 def _with_access(
     owner: OwnerClient, snapshot: CloudSnapshot, resolved: ResolvedRequest, timeout: float | None
 ) -> CloudSnapshot:
-    """Add to the snapshot whether the project may use the flavor. At most one request."""
+    """Return the snapshot with whether the project may use the flavor. At most one request.
+
+    Unchanged if that is known, or if the flavor or project is not.
+    """
     flavor, project = resolved.flavor, resolved.project_id
     if flavor is None or flavor.is_shared is not None or project is None:
         return snapshot
@@ -88,11 +83,11 @@ def _with_access(
     return replace(snapshot, flavors=tuple(known))
 
 
-def _resolved(question: Question | None, seen: CloudView) -> ResolvedRequest | None:
-    """Return the resolved question; None if the hosts are unknown or the question is invalid."""
-    if question is None or seen.snapshot.hosts is None:
+def _resolved(question: Question | None, view: CloudView) -> ResolvedRequest | None:
+    """Return the resolved question; None without one, without hosts, or if it is invalid."""
+    if question is None or view.snapshot.hosts is None:
         return None
     try:
-        return ask(question, seen)
+        return ask(question, view)
     except InvalidSpec:
         return None  # raised again when the question is answered

@@ -14,7 +14,10 @@ _LONGEST = 300
 
 
 def of(error: BaseException) -> str:
-    """Return the error in one line; the message of an OSError that caused it comes last."""
+    """Return the error in one line; the message of an OSError that caused it comes last.
+
+    The name of the error's type if it has no text.
+    """
     text = str(error)
     for cause in _causes(error):
         if isinstance(cause, OSError) and cause.strerror:
@@ -26,7 +29,7 @@ def of(error: BaseException) -> str:
 
 
 def cut(text: str) -> str:
-    """Return the text in one line, without control characters, cut after a whole word."""
+    """Return the text in one line, with escaped control characters, at most 300 and "..."."""
     text = escaped(' '.join(text.split()))
     if len(text) <= _LONGEST:
         return text
@@ -35,11 +38,11 @@ def cut(text: str) -> str:
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield the error, then its causes and theirs; libraries store a cause in different places."""
-    waiting, seen = [error], set()
+    waiting, known = [error], set()
     while waiting:
         found = waiting.pop(0)
-        if not isinstance(found, BaseException) or id(found) in seen:
+        if not isinstance(found, BaseException) or id(found) in known:
             continue
-        seen.add(id(found))
+        known.add(id(found))
         yield found
         waiting += [found.__cause__, found.__context__, *found.args]

@@ -77,7 +77,7 @@ def _make(extension: Extension) -> Constraint:
     try:
         constraint = extension.plugin()
     except Exception as error:
-        raise PluginError(f'{target} can not be made: {error}') from error
+        raise PluginError(f'{target} cannot be created: {error}') from error
     if not isinstance(constraint, Constraint):
         raise PluginError(f'{target} is not a subclass of {_BASE}')
     if not any(overrides(constraint, check) for check in _CHECKS):

@@ -113,20 +113,20 @@ def with_nova_conf(conf: Any, constraints: Collection[Any] = ()) -> Settings:
 
     An unreadable file of Nova causes a warning, and then all of Nova's files are ignored.
     """
-    said, paths = opts.settings(conf, constraints), conf.affinity.nova_conf
+    own, paths = opts.settings(conf, constraints), conf.affinity.nova_conf
     if not paths:
-        return said
+        return own
     try:
         stamps = tuple(map(_stamp, _files(paths)))
-        return _kept(stamps, _mirrored(constraints)).over(said)
+        return _kept(stamps, _mirrored(constraints)).over(own)
     except (OSError, InvalidSpec) as error:
         LOG.warning('[affinity] nova_conf: %s', error)
-        return said
+        return own
 
 
-def broken(said: str, path: str) -> str:
+def broken(error: str, path: str) -> str:
     """Return a parser's error without the text of the line, which may be a password."""
-    line = _LINE.search(said.removeprefix(f'at {path}'))
+    line = _LINE.search(error.removeprefix(f'at {path}'))
     where = f'line {line.group(1)}' if line else 'a line'
     return f'{where} is neither a group, a comment nor NAME = VALUE'
 
@@ -175,7 +175,7 @@ def _is_set(conf: Any, group: str, name: str, text: str, path: str) -> bool:
         if '$' not in text:
             raise InvalidSpec('has a value that is not valid', where) from None
         conf.clear_override(name, group=group)
-        LOG.warning('%s refers to an option that is not read, and is not told', where)
+        LOG.warning('%s refers to an option that is not read, and is ignored', where)
         return False
     is_odd = any(map(_ODD.search, value)) if isinstance(value, list) else '\n' in str(value)
     if is_odd:

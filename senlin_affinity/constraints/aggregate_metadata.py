@@ -1,8 +1,7 @@
 """Compare the flavor's extra specs with the metadata of the host's aggregates.
 
-A host is rejected if any enabled filter rejects it. AggregateInstanceTypeFilter ignores the keys of
-reservations if Nova runs the request filter of this project. Nova may run only one of the two if it
-isolates aggregates, so the verdict is unknown for a host that only such a key would reject.
+AggregateInstanceTypeFilter ignores the keys of reservations if Nova runs the request filter of this
+project.
 
 Source: "Filter - Aggregate Instance Type Filter" (nfv-filters), and Nova's own
 AggregateInstanceExtraSpecsFilter, which is older and has fewer comparisons.
@@ -71,7 +70,11 @@ class AggregateMetadataConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Return the first REJECT of the enabled filters, or else the first verdict.
+
+        SKIP if neither filter is enabled; unknown without flavor or aggregates, and for a host that
+        only reservation keys reject, if it is unknown whether Nova compares these.
+        """
         rules = resolved.memo(_rules)
         if not rules:
             return Verdict.skipped('aggregate_metadata.not_enforced')
@@ -90,7 +93,7 @@ class AggregateMetadataConstraint(Constraint):
         return verdict
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return ``('aggregates',)`` if one of the filters is enabled, or else ()."""
         return ('aggregates',) if resolved.memo(_rules) else ()
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
@@ -106,7 +109,7 @@ class AggregateMetadataConstraint(Constraint):
         ]
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield the filters whose keys the flavor or the aggregates have."""
+        """Yield the filters whose keys the flavor or the aggregates have, enabled or not."""
         specs = resolved.flavor.extra_specs if resolved.flavor is not None else {}
         keys = {key for each in resolved.snapshot.aggregates or () for key in each.metadata}
         if any(key.startswith(SCOPE) or (key in keys and ':' not in key) for key in specs):
@@ -115,7 +118,7 @@ class AggregateMetadataConstraint(Constraint):
             yield OURS
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change of adding hosts to an aggregate whose metadata agrees."""
+        """Yield the change of adding rejected hosts to an aggregate whose metadata agrees."""
         rejected = evaluation.rejected
         looks = {host.aggregates: host for host in rejected}
         some = [*looks.values()][:_MOST_LOOKS]
@@ -143,7 +146,7 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
 
 
 def _agreement(resolved: ResolvedRequest) -> Agreement | None:
-    """Return the agreement with all aggregates if this project's filter alone counts, or None."""
+    """Return :func:`agreement` with all aggregates; None unless our filter alone decides."""
     rules, known = resolved.memo(_rules), resolved.snapshot.aggregates
     if known is None or len(rules) != 1 or not isinstance(rules[0], Requirements):
         return None
@@ -153,7 +156,7 @@ def _agreement(resolved: ResolvedRequest) -> Agreement | None:
 
 
 def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirements]:
-    """Return the extra specs as the filters that the scheduler runs read them."""
+    """Return the extra specs as the enabled filters read them, one item for each filter."""
     extra_specs = resolved.flavor.extra_specs if resolved.flavor is not None else {}
     rules: list[Requirements | NovaRequirements] = []
     if resolved.is_enforced(OURS):
@@ -179,10 +182,9 @@ def _strict(resolved: ResolvedRequest) -> Requirements | None:
 def agreement(asked: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
     """Return a function that checks whether a set of aggregates certainly matches.
 
-    Each aggregate is evaluated alone, once: which extra specs have a key in its metadata, and which
-    of these match. A set of aggregates matches if, for each extra spec, one of its aggregates
-    matches, or none has the key and the extra spec permits that. For a set that may force its
-    metadata upon flavors, the caller must evaluate the constraint.
+    A set matches if, for each extra spec, one of its aggregates matches, or none has the key and
+    the extra spec permits that. False for a set with an aggregate that may force its metadata upon
+    flavors: the caller must evaluate the constraint.
 
     :param metadata: the metadata of the aggregates, by UUID.
     """
@@ -210,7 +212,7 @@ def _may_lack(requirement: Requirement) -> bool:
 def _holders(
     requirement: Requirement, metadata: Mapping[str, Mapping[str, str]]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the aggregates that match an extra spec, and those with its key."""
+    """Return the UUIDs of aggregates that match an extra spec, and of those that have its key."""
     key, states = requirement.key, requirement.states
     texts = {uuid: each[key] for uuid, each in metadata.items() if key in each}
     values = {text: HostMetadata(({key: text},)).values(key) for text in {*texts.values()}}

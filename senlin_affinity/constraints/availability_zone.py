@@ -1,19 +1,12 @@
 """Allow only hosts in the requested availability zone.
 
 Nova enforces a zone by the Placement aggregates that mirror the host aggregates with
-``availability_zone`` metadata, also on a forced host. A host in none of them is in the cloud's
-default zone:
+``availability_zone`` metadata. A host in none of them is in the cloud's default zone, for which
+Nova may use any host, unless an aggregate carries its name, AvailabilityZoneFilter runs (an older
+cloud), or hosts are pinned, so that this constraint enforces the zone.
 
-* If an aggregate also carries the name of the default zone, only members of the aggregate count.
-* Otherwise, Nova may use any host for a request for the default zone. The exceptions are an older
-  cloud that runs AvailabilityZoneFilter, which compares names, and pinned hosts, for which this
-  constraint enforces the zone.
-
-If the request names no zone, nova.conf's ``default_schedule_zone`` applies. Without that option,
-any zone is allowed.
-
-If no aggregate is known, this constraint assumes that an aggregate carries every zone but the
-default one. This is wrong only if nova.conf renames the default zone.
+If the request names no zone, nova.conf's ``default_schedule_zone`` applies. If no aggregate is
+known, an aggregate is assumed to carry every zone but the default one.
 
 Source: Nova's request filter ``map_az_to_placement_aggregate``, and the behaviour of a real Nova.
 """
@@ -52,7 +45,7 @@ _READ = ('availability_zone', 'aggregates', 'unmirrored', 'stale_aggregates')
 #: The number of other zones that are planned for remedies.
 _MOST_ZONES = 10
 #: One sentence for all codes: the code would reveal hosts.
-_FOR_OWNER = 'they must be in zone {availability_zone}'
+_FOR_OWNER = 'the servers must be in zone {availability_zone}'
 NO_ZONE = Assumption('availability_zone.default_schedule_zone', 'no default_schedule_zone')
 DEFAULT_ZONE = Assumption(
     'availability_zone.default_availability_zone', 'a default zone called {zone}'
@@ -62,7 +55,7 @@ SPREAD_ZONE = OpenAssumption(*DEFAULT_ZONE)
 
 
 def any_zone_change() -> Change:
-    """Return the change that removes the zone from the request."""
+    """Return the change (code ``any_zone``) that removes the zone from the request."""
     data = {'availability_zone': None}
     return Change('any_zone', 'no availability_zone', data, kind=Kind.ASKERS, for_tenant=True)
 
@@ -72,7 +65,7 @@ class AvailabilityZoneConstraint(Constraint):
 
     name = 'availability_zone'
     order = 20
-    summary = 'only a host in the availability zone that is asked for'
+    summary = 'only a host in the requested availability zone'
     needs = ('hosts',)
     is_host_specific = False
     uses_resources = False
@@ -83,31 +76,40 @@ class AvailabilityZoneConstraint(Constraint):
         'availability_zone.in_zone': Reason('in zone {zone}'),
         'availability_zone.other_zone': Reason(
             'in zone {zone}, not {wanted}',
-            advice='ask for another zone, or for none',
+            advice='request another zone, or none',
             for_owner=_FOR_OWNER,
         ),
         'availability_zone.not_in_aggregate': Reason(
             'in none of the aggregates that carry zone {wanted}',
-            advice='put the host into one of them, or ask for another zone',
+            advice='add the host to one of them, or request another zone',
             for_owner=_FOR_OWNER,
         ),
         'availability_zone.not_mirrored': Reason(
-            'in {aggregates}, and Placement does not have it there',
+            'in {aggregates} in Nova, but not in Placement',
             advice='run "nova-manage placement sync_aggregates"',
             for_owner=_FOR_OWNER,
         ),
         'availability_zone.only_in_placement': Reason(
             'in {aggregates} in Placement but not in Nova; Nova enforces the zone by Placement'
         ),
-        'availability_zone.any': Reason('no zone is asked for'),
+        'availability_zone.any': Reason('the request names no zone'),
         'availability_zone.not_enforced': Reason(
-            'no aggregate carries zone {wanted}: Nova takes any host for it'
+            'no aggregate carries zone {wanted}, so Nova accepts any host'
         ),
-        'availability_zone.unknown': Reason('whether it counts for the zone is not known'),
+        'availability_zone.unknown': Reason('it is not known whether the host is in the zone'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Check that the host is in the requested zone.
+
+        Nova's aggregates decide if one carries the zone, or else its name:
+
+        * REJECT ``not_mirrored`` if Placement lacks the host in all of these aggregates that have
+          it.
+        * SKIP without a requested zone, and if Nova accepts any host for the default zone.
+        * PASS for a member of such an aggregate, also only in Placement.
+        * Otherwise REJECT; unknown if the zone of the host is.
+        """
         wanted = resolved.memo(wanted_zone)
         if lost := _unmirrored(resolved, host):
             names = aggregate_membership.names(resolved, lost)
@@ -133,12 +135,15 @@ class AvailabilityZoneConstraint(Constraint):
         return Verdict.rejected('availability_zone.other_zone', zone=zone, wanted=wanted)
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Explain why a spread over zones may fail: Nova may send a server to another zone."""
+        """Yield one phrase if Nova may send a server of a hard zone spread to another zone."""
         if is_hard_spread(resolved) and resolved.memo(_is_any_stale):
             yield 'hosts that Placement has in the aggregates of another zone'
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return the fields of a host that the verdict depends on: its zone, aggregates, or both.
+
+        () without a requested zone, unless each server names the zone of its planned host.
+        """
         wanted = resolved.memo(wanted_zone)
         if wanted is None:
             return _READ if resolved.memo(_is_own_zone_named) else ()
@@ -146,7 +151,10 @@ class AvailabilityZoneConstraint(Constraint):
         return _READ[:1] if is_by_name or resolved.is_enforced(ZONE_FILTER) else _READ
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield assumptions about zone options of nova.conf that could change the number."""
+        """Yield assumptions about zone options of nova.conf that could change the number.
+
+        Nothing for explicit options, nor if there is one zone only.
+        """
         wanted, snapshot, is_explicit = (
             wanted_zone(resolved),
             resolved.snapshot,
@@ -169,11 +177,14 @@ class AvailabilityZoneConstraint(Constraint):
             yield SPREAD_ZONE.of(zone=default)
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """Return the change that removes the zone from the request."""
+        """Return ``{'availability_zone': None}``, which removes the zone from the request."""
         return {'availability_zone': None}
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield changes: another zone, no zone, or hosts added to an aggregate of the zone."""
+        """Yield changes: up to ten other zones, no zone, hosts added to an aggregate of the zone.
+
+        Nothing without a requested zone.
+        """
         asked = wanted_zone(resolved)
         if asked is None:
             return
@@ -194,14 +205,20 @@ def _default(resolved: ResolvedRequest) -> str:
 
 
 def _is_own_zone_named(resolved: ResolvedRequest) -> bool:
-    """Check whether each server names the zone of the host that is planned for it."""
+    """Check whether each server names the zone of its planned host: pinned, or a hard zone spread.
+
+    False if the request names a zone.
+    """
     if wanted_zone(resolved) is not None:
         return False
     return resolved.rules.is_pinned or is_hard_spread(resolved)
 
 
 def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
-    """Return the host's aggregates that carry the zone, if Placement has it in none of them."""
+    """Return the host's aggregates that carry the zone, if Placement has it in none of them.
+
+    Otherwise, and if AvailabilityZoneFilter decides, an empty set.
+    """
     if not host.unmirrored or resolved.is_enforced(ZONE_FILTER):
         return frozenset()
     is_own = resolved.memo(_is_own_zone_named)
@@ -210,7 +227,10 @@ def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
 
 
 def _is_any_stale(resolved: ResolvedRequest) -> bool:
-    """Check whether Placement has an enabled host in an aggregate of a zone that it is not in."""
+    """Check whether Placement has an enabled host in an aggregate of a zone that it is not in.
+
+    False if AvailabilityZoneFilter decides.
+    """
     if resolved.is_enforced(ZONE_FILTER):
         return False
     carrying = frozenset().union(*resolved.snapshot.zones.carried_by.values())
@@ -221,7 +241,8 @@ def _is_any_stale(resolved: ResolvedRequest) -> bool:
 def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
     """Return the aggregates that carry the zone, if only Placement has the host in one of them.
 
-    If hosts are pinned, this constraint enforces the zone, by Nova's aggregates.
+    Otherwise, an empty set; also if hosts are pinned, because this constraint then enforces the
+    zone.
     """
     carrying = resolved.snapshot.zones.carried_by.get(resolved.memo(wanted_zone) or '', frozenset())
     is_ours = resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)
@@ -231,7 +252,7 @@ def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
 
 
 def _is_member(resolved: ResolvedRequest, host: Host) -> bool | None:
-    """Check whether the host is in an aggregate that carries the zone.
+    """Check whether the host is in an aggregate that carries the requested zone.
 
     Return None if aggregates do not decide, or if none carries the zone.
     """

@@ -1,16 +1,9 @@
 """Warn if Nova may miss hosts because of ``max_placement_results``.
 
 This constraint never rejects a request. It makes the number an upper bound if Placement may have
-more hosts than the limit (judged by zone, service and resources), and if filters may reject that
-many hosts before the last server is placed. These filters are:
-
-* ComputeFilter, for hosts that are down,
-* every filter that is not in Nova's default list,
-* affinity with members, and anti-affinity with enough servers,
-* the filters for scheduler hints that name servers.
-
-Pinned hosts are not affected. Networks with segments may narrow Nova's query; this constraint
-assumes that they leave no host out.
+more hosts than the limit, and if filters may reject that many before the last server is placed:
+ComputeFilter (hosts that are down), filters that are not in Nova's default list, affinity with
+members, anti-affinity, and scheduler hints that name servers.
 
 Source: nova-scheduler passes this limit to Placement before its filters run. If the filters reject
 every host of the answer, Nova finds no valid host, although others may exist.
@@ -59,30 +52,34 @@ class CandidatesConstraint(Constraint):
 
     name = 'candidates'
     order = 895
-    summary = 'Nova looks at no more hosts than max_placement_results'
+    summary = 'Nova considers no more hosts than max_placement_results'
     needs = ('hosts',)
     enforced_by_placement = True
     options = LIMIT, ROUTED
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'candidates.all': Reason('Nova looks at every host that Placement has for it'),
+        'candidates.all': Reason('Nova considers every host that Placement offers'),
         'candidates.enough': Reason(
-            'Nova looks at {limit} hosts, and filters can not refuse as many'
+            'Nova considers {limit} hosts, and filters cannot reject as many'
         ),
         'candidates.cut': Reason(
-            'Nova looks at {limit} of the hosts that Placement has for it, '
-            'and filters may refuse as many'
+            'Nova considers {limit} of the hosts that Placement offers, and filters may reject '
+            'all of them'
         ),
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """See :meth:`Constraint.check_request`."""
+        """Return a SKIP: ``candidates.cut`` if filters may reject every host that Nova gets.
+
+        ``candidates.all`` if hosts are pinned or do not exceed ``max_placement_results``;
+        ``candidates.enough`` if filters reject fewer hosts than that.
+        """
         return resolved.memo(_verdict)
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield a phrase that explains why Nova may place fewer servers than fit."""
+        """Yield one phrase if the verdict is ``candidates.cut``."""
         if resolved.memo(_verdict).code == 'candidates.cut':
             limit = f'{LIMIT.key} ({resolved.option(LIMIT)})'
-            yield f'{limit}, which hosts that filters refuse may fill'
+            yield f'{limit} (filters may reject every host that Nova gets)'
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield the assumption of networks without segments if Nova reads segments."""
@@ -103,7 +100,10 @@ def _verdict(resolved: ResolvedRequest) -> Verdict:
 
 
 def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]:
-    """Yield the hosts that Placement may return, judged by zone, service and resources."""
+    """Yield the hosts that Placement may return, judged by zone, service and resources.
+
+    A host of another zone counts only for the default zone.
+    """
     zone = resolved.memo(wanted_zone)
     carrying = resolved.snapshot.zones.carried_by.get(zone or '', frozenset())
     is_default = zone == resolved.snapshot.zones.default
@@ -131,7 +131,12 @@ def _is_enough(has: Mapping[str, Resource], amounts: Iterable[tuple[str, int]]) 
 
 
 def _refused(resolved: ResolvedRequest) -> float:
-    """Return the number of hosts that filters may reject before the last server is placed."""
+    """Return the number of hosts that filters may reject before the last server is placed.
+
+    All hosts with a filter that may reject any, with affinity and members, or with ``same_host``.
+    Else those that are down, those of ``different_host``, and with anti-affinity those with members
+    and one for each server.
+    """
     hosts, group = resolved.snapshot.hosts or (), resolved.server_group
     policy = None if group is None else group.policy
     is_any = not set(resolved.request.enabled_filters) <= {*_HARMLESS}

@@ -1,7 +1,6 @@
 """Allow only compute hosts that stand for a vSphere cluster with DRS.
 
-A host has DRS if the name of its service host or its hypervisor contains the option
-``drs_pattern``. In practice it is the service host, because the hypervisor of a vCenter cluster is
+The name of such a host contains the option ``drs_pattern``; the hypervisor of a vCenter cluster is
 named ``domain-c7.<uuid of the vCenter>``.
 
 Source: "Affinity Policy V1.0" in Senlin's manual.
@@ -45,28 +44,28 @@ class DrsConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'drs.host': Reason('{host} is a DRS host'),
         'drs.no_drs': Reason(
-            'neither {host} nor {hypervisor_hostname} holds "{pattern}"',
-            advice='name the DRS hosts so, or set drs_pattern',
+            'neither {host} nor {hypervisor_hostname} contains "{pattern}"',
+            advice='rename the DRS hosts, or set drs_pattern',
         ),
         'drs.disabled': Reason(
             '{host} is disabled', advice='enable the compute service of the host'
         ),
         'drs.down': Reason('{host} is down', advice='start the compute service of the host'),
-        'drs.not_asked': Reason('the DRS extension is not asked for'),
+        'drs.not_asked': Reason('the policy does not enable the DRS extension'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Return :func:`check_drs_host` with ``drs_pattern``; SKIP without the DRS extension."""
         if not resolved.rules.is_drs_required:
             return Verdict.skipped('drs.not_asked')
         return check_drs_host(host, resolved.option(PATTERN))
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """Return the change that disables the extension."""
+        """Return ``{'enable_drs_extension': False}``, which disables the extension."""
         return {'enable_drs_extension': False}
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host, beside its names, that the verdict depends on."""
+        """Return ``('enabled', 'up')``, or () without the extension."""
         return ('enabled', 'up') if resolved.rules.is_drs_required else ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
@@ -75,7 +74,11 @@ class DrsConstraint(Constraint):
 
 
 def check_drs_host(host: Host, pattern: str) -> Verdict:
-    """Return a pass if the host is an enabled DRS host that is up, and a rejection otherwise."""
+    """Return a PASS for an enabled host that is up and whose name contains the pattern.
+
+    The case does not matter. Otherwise, return a REJECT: ``no_drs``, else ``disabled``, else
+    ``down``.
+    """
     names = (host.hypervisor_hostname, host.host)
     if not any(pattern.lower() in name.lower() for name in names):
         facts = {'hypervisor_hostname': host.hypervisor_hostname, 'pattern': pattern}

@@ -1,8 +1,7 @@
 """Allow hosts of aggregates that name flavors for these flavors only.
 
 Any aggregate of the host may name the flavor, in the comma-separated metadata value
-``instance_type``. A host without that key accepts every flavor. If the aggregates or the flavor are
-unknown, the host passes with an upper bound.
+``instance_type``.
 
 Source: Nova's AggregateTypeAffinityFilter.
 """
@@ -24,26 +23,31 @@ class FlavorAggregatesConstraint(Constraint):
 
     name = 'flavor_aggregates'
     order = 74
-    summary = 'hosts of aggregates that name flavors only for servers of these'
+    summary = 'hosts of aggregates that name flavors accept these flavors only'
     needs = ('aggregates', 'flavors', 'hosts')
     filters = (_FILTER,)
     is_host_specific = False
     uses_resources = False
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'flavor_aggregates.every': Reason('is for every flavor'),
-        'flavor_aggregates.named': Reason('is for servers of flavor {flavor}'),
+        'flavor_aggregates.every': Reason('accepts every flavor'),
+        'flavor_aggregates.named': Reason('accepts flavor {flavor}'),
         'flavor_aggregates.other': Reason(
-            'is in {aggregates}, which is not for flavor {flavor}',
+            'is in {aggregates}, which does not accept flavor {flavor}',
             advice=f'name the flavor in the aggregate, under {KEY}, or use another flavor',
         ),
-        'flavor_aggregates.unknown': Reason('for which flavors it is, or which asks, is not known'),
+        'flavor_aggregates.unknown': Reason(
+            'the flavor, or the flavors that the host accepts, are not known'
+        ),
         'flavor_aggregates.not_enforced': Reason(
             f'not enforced here: the scheduler does not run {_FILTER}'
         ),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Reject a host whose aggregates name flavors (``instance_type``), but not this one.
+
+        SKIP without the filter; PASS otherwise, at most without flavor or aggregates.
+        """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('flavor_aggregates.not_enforced')
         flavor, aggregates = resolved.flavor, aggregates_of(resolved, host)
@@ -58,7 +62,7 @@ class FlavorAggregatesConstraint(Constraint):
         return Verdict.rejected('flavor_aggregates.other', aggregates=names, flavor=flavor.name)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return ``('aggregates',)``, or () without the filter."""
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:

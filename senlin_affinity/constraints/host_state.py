@@ -1,11 +1,8 @@
 """Allow only compute services that are enabled and up.
 
-Nova rejects a request for a zone in which every compute service is disabled. A service that is only
-down keeps its zone available. Nova does not check the zone of a request for a named host.
-
-A host may keep the trait COMPUTE_STATUS_DISABLED after its service was enabled again. Such a host
-is rejected. In a tree of several providers another provider may have the trait, so the host passes
-with an upper bound.
+A service that is only down keeps its zone available. Nova does not check the zone of a request for
+a named host. A host may keep the trait COMPUTE_STATUS_DISABLED after its service was enabled again;
+in a tree of several providers, another provider may have it.
 
 Source: Nova's ComputeFilter. Placement excludes providers with the trait before any filter runs.
 """
@@ -67,7 +64,10 @@ class HostStateConstraint(Constraint):
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """See :meth:`Constraint.check_request`: the zone must be available."""
+        """Reject a zone in which every compute service is disabled; otherwise PASS.
+
+        SKIP without a requested zone, and if hosts are pinned.
+        """
         zone = resolved.memo(wanted_zone)
         if zone is None or resolved.rules.is_pinned:
             return Verdict.skipped('host_state.any_zone')
@@ -76,7 +76,11 @@ class HostStateConstraint(Constraint):
         return Verdict.passed('host_state.zone_available', zone=zone)
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Return a PASS for a service that is enabled and up, or else a REJECT.
+
+        Also REJECT a stale trait COMPUTE_STATUS_DISABLED; in a tree of providers, it makes the PASS
+        "at most".
+        """
         if not host.enabled:
             reason = host.disabled_reason
             return Verdict.rejected('host_state.disabled', **({'reason': reason} if reason else {}))
@@ -87,13 +91,14 @@ class HostStateConstraint(Constraint):
         return Verdict.passed('host_state.up', is_at_most=has_stale_trait(host))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return the fields of a host that the verdict depends on: its state and its traits."""
         return ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change of starting hosts that are disabled or down, also only in Placement.
+        """Yield the change of enabling and starting all hosts that are disabled or down.
 
-        A host that was disabled with a reason is used only if the others are not enough.
+        Hosts that were disabled with a reason are only in the second change; without any, there is
+        one change.
         """
         hosts = resolved.snapshot.hosts or ()
         idle = tuple(host for host in hosts if not _takes_servers(host))

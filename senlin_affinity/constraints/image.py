@@ -1,11 +1,10 @@
 """Reject an image that is not active, or that is too large for the flavor.
 
-Nova's policy ``create:zero_disk_flavor`` controls who may boot an image with a flavor of disk 0 (by
-default administrators). The policy is unknown, so this constraint assumes that it allows the user.
-Cinder checks the size of a volume.
+Nova's policy ``create:zero_disk_flavor`` (by default, administrators) is assumed to allow an image
+with a flavor of disk 0. Cinder checks the size of a volume.
 
-Units: ``min_ram`` is in MiB, ``min_disk`` and the flavor's ``disk`` are in GiB. The size of an
-image is in bytes, and in whole GiB in the facts. A flavor disk of 0 means that no size is checked.
+Units: ``min_ram`` is in MiB, ``min_disk`` and the flavor's ``disk`` are in GiB; the size of an
+image is in bytes, and in whole GiB in the facts.
 
 Source: Nova's API checks these conditions when it creates a server, and answers 400.
 """
@@ -47,7 +46,7 @@ class ImageConstraint(Constraint):
 
     name = 'image'
     order = 890
-    summary = 'only a flavor with the memory and the disk that the image asks for'
+    summary = 'only a flavor with the memory and the disk that the image requires'
     needs = ('flavors',)
     is_unresolvable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -56,23 +55,29 @@ class ImageConstraint(Constraint):
             'the image is {status}, and Nova answers 400', advice='use an image that is active'
         ),
         'image.min_ram': tenant_reason(
-            'the image asks for {min_ram} MiB of memory, the flavor has {ram}: Nova answers 400',
-            advice='use a flavor with the memory that the image asks for',
+            'the image requires {min_ram} MiB of memory, and the flavor has {ram}: Nova answers '
+            '400',
+            advice='use a flavor with the memory that the image requires',
         ),
         'image.min_disk': tenant_reason(
-            'the image asks for a disk of {min_disk} GB, the flavor has {disk}: Nova answers 400',
-            advice='use a flavor with the disk that the image asks for, or boot from a volume',
+            'the image requires a disk of {min_disk} GB, and the flavor has {disk}: Nova answers '
+            '400',
+            advice='use a flavor with the disk that the image requires, or boot from a volume',
         ),
         'image.size': tenant_reason(
-            'the image has {size} GB, the disk of the flavor {disk}: Nova answers 400',
+            'the image has {size} GB, and the disk of the flavor {disk}: Nova answers 400',
             advice='use a flavor with a disk that holds the image, or boot from a volume',
         ),
-        'image.not_told': Reason('nobody said which image it is'),
+        'image.not_told': Reason('the image is not specified'),
         'image.unknown': Reason('the flavor is not known'),
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """See :meth:`Constraint.check_request`."""
+        """Reject an image that is not active, or too large for the flavor.
+
+        SKIP without an image, unknown without a flavor. A flavor disk of 0 and a boot from volume
+        skip the checks of the disk.
+        """
         image, flavor = resolved.request.image, resolved.flavor
         if image is None:
             return Verdict.skipped('image.not_told')
@@ -92,7 +97,10 @@ class ImageConstraint(Constraint):
         return Verdict.passed('image.fits')
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change to the smallest flavor that is large enough."""
+        """Yield a choice of up to three larger flavors that are large enough.
+
+        Nothing unless the image rejects the flavor.
+        """
         verdict = evaluation.verdict
         if verdict is None or verdict or verdict.code == 'image.not_active':
             return
@@ -105,7 +113,11 @@ class ImageConstraint(Constraint):
         yield OneOf('flavor', '', size=wanted, kind=Kind.ASKERS, choices=choices)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield assumptions about an unknown minimum size, and about a flavor of disk 0."""
+        """Yield the assumptions about a minimum size and about a flavor of disk 0.
+
+        The first: only properties of the image are known, and there are some. The second: the
+        flavor has disk 0, and the server does not boot from a volume.
+        """
         request, flavor = resolved.request, resolved.flavor
         if request.image is None and request.image_properties:
             yield MINIMUM

@@ -1,11 +1,8 @@
 """Compare the properties of the image with the metadata of the host's aggregates.
 
 For each metadata key that is a property of the image, the image's value must be one of the values
-of the aggregates. If nova.conf has a namespace, only keys that begin with it count. An unknown
-image has no properties.
-
-The host passes with an upper bound if its aggregates are unknown, or if
-:mod:`senlin_affinity.nova.image_fields` does not model the type of the property.
+of the aggregates. An unknown image has no properties. The type of a property may not be modelled
+(:mod:`senlin_affinity.nova.image_fields`).
 
 Source: Nova's AggregateImagePropertiesIsolation.
 """
@@ -26,7 +23,7 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.nova.aggregate_lookup import aggregates_of, values
-from senlin_affinity.nova.image_fields import known_names, seen
+from senlin_affinity.nova.image_fields import filter_value, known_names
 
 _FILTER = 'AggregateImagePropertiesIsolation'
 NAMESPACE = Option(
@@ -66,7 +63,7 @@ class ImageAggregatesConstraint(Constraint):
             detail='key',
         ),
         'image_aggregates.unknown': Reason(
-            'whether the properties of the image agree with the aggregates is not known'
+            'it is not known whether the properties of the image agree with the aggregates'
         ),
         'image_aggregates.not_enforced': Reason(
             f'not enforced here: the scheduler does not run {_FILTER}'
@@ -74,7 +71,11 @@ class ImageAggregatesConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Reject a host whose aggregates have a property of the image, but not its value.
+
+        SKIP without the filter; PASS otherwise, at most if the aggregates or a property are
+        unknown.
+        """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('image_aggregates.not_enforced')
         aggregates = aggregates_of(resolved, host)
@@ -98,11 +99,14 @@ class ImageAggregatesConstraint(Constraint):
         return Verdict.passed(code, is_at_most=not is_known)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return ``('aggregates',)``, or () without the filter."""
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield the filter if an aggregate has a property of the image, and no namespace."""
+        """Yield the filter if an aggregate has a key of the image.
+
+        With the filter, no namespace.
+        """
         asked, known = resolved.memo(_properties), resolved.snapshot.aggregates or ()
         if not all(asked.keys().isdisjoint(each.metadata) for each in known):
             yield _FILTER
@@ -112,8 +116,11 @@ class ImageAggregatesConstraint(Constraint):
 
 
 def _properties(resolved: ResolvedRequest) -> Mapping[str, str | None]:
-    """Return the properties that the filter compares; the value None is unknown."""
+    """Return the properties that the filter compares; the value None is unknown.
+
+    Only keys that begin with the namespace and separator count, if a namespace is set.
+    """
     namespace = resolved.option(NAMESPACE)
     begin = f'{namespace}{resolved.option(SEPARATOR)}' if namespace else ''
     known = known_names(resolved.image_properties or {})
-    return {key: seen(key, known[key]) for key in sorted(known) if key.startswith(begin)}
+    return {key: filter_value(key, known[key]) for key in sorted(known) if key.startswith(begin)}

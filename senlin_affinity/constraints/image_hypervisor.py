@@ -2,12 +2,9 @@
 
 Nova's API does not return the field that the filter reads (``supported_instances``). This
 constraint derives it from the hypervisor type, and for libvirt from the traits of the native
-(``HW_ARCH_``) and emulated (``COMPUTE_ARCH_``) architectures. An image without these properties
-passes, unless nova.conf sets a default architecture.
-
-The host passes with an upper bound if libvirt may support the value without a trait (KVM, another
-architecture), if the driver is not listed here, or if the image requires a hypervisor version or an
-address size.
+(``HW_ARCH_``) and emulated (``COMPUTE_ARCH_``) architectures. The host passes with an upper bound
+if libvirt may support a value without a trait, if the driver is not listed here, or if the image
+requires a hypervisor version or an address size.
 
 Source: Nova's ImagePropertiesFilter, and the drivers of Nova 34.
 """
@@ -78,27 +75,31 @@ class ImageHypervisorConstraint(Constraint):
 
     name = 'image_hypervisor'
     order = 79
-    summary = 'only a hypervisor that supports what the image asks for'
+    summary = 'only a hypervisor that supports what the image requires'
     needs = ('hosts',)
     filters = (_FILTER,)
     is_host_specific = False
     uses_resources = False
     options = (ARCHITECTURE,)
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'image_hypervisor.nothing': Reason('the image asks for no hypervisor'),
-        'image_hypervisor.supported': Reason('the hypervisor supports what the image asks for'),
+        'image_hypervisor.nothing': Reason('the image requires no hypervisor'),
+        'image_hypervisor.supported': Reason('the hypervisor supports what the image requires'),
         'image_hypervisor.unsupported': Reason(
-            'the image asks for {key} "{asked}", which {hypervisor} does not support',
+            'the image requires {key} "{asked}", which {hypervisor} does not support',
             advice='use another image, or hosts with such a hypervisor',
             detail='key',
         ),
         'image_hypervisor.unknown': Reason(
-            'whether the hypervisor supports what the image asks for is not known'
+            'it is not known whether the hypervisor supports what the image requires'
         ),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Reject a host whose hypervisor does not support a value that the image requires.
+
+        SKIP if the image requires none; PASS otherwise, at most if that is uncertain or the filter
+        is not enabled.
+        """
         asked = resolved.memo(_asked)
         if not asked:
             return Verdict.skipped('image_hypervisor.nothing')
@@ -120,7 +121,7 @@ class ImageHypervisorConstraint(Constraint):
         return Verdict.passed(code, is_at_most=not is_known)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return the hypervisor type and the traits; () if the image requires nothing."""
         return ('hypervisor_type', 'traits') if resolved.memo(_asked) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
@@ -136,7 +137,7 @@ class ImageHypervisorConstraint(Constraint):
 def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
     """Return the properties that the filter compares, with current names and values.
 
-    Return an empty mapping if the image sets none of the three main properties.
+    Empty if the image, and the default architecture, set none of the three main properties.
     """
     known = known_names(resolved.image_properties or {})
     architecture = resolved.option(ARCHITECTURE)
@@ -151,7 +152,7 @@ def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
 
 
 def _known(host: Host, key: str) -> _Known:
-    """Return the values of a property that the host supports."""
+    """Return the values of a property that the host supports; any may be possible (None)."""
     for begin, known in _DRIVERS.items():
         if host.hypervisor_type.startswith(begin):
             if begin == 'QEMU' and key == _ARCH:
@@ -161,7 +162,7 @@ def _known(host: Host, key: str) -> _Known:
 
 
 def _architectures(host: Host) -> frozenset[str]:
-    """Return the host's native and emulated architectures."""
+    """Return the host's native and emulated architectures, in lower case."""
     return frozenset(
         trait.removeprefix(begin).lower()
         for trait in host.traits

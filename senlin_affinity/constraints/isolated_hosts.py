@@ -1,8 +1,6 @@
 """Reserve isolated hosts for isolated images, and isolated images for isolated hosts.
 
-If ``restrict_isolated_hosts_to_isolated_images`` is False, an isolated host also accepts other
-images. If the id of the image is unknown, the verdict of an isolated host is unknown, and this
-constraint assumes on the other hosts that the image is not isolated.
+An image without a known id is assumed not to be isolated, except on isolated hosts.
 
 Source: Nova's IsolatedHostsFilter, which compares the ids of images.
 """
@@ -52,30 +50,34 @@ class IsolatedHostsConstraint(Constraint):
 
     name = 'isolated_hosts'
     order = 78
-    summary = 'isolated hosts and isolated images only for each other'
+    summary = 'isolated hosts and isolated images only with each other'
     needs = ('hosts',)
     filters = (_FILTER,)
     is_host_specific = True
     uses_resources = False
     options = HOSTS, IMAGES, IS_RESTRICTED
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'isolated_hosts.open': Reason('is open to the image'),
+        'isolated_hosts.open': Reason('accepts the image'),
         'isolated_hosts.isolated': Reason(
-            'is kept for isolated images, and this is none',
+            'is reserved for isolated images, and the image is not isolated',
             advice='use an isolated image, or other hosts',
         ),
         'isolated_hosts.not_isolated': Reason(
-            'the image may go to isolated hosts only, and this is none',
+            'the image requires an isolated host, and this host is not isolated',
             advice='add isolated hosts, or use another image',
         ),
-        'isolated_hosts.unknown': Reason('whether the image is an isolated one is not known'),
+        'isolated_hosts.unknown': Reason('it is not known whether the image is isolated'),
         'isolated_hosts.not_enforced': Reason(
             f'not enforced here: the scheduler does not run {_FILTER}'
         ),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Reject an isolated image on other hosts, and other images on isolated hosts.
+
+        The latter only with ``restrict_isolated_hosts_to_isolated_images``, and unknown if the id
+        of the image is. SKIP without the filter; otherwise PASS.
+        """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('isolated_hosts.not_enforced')
         is_here, is_restricted = _is_isolated(resolved, host), resolved.option(IS_RESTRICTED)
@@ -89,16 +91,16 @@ class IsolatedHostsConstraint(Constraint):
         return Verdict.passed('isolated_hosts.open')
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return no field: only the name of a host counts."""
+        """Return (): only the name of a host counts."""
         return ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the names of the isolated hosts."""
+        """Return the names of the isolated hosts; () without the filter."""
         names: Collection[str] = resolved.option(HOSTS)
         return names if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield the filter if hosts are isolated, and assumptions about options and the image."""
+        """Yield the filter if hosts or images are isolated; with it, assumptions about both."""
         if resolved.option(HOSTS) or resolved.option(IMAGES):
             yield _FILTER
         if not resolved.is_enforced(_FILTER):
@@ -114,7 +116,10 @@ def _is_isolated(resolved: ResolvedRequest, host: Host) -> bool:
 
 
 def _is_image_isolated(resolved: ResolvedRequest) -> bool | None:
-    """Check whether the image is isolated; return None if its id is unknown."""
+    """Check whether the image is isolated; return None if its id is unknown.
+
+    False if no image is isolated, and for a server without an image.
+    """
     isolated, image = resolved.option(IMAGES), resolved.request.image
     if not isolated:
         return False

@@ -1,10 +1,8 @@
 """Require or forbid aggregates that the request names in ``member_of``.
 
-Nova does not pass this expression to Placement. The policy enforces it by choosing the host of each
-node.
+Nova does not pass this expression to Placement; the policy chooses the host of each node instead.
 
-Source: Placement's specification "Support filtering by forbidden aggregate membership",
-``member_of``.
+Source: Placement's specification "Support filtering by forbidden aggregate membership".
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from senlin_affinity.nova import aggregate_membership as aggregates
 from senlin_affinity.nova.alternatives import joining
 
 #: One sentence for all codes: the code would reveal hosts.
-_FOR_OWNER = 'they must keep to member_of {member_of}'
+_FOR_OWNER = 'the servers must satisfy member_of {member_of}'
 
 
 class MemberOfConstraint(Constraint):
@@ -42,7 +40,7 @@ class MemberOfConstraint(Constraint):
     is_unresolvable = True
     is_waivable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'member_of.admitted': Reason('its aggregates are what member_of asks for'),
+        'member_of.admitted': Reason('its aggregates satisfy member_of'),
         'member_of.forbidden': Reason(
             'is in {aggregates}, which member_of forbids',
             advice='take the host out of the aggregate, or leave the aggregate out of member_of',
@@ -54,11 +52,14 @@ class MemberOfConstraint(Constraint):
             for_owner=_FOR_OWNER,
         ),
         'member_of.unknown': Reason('the aggregates of the host are not known'),
-        'member_of.none': Reason('no member_of is asked for'),
+        'member_of.none': Reason('the request has no member_of'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Reject a host in a forbidden aggregate, or in none of a required set.
+
+        SKIP without an expression; unknown if the aggregates of the host are; otherwise PASS.
+        """
         member_of = resolved.member_of
         if not member_of:
             return Verdict.skipped('member_of.none')
@@ -68,15 +69,15 @@ class MemberOfConstraint(Constraint):
         return aggregates.check(resolved, host, member_of, codes)
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change of adding hosts to a required aggregate."""
+        """Yield the change of adding rejected hosts to a required aggregate."""
         required = frozenset().union(*resolved.member_of.required)
         kept = kept_for_others(resolved)
         yield from joining(resolved, evaluation.rejected, required, kept)
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """Return the change that removes the expression."""
+        """Return ``{'member_of': []}``, which removes the expression."""
         return {'member_of': []}
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return ``('aggregates',)``, or () without an expression."""
         return ('aggregates',) if resolved.member_of else ()

@@ -57,11 +57,15 @@ class QuotaConstraint(Constraint):
     options = DRIVER, USAGE
     reasons: ClassVar[Mapping[str, Reason]] = {
         **quotas.REASONS,
-        'quota.no_group': Reason('no server group is asked for'),
+        'quota.no_group': Reason('the request has no server group'),
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """See :meth:`Constraint.check_request`: the quota that leaves the least room."""
+        """Return the verdict of the quota that leaves the least room, with the bounds of all.
+
+        SKIP ``quota.unknown`` without quotas of the servers' project. The facts include
+        ``project_id`` if it is known.
+        """
         verdict = self._check(resolved)
         if resolved.project_id is None or verdict.code == 'quota.unknown':
             return verdict
@@ -87,7 +91,7 @@ class QuotaConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield assumptions about the user's own quotas and about the metadata items.
 
-        A snapshot that names no project is complete, so it needs no assumption.
+        Nothing without known quotas. A snapshot that names no project is complete, and needs none.
         """
         known, snapshot = resolved.snapshot.quotas, resolved.snapshot
         if not known or not resolved.has_quotas or snapshot.project_id is None:
@@ -102,7 +106,11 @@ class QuotaConstraint(Constraint):
             yield NO_USERS
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change that raises each quota to the number that the request needs."""
+        """Yield one change that raises each quota to the number that the request needs.
+
+        Nothing if the quotas do not reject the request. Its size: the number of servers that exceed
+        them.
+        """
         wanted, known, verdict = (
             resolved.request.count,
             resolved.snapshot.quotas,
@@ -141,7 +149,7 @@ class QuotaConstraint(Constraint):
 
 
 def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:
-    """Return the ways in which Nova may count usage, except those that nova.conf excludes."""
+    """Return the ways in which Nova may count usage, without those that options exclude."""
     rules, driver = resolved.rules, resolved.option(DRIVER)
     ways = frozenset(Counting)
     if rules.is_explicit(DRIVER):
@@ -159,7 +167,10 @@ def _costs(resolved: ResolvedRequest) -> Mapping[str, frozenset[Cost]]:
 
 
 def _raised(quota: Quota, more: int) -> Quota:
-    """Return the quota, and the quota of its user, with at least ``more`` units left."""
+    """Return the quota, and that of its user, with at least ``more`` units free.
+
+    An unlimited quota, and one with enough, stay.
+    """
     of_user = None if quota.of_user is None else _raised(quota.of_user, more)
     needed = (quota.used or 0) + more
     limit = quota.limit if quota.limit is None else max(quota.limit, needed)

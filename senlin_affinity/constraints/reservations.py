@@ -1,14 +1,12 @@
 """Keep servers off aggregates that are reserved, isolated by traits, or assigned to other tenants.
 
-Each enabled flow contributes a part. A requirement that no aggregate can satisfy rejects every
-host.
-
-An unknown image may require any trait, so an isolated host is unknown for it. A reserved host stays
-rejected, because this constraint is the only check of the prefixes, while Nova checks the traits.
+Each enabled flow contributes a part; a requirement that no aggregate can satisfy rejects every
+host. An unknown image may require any trait, so an isolated host is unknown for it. A reserved host
+stays rejected, because this constraint is the only check of the prefixes.
 
 Source: the reservation flow of Placement's specification "Support filtering by forbidden aggregate
 membership", with the options of this project; and Nova's request filters ``isolate_aggregates`` and
-``require_tenant_aggregate``, if the options that mirror nova.conf enable them.
+``require_tenant_aggregate``.
 """
 
 from __future__ import annotations
@@ -84,8 +82,8 @@ class _Part:
 
     def check(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Return the verdict of this flow on a host whose aggregates are known."""
-        seen = aggregates.as_in_placement(host) if self.is_mirrored else host
-        if self.opens and self.member_of.forbidden & seen.aggregates:
+        enforced = aggregates.as_in_placement(host) if self.is_mirrored else host
+        if self.opens and self.member_of.forbidden & enforced.aggregates:
             return Verdict.unknown(UNKNOWN, missing=self.opens)
         if self.forbidden == ISOLATED and _is_granted(resolved, host):
             return Verdict.passed(ADMITTED)
@@ -95,7 +93,7 @@ class _Part:
             names = aggregates.names(resolved, frozenset().union(*lost))
             return Verdict.rejected(NOT_MIRRORED, aggregates=names)
         codes = ADMITTED, self.forbidden, self.required
-        return aggregates.check(resolved, seen, self.member_of, codes, **self.facts)
+        return aggregates.check(resolved, enforced, self.member_of, codes, **self.facts)
 
 
 class ReservationsConstraint(Constraint):
@@ -103,7 +101,7 @@ class ReservationsConstraint(Constraint):
 
     name = 'reservations'
     order = 50
-    summary = 'reserved, isolated and tenant aggregates only for those whom they are kept for'
+    summary = 'reserved, isolated and tenant aggregates only for requests that may use them'
     needs = ('aggregates', 'flavors', 'hosts')
     is_host_specific = False
     uses_resources = False
@@ -115,14 +113,14 @@ class ReservationsConstraint(Constraint):
         *(ISOLATION, TENANTS, TENANT_AGGREGATE),
     )
     reasons: ClassVar[Mapping[str, Reason]] = {
-        ADMITTED: Reason('is kept for nobody else'),
+        ADMITTED: Reason('is not reserved for others'),
         RESERVED: Reason(
             'is in {aggregates}, which is reserved',
             advice='use a flavor or an image with the reservation, or add a host that is not '
             'reserved',
         ),
         NOT_RESERVED: Reason(
-            'is not in {aggregates}, which is what {reservation} reserves',
+            'is not in {aggregates}, which carries {reservation}',
             advice='add hosts to the aggregate of the reservation',
         ),
         NO_RESERVATION: Reason(
@@ -135,20 +133,23 @@ class ReservationsConstraint(Constraint):
             advice='use a flavor or an image that requires the traits, or add a host elsewhere',
         ),
         OTHER_TENANT: Reason(
-            'is not in {aggregates}, and project {project} may use nothing else',
+            'is not in {aggregates}, and project {project} may use no other aggregate',
             advice='add the host to an aggregate of the project',
         ),
         NOT_MIRRORED: Reason(
-            'is in {aggregates}, and Placement does not have it there',
+            'is in {aggregates} in Nova, but not in Placement',
             advice='run "nova-manage placement sync_aggregates"',
         ),
         **isolated_aggregates.REASONS,
-        UNKNOWN: Reason('what is kept for whom can not be told: {missing} not known'),
-        'reservations.none': Reason('no aggregate is kept for anybody'),
+        UNKNOWN: Reason('reserved hosts cannot be determined without {missing}'),
+        'reservations.none': Reason('no aggregate is reserved'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Return the worst verdict of the enabled flows: REJECT, else SKIP (unknown), else PASS.
+
+        SKIP ``reservations.none`` if no flow is enabled.
+        """
         verdicts = [
             part if isinstance(part, Verdict) else part.check(resolved, host)
             for part in resolved.memo(_parts)
@@ -160,7 +161,7 @@ class ReservationsConstraint(Constraint):
         return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return the fields about aggregates, and the grants; () if no flow is enabled."""
         names = ('aggregates', 'unmirrored', 'stale_aggregates', 'grants')
         return names if resolved.memo(_parts) else ()
 
@@ -190,7 +191,10 @@ class ReservationsConstraint(Constraint):
 
 
 def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
-    """Return the change that removes these keys from the flavor and the image."""
+    """Return the change that removes these keys from the flavor and the image.
+
+    {} if neither has one of them.
+    """
     specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
     held = {
         'removed_extra_specs': [key for key in keys if key in specs],
@@ -202,7 +206,10 @@ def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
 
 
 def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
-    """Check whether Placement grants the host to a query that excludes isolated aggregates."""
+    """Check whether Placement grants the host to a query that excludes isolated aggregates.
+
+    False if the image is unknown, because the query does not exclude them then.
+    """
     if host.grants is None or resolved.image_properties is None:
         return False
     grant = host.grant(resolved.memo(placement_answer).query)
@@ -210,7 +217,10 @@ def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
 
 
 def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
-    """Return the aggregates kept for others: reserved, isolated, or another tenant's."""
+    """Return the UUIDs of aggregates kept for others: reserved, isolated, or another tenant's.
+
+    Empty if the aggregates are unknown.
+    """
     reserved = reserved_prefixes(resolved.rules)
     asked, specs = _keys(resolved), {} if resolved.flavor is None else resolved.flavor.extra_specs
     traits = isolated_aggregates.required_traits(specs, resolved.image_properties)
@@ -284,6 +294,6 @@ def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
 
 
 def _unknown(**parts: object) -> Verdict:
-    """Return an unknown verdict that names the parts that are None."""
+    """Return an unknown verdict that names the arguments that are None."""
     missing = ' and '.join(name for name, value in parts.items() if value is None)
     return Verdict.unknown(UNKNOWN, missing=missing)

@@ -1,23 +1,19 @@
 """Count the servers of the flavor for which a host has free resources.
 
-Placement grants an amount that is a multiple of ``step_size``, at most ``max_unit``, and at most
-the free amount. The room of a host is the minimum of free // amount over the requested classes.
+The room of a host is the minimum of free // amount over the requested classes; an amount must be a
+multiple of ``step_size``, and at most ``max_unit``.
 
 The room is an upper bound:
 
-* on a vSphere host (the sum of a cluster: no server can exceed the free part of its largest ESXi
-  host), in a tree of several providers, and if a sharing provider adds to a host's own storage;
-* for a class other than VCPU, MEMORY_MB and DISK_GB whose ``max_unit`` is unknown: lists of
-  providers show neither ``max_unit`` nor ``step_size``;
-* for storage of a sharing provider, if Nova sends aggregates to Placement (a zone, a tenant,
-  isolation): the snapshot does not show whether the sharing provider is in them; or if the flavor
+* on a vSphere host (no server can exceed the free part of the largest ESXi host), in a tree of
+  several providers, and if a sharing provider adds to a host's own storage;
+* for a class other than VCPU, MEMORY_MB and DISK_GB whose ``max_unit`` is unknown;
+* for storage of a sharing provider, if Nova sends aggregates to Placement, or if the flavor
   requests nothing else, because Placement's candidates then name no host.
 
-In all other cases storage of one sharing provider is exact: its hosts together have no more room
-than the provider.
-
-The verdict is unknown for a class that is missing on a partially known host (``is_partial``), and
-on a host without any inventory unless the flavor requests a unit class.
+Otherwise, storage of one sharing provider is exact: its hosts together have no more room than the
+provider. The verdict is unknown for a class that is missing on a partially known host, and on a
+host without any inventory unless the flavor requests a unit class.
 
 Units: ``capacity`` is after allocation ratio and reserved amount; a room of None is unlimited.
 
@@ -80,18 +76,18 @@ class ResourcesConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'resources.room': Reason('the resources are free'),
         'resources.exhausted': Reason(
-            '{free} of {capacity} {resource} are free, the flavor asks for {amount}',
+            '{free} of {capacity} {resource} are free, and the flavor requests {amount}',
             advice='free or add hosts, or use a smaller flavor',
             detail='resource',
         ),
         'resources.too_large': Reason(
-            'one server may have {max_unit} {resource} here, the flavor asks for {amount}',
+            'one server can get {max_unit} {resource} here, and the flavor requests {amount}',
             advice='use a smaller flavor, or larger hosts',
             detail='resource',
         ),
         'resources.step': Reason(
-            '{resource} is given in steps of {step_size}, the flavor asks for {amount}',
-            advice='use a flavor that asks for a multiple of the step',
+            '{resource} is allocated in steps of {step_size}, and the flavor requests {amount}',
+            advice='use a flavor that requests a multiple of the step',
             detail='resource',
         ),
         'resources.not_offered': Reason(
@@ -100,20 +96,28 @@ class ResourcesConstraint(Constraint):
             detail='resource',
         ),
         'resources.not_granted': Reason(
-            'Placement grants none of it to one more server of this flavor',
+            'Placement does not offer the host to a server of this flavor',
             advice='compare the inventories, traits and aggregates of its resource providers with '
-            'what the flavor asks for',
+            'what the flavor requests',
         ),
-        'resources.nothing': Reason('the flavor asks for no resources'),
+        'resources.nothing': Reason('the flavor requests no resources'),
         'resources.unknown': Reason('the free resources are not known'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Return a PASS with the number of servers that the free resources allow, or a REJECT.
+
+        Placement's grant for the request decides if there is one; otherwise, the host's inventories
+        do. Without a grant in a complete answer, REJECT. SKIP for a flavor that requests nothing,
+        unknown without flavor or inventories. The module says when the room is an upper bound.
+        """
         return self._by_answer(resolved, host, self._by_model(resolved, host))
 
     def _by_answer(self, resolved: ResolvedRequest, host: Host, modelled: Verdict) -> Verdict:
-        """Return the verdict by Placement's answer, if there is one, and by the inventories."""
+        """Return the verdict by Placement's answer, or else ``modelled``.
+
+        A host that may be missing from an incomplete answer keeps ``modelled`` with 0 guaranteed.
+        """
         if host.grants is None:
             return modelled
         asked = resolved.memo(placement_answer)
@@ -132,7 +136,7 @@ class ResourcesConstraint(Constraint):
         return modelled.with_caveat() if modelled.room else modelled
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return the verdict of each host; hosts that do not differ for it share a verdict."""
+        """Return the verdict of each host, as ``check_host``."""
         enough, numbers = resolved.memo(_enough), plain_rooms(resolved, hosts)
         by_number = {number: enough(number, False) for number in {*numbers} if number > 0}
         verdicts = [*map(by_number.get, numbers)]
@@ -149,7 +153,10 @@ class ResourcesConstraint(Constraint):
         return cast('list[Verdict]', verdicts)
 
     def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return the verdict by the inventories of the host."""
+        """Return the verdict by the inventories of the host: free // amount of the scarcest class.
+
+        REJECT for a class that is not offered, exhausted, or whose units do not match the amount.
+        """
         asked = resolved.demand
         if asked is None or host.resources is None:
             return Verdict.unknown('resources.unknown')
@@ -185,11 +192,11 @@ class ResourcesConstraint(Constraint):
         return resolved.memo(_enough)(room, is_at_most)
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
-        """Check whether some hosts share resources."""
+        """Check whether the snapshot has a sharing provider, used by a host or not."""
         return bool(resolved.snapshot.pools)
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
-        """Return the sharing providers that give the host requested resources."""
+        """Return (class, provider) for each requested class that a sharing provider supplies."""
         asked, has = resolved.demand, host.resources or {}
         names = [name for name in (asked.amounts if asked else ()) if name in has]
         return [Domain(name, has[name].pool or '') for name in names if has[name].pool]
@@ -197,9 +204,9 @@ class ResourcesConstraint(Constraint):
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """Return for each sharing provider the number of servers that it still has room for.
+        """Return for each sharing provider the number of servers that fit on it.
 
-        Servers that are planned on its hosts reduce that number.
+        Servers that are planned on its hosts reduce that number; REJECT at 0. {} without a flavor.
         """
         asked, pools = resolved.demand, resolved.snapshot.pools
         if asked is None:
@@ -220,7 +227,7 @@ class ResourcesConstraint(Constraint):
         return verdicts
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield changes: new hosts, or a smaller flavor if amounts limit the number."""
+        """Yield changes: new hosts, then a smaller flavor if amounts limit the number."""
         yield NewHosts('hosts', '')
         smaller = smaller_flavors(resolved.snapshot.flavors or (), resolved.flavor)
         if smaller and evaluation.is_limiting:
@@ -235,21 +242,30 @@ class ResourcesConstraint(Constraint):
 
 
 def _is_excluded(resolved: ResolvedRequest, host: Host) -> bool:
-    """Check whether another constraint reports why the host is not an allocation candidate."""
+    """Check whether another constraint reports why the host is not an allocation candidate.
+
+    True for a disabled service, a stale trait, and a host that zone, reservations or traits reject.
+    """
     if not host.enabled or (has_stale_trait(host) and not host.is_nested):
         return True
     return not all(each.check_host(resolved, host) for each in _IN_QUERY)
 
 
 def _is_more_pinned(amount: int, host: Host) -> bool:
-    """Check whether more servers would fit with pinned CPUs, which an unknown image may request."""
+    """Check whether more servers of this amount of CPUs fit in PCPU than in VCPU.
+
+    An unknown image may request pinned CPUs.
+    """
     kinds = map((host.resources or {}).get, (PCPU, VCPU))
     pinned, shared = (max(0, has.capacity - has.used) // amount if has else 0 for has in kinds)
     return pinned > shared
 
 
 def _too_little(_question: ResolvedRequest) -> Callable[[str, int, Resource, int], Verdict]:
-    """Return a function that returns one rejection for all hosts with equal figures."""
+    """Return a function that returns one rejection for all hosts with equal figures.
+
+    It is ``too_large``, else ``step``, else ``exhausted``.
+    """
 
     @cache
     def too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:

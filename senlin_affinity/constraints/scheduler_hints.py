@@ -1,14 +1,10 @@
 """Keep servers on, or off, the hosts of servers that scheduler hints name.
 
-A server goes to a host of one of the servers of ``same_host``, and to no host of a server of
-``different_host``. A named server that does not exist, or that has no host, matches no host.
+A named server that does not exist, or that has no host, matches no host. The verdict is unknown for
+the hosts of servers that were not read, that are being moved, or that were moved a short time ago.
 
-The verdict is unknown for the hosts of servers that were not read, that are being moved, or that
-were moved a short time ago.
-
-Source: Nova's SameHostFilter and DifferentHostFilter (``nova.scheduler.filters.affinity_filter``).
-Neither is in Nova's default list. For pinned hosts Nova runs no filter, and the planner enforces
-the hints.
+Source: Nova's SameHostFilter and DifferentHostFilter (``nova.scheduler.filters.affinity_filter``),
+which are not in Nova's default list. If hosts are pinned, the planner enforces the hints.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from senlin_affinity.model.server_group import Member
 from senlin_affinity.nova.group_members import may_count
 
 #: Both hints have one sentence: naming the hint that rejects a host would reveal hosts.
-_FOR_OWNER = 'they must keep to the scheduler hints {scheduler_hints}'
+_FOR_OWNER = 'the servers must satisfy the scheduler hints {scheduler_hints}'
 
 
 class _Hint(NamedTuple):
@@ -56,7 +52,7 @@ class SchedulerHintsConstraint(Constraint):
         'scheduler_hints.satisfied': Reason('the scheduler hints {hints} allow it'),
         'scheduler_hints.same_host': Reason(
             'has none of the servers of the scheduler hint same_host ({servers})',
-            advice='make room on the host of these servers, or leave out the hint',
+            advice='free capacity on the host of these servers, or leave out the hint',
             for_owner=_FOR_OWNER,
         ),
         'scheduler_hints.different_host': Reason(
@@ -73,7 +69,11 @@ class SchedulerHintsConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Reject a host that ``same_host`` or ``different_host`` excludes.
+
+        SKIP without these hints or their filters; unknown if a server may be on the host; otherwise
+        PASS.
+        """
         hints = resolved.memo(_hints)
         if not hints:
             return Verdict.skipped('scheduler_hints.none')
@@ -88,7 +88,7 @@ class SchedulerHintsConstraint(Constraint):
         return next(iter(verdicts), Verdict.passed('scheduler_hints.satisfied', hints=names))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return no field: only the name of a host counts."""
+        """Return (): only the name of a host counts."""
         return ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
@@ -97,16 +97,19 @@ class SchedulerHintsConstraint(Constraint):
         return frozenset().union(*(hint.hosts | hint.possible for hint in hints))
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield the filters that read the hints."""
+        """Yield the filter of each hint that names servers, enabled or not."""
         return (OF_SERVERS[hint.name] for hint in resolved.memo(_hints))
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Return a description of each other hint that may reject hosts."""
+        """Yield a phrase for each other hint that may reject hosts."""
         return scheduler_hints.unmodelled(resolved)
 
 
 def _against(hint: _Hint, host: str) -> Verdict | None:
-    """Return the verdict of one hint on a host; None if the hint allows the host."""
+    """Return the verdict of one hint on a host; None if the hint allows the host.
+
+    A REJECT has the code of the hint. Unknown if a server of the hint may be on the host.
+    """
     is_here, servers = host in hint.hosts, ', '.join(hint.servers)
     may_be_here = hint.is_any_lost or host in hint.possible
     if is_here == (hint.name == SAME_HOST) and (is_here or not may_be_here):
@@ -117,7 +120,7 @@ def _against(hint: _Hint, host: str) -> Verdict | None:
 
 
 def _hints(resolved: ResolvedRequest) -> tuple[_Hint, ...]:
-    """Return the hints of the request that name servers."""
+    """Return the hints of the request that name servers, ``same_host`` first; () without any."""
     return tuple(
         _hint(resolved, name, servers)
         for name in (SAME_HOST, DIFFERENT_HOST)

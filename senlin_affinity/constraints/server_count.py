@@ -1,10 +1,7 @@
 """Limit the number of servers on a host, regardless of their size and project.
 
-NumInstancesFilter accepts a server if the host has fewer than ``max_instances_per_host`` servers.
 For AggregateNumInstancesFilter, the smallest ``max_instances_per_host`` in the metadata of the
 host's aggregates replaces the option. If one value is not an integer, the option applies.
-
-If the number of servers on the host is unknown, its room is the limit, as an upper bound.
 
 Source: Nova's two filters, which count ``running_vms`` of the hypervisor.
 """
@@ -52,18 +49,18 @@ class ServerCountConstraint(Constraint):
     is_capacity_rule = True
     options = (MOST,)
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'server_count.room': Reason('holds {servers} servers, it may hold {most}'),
+        'server_count.room': Reason('holds {servers} servers, and may hold {most}'),
         'server_count.full': Reason(
-            'holds {servers} servers, it may hold {most}',
+            'holds {servers} servers, and may hold {most}',
             advice=f'raise {KEY}, or add hosts',
         ),
         'server_count.not_counted': Reason(
-            'may hold {most} servers, and how many it holds is not known',
-            caveat='how many servers a host holds is not known',
+            'may hold {most} servers, and its current number is not known',
+            caveat='the number of servers on a host is not known',
         ),
         'server_count.unknown': Reason(
-            'how many servers it may hold is not known',
-            caveat='how many servers a host may hold is not known',
+            'its limit of servers is not known',
+            caveat='the limit of servers on a host is not known',
         ),
         'server_count.not_enforced': Reason(
             'not enforced here: the scheduler counts no servers of a host'
@@ -71,7 +68,11 @@ class ServerCountConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Compare the servers on the host with its limit.
+
+        SKIP without the filters; PASS with the rest as room, at most if the limit or the number of
+        servers is unknown; REJECT ``full``.
+        """
         if not resolved.memo(_is_enforced):
             return Verdict.skipped('server_count.not_enforced')
         most = _limit(resolved, host)
@@ -86,7 +87,7 @@ class ServerCountConstraint(Constraint):
         return Verdict.passed('server_count.room', room=room, servers=host.servers, most=most)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host, beside its servers, that the verdict depends on."""
+        """Return ``('aggregates',)``, or () without the filters."""
         return ('aggregates',) if resolved.memo(_is_enforced) else ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
@@ -94,7 +95,7 @@ class ServerCountConstraint(Constraint):
         return None if resolved.memo(_is_enforced) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield the filters whose limit something sets, or the default limit if one is enabled."""
+        """Yield the filters whose limit something sets, and the default limit if one is enabled."""
         if MOST.key in resolved.rules.options:
             yield _OF_HOSTS
         if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
@@ -108,7 +109,11 @@ def _is_enforced(resolved: ResolvedRequest) -> bool:
 
 
 def _limit(resolved: ResolvedRequest, host: Host) -> int | None:
-    """Return the number of servers that the enabled filters allow on the host; None is unknown."""
+    """Return the number of servers that the enabled filters allow on the host; None is unknown.
+
+    The lowest valid limit in the metadata of its aggregates, or the option; the lower of both if
+    both filters are enabled.
+    """
     most: int = resolved.option(MOST)
     if not resolved.is_enforced(_OF_AGGREGATES):
         return most

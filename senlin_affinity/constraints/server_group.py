@@ -1,8 +1,6 @@
 """Enforce the policy and the rules of the request's server group.
 
-Anti-affinity allows ``max_server_per_host`` members on a host, and affinity allows one host. Soft
-policies only weigh hosts and never reject one. Nova's late check on the compute host also enforces
-the policy on a forced host.
+Nova's late check on the compute host also enforces the policy on a forced host.
 
 Source: Nova's specification "Complex anti-affinity policies"; ServerGroupAntiAffinityFilter and
 ServerGroupAffinityFilter.
@@ -60,7 +58,7 @@ ONLY_LATE_CHECK = OpenAssumption(
 
 
 def new_group_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
-    """Return the change to the same group without its servers."""
+    """Return the change (code ``new_group``) to the same group without its servers."""
     data = {'server_group': new_group(resolved, group)}
     return Change('new_group', _NEW_GROUP, data, 1, Kind.ASKERS, True, is_sufficient=True)
 
@@ -83,7 +81,7 @@ class ServerGroupConstraint(Constraint):
     options = (RECLAIM, ATTEMPTS, NO_LATE_CHECK, SYNC)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'server_group.free_slots': Reason(
-            'server group {group} has room here',
+            'server group {group} has free slots here',
             caveat="members may be hidden, or Nova's retries may run out",
         ),
         'server_group.host_full': Reason(
@@ -94,22 +92,30 @@ class ServerGroupConstraint(Constraint):
         ),
         'server_group.other_host': Reason(
             'the servers of group {group} are on {hosts}, and its policy is affinity',
-            advice='make room on the host of the group, or use soft-affinity',
+            advice='free capacity on the host of the group, or use soft-affinity',
             for_owner='the servers of server group {affinity_group} must share a host',
         ),
-        'server_group.members_here': Reason('the servers of group {group} are here'),
-        'server_group.no_members': Reason('group {group} has no servers yet: any host will do'),
-        'server_group.only_weighs': Reason('{policy} only weighs hosts, it refuses none'),
+        'server_group.members_here': Reason('the members of group {group} are on this host'),
+        'server_group.no_members': Reason('group {group} has no members yet: any host is possible'),
+        'server_group.only_weighs': Reason('{policy} only weighs hosts, and rejects none'),
         'server_group.not_enforced': Reason(
             'not enforced here: the scheduler does not run {filter}, and nova.conf disables '
             'the late check of {policy}'
         ),
-        'server_group.none': Reason('no server group is asked for'),
-        'server_group.unknown': Reason('the servers of group {group} are not known'),
+        'server_group.none': Reason('the request has no server group'),
+        'server_group.unknown': Reason('the hosts of the members of group {group} are not known'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Compare the members on the host with the policy of the group.
+
+        * No group, a policy that nothing enforces, and a soft policy: SKIP. An unknown group:
+          unknown.
+        * Anti-affinity: PASS with the free slots as room, at most if members may be hidden; REJECT
+          ``host_full`` without a free slot.
+        * Affinity: PASS without room on the host of the members, and on any host if there are none;
+          REJECT ``other_host`` elsewhere; unknown if members exist but their host is unknown.
+        """
         group = resolved.server_group
         if group is None:
             wanted = resolved.request.server_group
@@ -154,38 +160,44 @@ class ServerGroupConstraint(Constraint):
         return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return no field: only the name of a host counts."""
+        """Return (): only the name of a host counts."""
         return ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the hosts that have members, or may have some."""
+        """Return the hosts that have members, or may have some; () without a group."""
         if resolved.server_group is None:
             return ()
         held, hidden = resolved.memo(counted)
         return held.keys() | hidden
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
-        """Check whether the group has a limit and a service host has several hypervisors."""
+        """Check whether an enforced limit exists and a service host has several hypervisors."""
         group = resolved.server_group
         is_limited = group is not None and group.max_server_per_host is not None
         is_limited = is_limited and resolved.memo(holding) is not None
         return is_limited and resolved.snapshot.has_shared_services
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
-        """Return the service host as the domain, because Nova counts members by service host."""
+        """Return ``Domain('host', <service host>)``, by which Nova counts members."""
         return (Domain('host', host.host),)
 
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """Return the verdict of each service host: its hypervisors share the free slots."""
+        """Return the verdict of each service host, as ``check_host``; {} without a group.
+
+        The hypervisors of a service host share its free slots.
+        """
         group = resolved.server_group
         if group is None:
             return {}
         return {domain: self._of_host(resolved, group, domain.name) for domain in rooms}
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield assumptions about hidden members and about Nova's late check."""
+        """Yield assumptions about hidden members and about Nova's late check.
+
+        Nothing without an enforced group, without known hosts, and if the options are explicit.
+        """
         group, snapshot = resolved.server_group, resolved.snapshot
         if group is None or snapshot.hosts is None or resolved.memo(holding) is None:
             return
@@ -201,12 +213,15 @@ class ServerGroupConstraint(Constraint):
             yield LATE_CHECK
 
     def without(self, resolved: ResolvedRequest) -> Data:
-        """Return the change to a new group whose policy never rejects."""
+        """Return the change to a soft policy of the same group; {} without a group."""
         group = resolved.server_group
         return {} if group is None else {'server_group': soft_group(group)}
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield changes: a new group with the same rule, a higher limit, or a soft policy."""
+        """Yield changes: a new group if this one has members, a higher limit, a soft policy.
+
+        Nothing for a soft policy, and if the servers cannot get another group.
+        """
         group, wanted = resolved.server_group, resolved.request.count
         if group is None or group.policy not in _BINDING or not may_create_group(resolved, group):
             return
@@ -229,7 +244,7 @@ class ServerGroupConstraint(Constraint):
 
 
 def soft_policy_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
-    """Return the change to a new group whose policy never rejects."""
+    """Return the change (code ``soft_policy``) to a new group whose policy never rejects."""
     soft = new_group(resolved, group, **soft_group(group))
     change, data = f'policies: {soft["policy"]}', {'server_group': soft}
     wanted = resolved.request.count

@@ -1,18 +1,16 @@
 """Spread servers evenly over zones, racks or other domains.
 
-A domain takes servers until it is ``max_skew`` ahead of the emptiest eligible domain, and up to
-``max_per_domain``. A domain is eligible if one of its hosts lacks nothing but room. A full domain
-stays eligible and limits the others: if F is the smallest final number of servers of any eligible
-domain, a domain with c servers takes at most F + max_skew - c more. Sending each server to the
-emptiest domain reaches this number.
+A domain is eligible if one of its hosts lacks nothing but room. A full domain stays eligible and
+limits the others: if F is the smallest final number of servers of any eligible domain, a domain
+with c servers takes at most F + max_skew - c more.
 
 A host in several domains of one criterion, or in none, is not eligible. A host in Nova's default
 zone is eligible only if hosts are pinned, because Nova may use any host for that zone; its servers
-count in no domain. A soft spread never rejects.
+count in no domain.
 
 A member whose domain is unknown may be in any domain. The number of a domain is then an upper
 bound, computed with these members where they raise F most. The lower bound assumes that all of them
-are in this domain and do not raise F. The lower bound of the sum is not tight.
+are in this domain and do not raise F.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ from senlin_affinity.nova.effective_zone import default_zone
 from senlin_affinity.nova.topology import domain_of, domains_of, lost, servers
 
 #: One sentence for all codes: the code would reveal hosts.
-_FOR_OWNER = 'they must be spread by {spread}'
+_FOR_OWNER = 'the servers must be spread by {spread}'
 
 
 class SpreadConstraint(Constraint):
@@ -64,13 +62,13 @@ class SpreadConstraint(Constraint):
         'spread.skew': Reason(
             '{by} {domain} holds {servers} servers, and the emptiest can hold {least} '
             '(max_skew {max_skew})',
-            advice='make room in the emptiest domain, or raise max_skew',
+            advice='free capacity in the emptiest domain, or raise max_skew',
             detail='domain',
             for_owner=_FOR_OWNER,
         ),
         'spread.no_domain': Reason(
             'in no domain by {by}',
-            advice='put the host into an aggregate with the key, or a zone',
+            advice='add the host to an aggregate with the key, or a zone',
             for_owner=_FOR_OWNER,
         ),
         'spread.several_domains': Reason(
@@ -80,17 +78,17 @@ class SpreadConstraint(Constraint):
         ),
         'spread.default_zone': Reason(
             'zone {domain} is not a domain: no aggregate carries it, so Nova may use any host',
-            advice='put the host into an aggregate with an availability zone, or pin the hosts',
+            advice='add the host to an aggregate with an availability zone, or pin the hosts',
             detail='domain',
             for_owner=_FOR_OWNER,
         ),
-        'spread.none': Reason('no spread is asked for that refuses hosts'),
+        'spread.none': Reason('the request has no hard spread'),
         'spread.in_domain': Reason('in one domain of each criterion'),
-        'spread.unknown': Reason('in which domain by {by} the host lies is not known'),
+        'spread.unknown': Reason('the domain of the host by {by} is not known'),
     }
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """Return the change that removes the spread."""
+        """Return ``{'spread': []}``, which removes every spread."""
         return {'spread': []}
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
@@ -98,7 +96,11 @@ class SpreadConstraint(Constraint):
         return bool(_hard(resolved))
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`: the host must be in one domain of each."""
+        """Check that the host is in exactly one domain of each hard spread.
+
+        SKIP without a hard spread; REJECT for no domain, several, or only the default zone; unknown
+        if the domains are unknown; otherwise PASS without room.
+        """
         spreads = _hard(resolved)
         if not spreads:
             return Verdict.skipped('spread.none')
@@ -118,18 +120,24 @@ class SpreadConstraint(Constraint):
         return unknown or Verdict.passed('spread.in_domain')
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return the zone and the aggregates, or () without a hard spread."""
         return ('availability_zone', 'aggregates') if _hard(resolved) else ()
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
-        """See :meth:`Constraint.domains`."""
+        """Return the domain of the host for each hard spread for which it has exactly one."""
         each = ((item.by, domain_of(resolved, item.by, host)) for item in _hard(resolved))
         return [Domain(by, name) for by, name in each if name is not None]
 
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """See :meth:`Constraint.check_domains`."""
+        """Return how many more servers each domain of one criterion takes; {} without domains.
+
+        With F, the smallest number of servers that any domain ends with (its own, and the room for
+        more), a domain with c servers takes F + max_skew - c, at most ``max_per_domain`` - c.
+        REJECT if that is 0. Members whose domain is unknown raise F, and reduce the guaranteed
+        number.
+        """
         by = {domain.by for domain in rooms}
         if not by:
             return {}
@@ -155,7 +163,7 @@ class SpreadConstraint(Constraint):
         return verdicts
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield changes: a larger ``max_skew`` or ``max_per_domain``."""
+        """Yield a larger ``max_skew`` and, if set, ``max_per_domain`` for each hard spread."""
         every = resolved.request.spread
         data = {'spread': [spread.as_dict() for spread in every]}
         for at, spread in enumerate(every):

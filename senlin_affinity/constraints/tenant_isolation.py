@@ -1,9 +1,5 @@
 """Allow hosts of aggregates that name projects for these projects only.
 
-The values of all metadata keys that begin with ``filter_tenant_id`` are the projects of a host. A
-host without such a key accepts every project. If the aggregates or the project are unknown, the
-host passes with an upper bound.
-
 Nova's ``limit_tenants_to_placement_aggregate`` is the opposite: it restricts a project to its
 aggregates (:mod:`senlin_affinity.constraints.reservations`).
 
@@ -27,27 +23,33 @@ class TenantIsolationConstraint(Constraint):
 
     name = 'tenant_isolation'
     order = 72
-    summary = 'hosts of aggregates for some projects only for servers of these'
+    summary = 'hosts of aggregates that name projects accept these projects only'
     needs = ('aggregates', 'hosts')
     filters = (_FILTER,)
     is_host_specific = False
     uses_resources = False
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'tenant_isolation.everybody': Reason('is for the servers of every project'),
-        'tenant_isolation.own': Reason('is for the servers of project {project}'),
+        'tenant_isolation.everybody': Reason('accepts every project'),
+        'tenant_isolation.own': Reason('accepts project {project}'),
         'tenant_isolation.other': Reason(
-            'is in {aggregates}, which is not for project {project}',
+            'is in {aggregates}, which does not accept project {project}',
             advice=f'name the project in the aggregate, under a key that begins with {TENANT}, or '
             'use hosts of another aggregate',
         ),
-        'tenant_isolation.unknown': Reason('for which projects it is, or who asks, is not known'),
+        'tenant_isolation.unknown': Reason(
+            'the project, or the projects that the host accepts, are not known'
+        ),
         'tenant_isolation.not_enforced': Reason(
             f'not enforced here: the scheduler does not run {_FILTER}'
         ),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Reject a host whose aggregates name projects (``filter_tenant_id...``), but not this one.
+
+        SKIP without the filter; PASS otherwise, at most if the aggregates or a needed project are
+        unknown.
+        """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('tenant_isolation.not_enforced')
         project, aggregates = resolved.project_id, aggregates_of(resolved, host)
@@ -65,7 +67,7 @@ class TenantIsolationConstraint(Constraint):
         return Verdict.rejected('tenant_isolation.other', aggregates=names, project=project)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return ``('aggregates',)``, or () without the filter."""
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:

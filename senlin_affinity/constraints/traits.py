@@ -1,14 +1,8 @@
 """Require the traits of the flavor and the image, and exclude hosts with forbidden traits.
 
-If Placement grants the request on a host, the host has the traits. Otherwise the verdict is unknown
-for:
-
-* a forbidden trait in a tree of several providers, because a provider that is not used may have it;
-* a missing or forbidden trait on a host without known resources and traits, or on one that an
-  unlisted provider may serve with its own traits.
-
-The host passes with an upper bound if Nova may require an unknown trait (the owner of a TPM secret,
-the disk format of an image).
+The verdict is unknown for a forbidden trait in a tree of several providers, and for a host that may
+have unlisted traits. The host passes with an upper bound if Nova may require an unknown trait (the
+owner of a TPM secret, the disk format of an image).
 
 Source: Nova's guides to flavors (``trait:NAME=required|forbidden``, also in numbered groups) and to
 images (``trait:NAME=required``). Placement enforces traits independently of the filters.
@@ -42,11 +36,11 @@ from senlin_affinity.nova.placement_answer import placement_answer
 
 _KEY = re.compile(r'trait[a-zA-Z0-9_-]{0,64}:')
 NO_TYPES = Assumption(
-    'traits.image_types', "a Nova that does not ask for hosts with the image's disk format"
+    'traits.image_types', "a Nova that does not require hosts with the image's disk format"
 )
 NO_METADATA = Assumption(
     'traits.image_metadata',
-    "a Nova that does not ask for hosts with the image's devices and architecture",
+    "a Nova that does not require hosts with the image's devices and architecture",
 )
 _NOT_ASKED: Mapping[str, Assumption] = {
     IMAGE_TYPES.key: NO_TYPES,
@@ -86,12 +80,17 @@ class TraitsConstraint(Constraint):
             'lacks OWNER_NOVA, which other hosts have',
             caveat='a host lacks OWNER_NOVA, which Nova requires if every compute service sets it',
         ),
-        'traits.none': Reason('no traits are asked for'),
-        'traits.unknown': Reason('what the flavor requires here is not known'),
+        'traits.none': Reason('neither the flavor nor the image requires or forbids traits'),
+        'traits.unknown': Reason('it is not known whether the host has the required traits'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`Constraint.check_host`."""
+        """Check the required and forbidden traits of the flavor and the image.
+
+        SKIP if there are none; REJECT ``missing`` or ``forbidden``; unknown if the host may have
+        traits that are not listed; otherwise PASS without room, at most if a provider may lack a
+        trait. With a grant for the request, PASS.
+        """
         verdict = self._of_traits(resolved, host)
         if verdict and verdict.bounds.is_known and root_traits.may_lack_owner(resolved, host):
             return Verdict.passed('traits.no_owner', is_at_most=True)
@@ -119,7 +118,10 @@ class TraitsConstraint(Constraint):
         return Verdict.passed('traits.present', is_at_most=is_at_most, required=required)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield the options that would make Nova require a trait that some host lacks."""
+        """Yield an assumption and the option for each option that would make Nova require a trait.
+
+        Nothing for an explicit option, nor if all hosts have the traits.
+        """
         hosts = resolved.snapshot.hosts or ()
         for option in self.options:
             traits = root_traits.of_image(resolved, option)
@@ -128,13 +130,16 @@ class TraitsConstraint(Constraint):
                 yield from (_NOT_ASKED[option.key], option)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on."""
+        """Return the traits and the fields about providers; () if no traits matter."""
         asked, is_owned = resolved.memo(_demand), resolved.memo(root_traits.are_some_owned)
         is_asked = asked is not None and (asked.required or asked.forbidden)
         return _READ if is_asked or is_owned else ()
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change of adding missing custom traits to hosts."""
+        """Yield the change of adding the missing custom traits to rejected hosts.
+
+        A host with a missing standard trait, or with nested providers, is left out.
+        """
         asked = resolved.memo(_demand)
         required = frozenset() if asked is None else asked.required
         hosts = tuple(
@@ -163,23 +168,26 @@ class TraitsConstraint(Constraint):
 
 
 def _demand(resolved: ResolvedRequest) -> Demand | None:
-    """Return the requested resources and traits, including those required of the root provider."""
+    """Return the demand, including the root provider's traits; None without a flavor."""
     asked = resolved.demand
     return asked and replace(asked, required=asked.required | root_traits.required(resolved))
 
 
 def _is_custom(trait: str) -> bool:
-    """Check whether operators may set the trait; Nova and its drivers set all others."""
+    """Check for the prefix ``CUSTOM_``: Nova and its drivers set all other traits."""
     return trait.startswith('CUSTOM_')
 
 
 def _asking(known: Mapping[str, str]) -> list[str]:
-    """Return the keys that require traits."""
+    """Return the sorted keys that require traits, such as ``trait:CUSTOM_A`` with ``required``."""
     return sorted(key for key in known if _KEY.match(key) and known[key] == REQUIRED)
 
 
 def _may_have_more(asked: Demand, host: Host) -> bool:
-    """Check whether the host, or a provider of its resources, may have unlisted traits."""
+    """Check whether the host, or a provider of its resources, may have unlisted traits.
+
+    True for a host without resources and traits, and for a partial one without traits or a class.
+    """
     if not host.resources:
         return not host.traits
     return host.is_partial and (

@@ -26,11 +26,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from senlin_affinity.extra_specs.values import Value, check_keys, compiled
 from senlin_affinity.model.errors import InvalidSpec, PluginError, quoted
 
+#: The kinds of definitions.
+EXTRA_SPEC, IMAGE_PROPERTY = 'extra spec', 'image property'
 PLACEHOLDER = re.compile(r'\{(\w+)\}')
 _TYPES: Mapping[type, str] = {int: r'\d+', str: r'.+'}
 
@@ -115,6 +117,7 @@ class ExtraSpecValidator:
         ValueError or an InvalidSpec with the reason. Any other exception becomes a PluginError.
     """
 
+    kind: ClassVar[str] = EXTRA_SPEC
     name: str
     description: str
     value: Value
@@ -140,7 +143,7 @@ class ExtraSpecValidator:
         check: Callable[[Any], object] | None = None,
     ) -> None:
         if not isinstance(name, str) or not name:
-            raise InvalidSpec(f'an extra spec needs a name, not {name!r}')
+            raise InvalidSpec(f'an {self.kind} needs a name, not {name!r}')
         try:
             if check is not None and not callable(check):
                 raise InvalidSpec(f'must be a callable, not {check!r}', 'check')
@@ -208,15 +211,20 @@ class ExtraSpecValidator:
                 raise PluginError(f'the check of {self.name} fails: {error!r}') from error
         return found
 
+    def note(self, value: object) -> str | None:
+        """Return what Nova silently makes of a valid value; None if it takes the value as it is."""
+        return None
+
 
 @dataclass(frozen=True)
 class Namespace:
-    """A namespace of extra specs; ``name`` is '' for extra specs without one."""
+    """A namespace of definitions; ``name`` is '' for extra specs without one."""
 
     name: str
     title: str
     summary: str
     validators: tuple[ExtraSpecValidator, ...]
+    kind: str = EXTRA_SPEC
 
 
 def _parameters(name: str, given: Iterable[Parameter | Mapping[str, Any]]) -> tuple[Parameter, ...]:
@@ -234,7 +242,7 @@ def _parameters(name: str, given: Iterable[Parameter | Mapping[str, Any]]) -> tu
     ):
         for word in known:
             if known.count(word) > 1:
-                raise InvalidSpec('is there twice', f'parameters.{word}')
+                raise InvalidSpec('occurs twice', f'parameters.{word}')
             if word not in used:
                 raise InvalidSpec(what, f'parameters.{word}')
     return read

@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from senlin_affinity.extra_specs.base import EXTRA_SPEC
 from senlin_affinity.extra_specs.registry import Registry, available, own
+from senlin_affinity.extra_specs.releases import UNTIL, Releases
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec, PluginError
 
 STRICT = 'strict'
@@ -44,21 +46,31 @@ class Finding:
 
 
 def validate(
-    name: str, value: str, mode: str = STRICT, registry: Registry | None = None
+    name: str,
+    value: str,
+    mode: str = STRICT,
+    registry: Registry | None = None,
+    nova: Releases | None = None,
 ) -> Finding | None:
-    """Check one extra spec; return the finding of a name that permissive mode accepts, or None."""
+    """Check one extra spec; return the finding of a name that permissive mode accepts, or None.
+
+    :param nova: the releases of the Nova in use; None: the newest one.
+    """
     _check_mode(mode)
-    found = _judge(name, value, mode, registry)
+    found = _judge(name, value, mode, registry, nova)
     if found is not None and found.is_error:
         raise InvalidExtraSpec([str(found)])
     return found
 
 
 def validate_all(
-    extra_specs: Mapping[str, str], mode: str = STRICT, registry: Registry | None = None
+    extra_specs: Mapping[str, str],
+    mode: str = STRICT,
+    registry: Registry | None = None,
+    nova: Releases | None = None,
 ) -> tuple[Finding, ...]:
     """Check all extra specs of a flavor; return the findings that permissive mode accepts."""
-    found = judge(extra_specs, mode, registry)
+    found = judge(extra_specs, mode, registry, nova)
     errors = [str(finding) for finding in found if finding.is_error]
     if errors:
         raise InvalidExtraSpec(errors)
@@ -66,14 +78,17 @@ def validate_all(
 
 
 def judge(
-    extra_specs: Mapping[str, str], mode: str = STRICT, registry: Registry | None = None
+    extra_specs: Mapping[str, str],
+    mode: str = STRICT,
+    registry: Registry | None = None,
+    nova: Releases | None = None,
 ) -> tuple[Finding, ...]:
     """Return the findings about extra specs, errors included, in the order of the names."""
     _check_mode(mode)
     if not isinstance(extra_specs, Mapping):
         raise InvalidSpec(f'must be a mapping of names to values, not {extra_specs!r}')
     names = sorted(extra_specs, key=str)
-    found = (_judge(name, extra_specs[name], mode, registry) for name in names)
+    found = (_judge(name, extra_specs[name], mode, registry, nova) for name in names)
     return tuple(finding for finding in found if finding is not None)
 
 
@@ -82,7 +97,9 @@ def _check_mode(mode: object) -> None:
         raise InvalidSpec(f'the mode must be one of {", ".join(MODES)}, not {mode!r}')
 
 
-def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Finding | None:
+def _judge(
+    name: str, value: str, mode: str, registry: Registry | None, nova: Releases | None
+) -> Finding | None:
     if mode == OFF:
         return None
     if not isinstance(name, str):
@@ -101,10 +118,20 @@ def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Findi
         ) from missing[0]
     if validator is not None:
         message = validator.complaint(value)
-        return None if message is None else Finding(name, value, message, is_error=True)
+        if message is not None:
+            return Finding(name, value, message, is_error=True)
+        message = validator.note(value)
+        if message is not None:
+            return Finding(name, value, message)
+    message = nova.unknown(name) if nova is not None else None
+    if message is not None:
+        return Finding(name, value, message, is_error=mode == STRICT)
+    if validator is not None or (nova is not None and name in UNTIL):
+        return None
     suggestion = known.suggest(name)
     is_error = mode == STRICT
-    advice = ': define it in a package, or use permissive' if is_error else ''
+    package = 'define it in a package, or ' if known.kind == EXTRA_SPEC else ''
+    advice = f': {package}use permissive' if is_error else ''
     hint = advice if suggestion is None else f': did you mean {suggestion}?'
-    message = f'no extra spec of this name is known{hint}'
+    message = f'no {known.kind} of this name is known{hint}'
     return Finding(name, value, message, suggestion, is_error)

@@ -6,9 +6,9 @@ Example, as Glance's API and ``glance-manage db_load_metadefs`` accept it::
      "resource_type_associations": [{"name": "OS::Nova::Flavor", "prefix": "hw:"}],
      "properties": {"cpu_policy": {"title": "hw:cpu_policy", "type": "string", "enum": [...]}}}
 
-A property has one name. A placeholder that may be empty (the group of ``trait{group}:...``) is
-removed from it; a definition with any other placeholder is not exported. Equal definitions produce
-identical text.
+Image properties have namespaces of their own, for images, and no prefix. A property has one name. A
+placeholder that may be empty (the group of ``trait{group}:...``) is removed from it; a definition
+with any other placeholder is not exported. Equal definitions produce identical text.
 
 Units: names have at most 80 characters, and the description of a namespace at most 500.
 
@@ -25,11 +25,27 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from senlin_affinity.extra_specs.base import PLACEHOLDER, ExtraSpecValidator, Namespace
-from senlin_affinity.extra_specs.render import ordered, plain
+from senlin_affinity.extra_specs.base import (
+    EXTRA_SPEC,
+    IMAGE_PROPERTY,
+    PLACEHOLDER,
+    ExtraSpecValidator,
+    Namespace,
+)
+from senlin_affinity.extra_specs.render import counterpart_title, counterparts, ordered, plain
 from senlin_affinity.model.errors import InvalidSpec
 
-PREFIX = 'OS::Compute::ExtraSpecs'
+#: The beginning of the name of a namespace, and its resource types.
+_KINDS: Mapping[str, tuple[str, tuple[Mapping[str, str], ...]]] = {
+    EXTRA_SPEC: ('OS::Compute::ExtraSpecs', ({'name': 'OS::Nova::Flavor'},)),
+    IMAGE_PROPERTY: (
+        'OS::Compute::ImageProperties',
+        (
+            {'name': 'OS::Glance::Image'},
+            {'name': 'OS::Cinder::Volume', 'properties_target': 'image'},
+        ),
+    ),
+}
 LONGEST_NAME = 80
 LONGEST_DESCRIPTION = 500
 
@@ -40,20 +56,23 @@ _PYTHON_ONLY = re.compile(r'\(\?(?:P[<=>]|<[!=]|#|\(|[aiLmsux-])|\\[AZ]|[*+?}]\+
 
 def namespace(source: Namespace) -> dict[str, Any]:
     """Return a namespace of the catalogue; its ``properties`` may be empty."""
+    beginning, resource_types = _KINDS[source.kind]
+    prefix = f'{source.name}:' if source.kind == EXTRA_SPEC and source.name else ''
+    prefixed = {'prefix': _short(prefix, source.name)} if prefix else {}
     properties = {}
     for validator in ordered(source):
         name = exported_name(validator)
         if name is not None:
-            key = name.partition(':')[2] if source.name else name
-            properties[_short(key, validator.name)] = _property(name, validator)
-    prefix = {'prefix': _short(f'{source.name}:', source.name)} if source.name else {}
+            key = _short(name.removeprefix(prefix), validator.name)
+            properties[key] = _property(name, validator)
+    name = f'{beginning}::{source.name}' if source.name else beginning
     return {
-        'namespace': _short(f'{PREFIX}::{source.name}' if source.name else PREFIX, source.name),
+        'namespace': _short(name, source.name),
         'display_name': _cut(plain(source.title), LONGEST_NAME),
         'description': _cut(plain(source.summary), LONGEST_DESCRIPTION),
         'visibility': 'public',
         'protected': True,
-        'resource_type_associations': [{'name': 'OS::Nova::Flavor', **prefix}],
+        'resource_type_associations': [{**each, **prefixed} for each in resource_types],
         'properties': properties,
     }
 
@@ -89,8 +108,9 @@ def _description(validator: ExtraSpecValidator) -> str:
     parts = [plain(validator.description)]
     if validator.value.description:
         parts.append(f'Value: {plain(validator.value.description)}')
-    if validator.image_property:
-        parts.append(f'Image property: {validator.image_property}.')
+    related = counterparts(validator)
+    if related:
+        parts.append(f'{counterpart_title(validator)}: {", ".join(related)}.')
     if validator.drivers:
         parts.append(f'Virt drivers: {", ".join(validator.drivers)}.')
     if validator.depends_on:

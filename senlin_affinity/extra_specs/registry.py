@@ -33,7 +33,7 @@ from typing import Any
 
 from stevedore import ExtensionManager, NamedExtensionManager
 
-from senlin_affinity.extra_specs.base import PLACEHOLDER, ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.base import EXTRA_SPEC, PLACEHOLDER, ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.suggestions import Suggestions
 from senlin_affinity.extra_specs.validators import namespaces
 from senlin_affinity.model.errors import InvalidSpec, PluginError
@@ -117,7 +117,9 @@ class Registry:
         own: Iterable[Namespace] | None = None,
         plugins: Iterable[Plugin] = (),
         missing: Iterable[PluginError] = (),
+        kind: str = EXTRA_SPEC,
     ) -> None:
+        self.kind = kind
         self.namespaces = namespaces() if own is None else tuple(own)
         self.own = tuple(each for namespace in self.namespaces for each in namespace.validators)
         self._own = Index(self.own)
@@ -256,7 +258,7 @@ def load(entry_point: EntryPoint) -> Plugin:
         raise
     except BaseException as error:
         raise PluginError(
-            f'extra spec validators {plugin} can not be read: {error}; the entry point must be a '
+            f'extra spec validators {plugin} cannot be read: {error}; the entry point must be a '
             'list of definitions, or a module or callable that gives one'
         ) from error
 
@@ -307,12 +309,12 @@ def _unique(
 
     A plugin may repeat an equal definition.
     """
-    seen: dict[str, tuple[Plugin, ExtraSpecValidator]] = {}
+    defined: dict[str, tuple[Plugin, ExtraSpecValidator]] = {}
     clashes: dict[str, PluginError] = {}
     for plugin in plugins:
         for validator in plugin.validators:
             name = validator.name
-            other, known = seen.setdefault(name, (plugin, validator))
+            other, known = defined.setdefault(name, (plugin, validator))
             if other is not plugin:
                 words = f'two plugins define {name}: {other} and {plugin}'
             elif known != validator:
@@ -320,4 +322,4 @@ def _unique(
             else:
                 continue
             clashes.setdefault(name, PluginError(words))
-    return seen.values(), clashes
+    return defined.values(), clashes

@@ -1,4 +1,4 @@
-"""Render definitions of extra specs as pages in reStructuredText.
+"""Render definitions as pages in reStructuredText.
 
 The Sphinx extension uses the same lines. Equal definitions produce identical text.
 
@@ -21,8 +21,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
-from senlin_affinity.extra_specs.registry import Registry
+from senlin_affinity.extra_specs.base import IMAGE_PROPERTY, ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.registry import Registry, own
 
 #: The name of the empty namespace in file names and on the command line.
 NO_NAMESPACE = 'no-namespace'
@@ -60,12 +60,12 @@ def page(namespace: Namespace) -> str:
 
 
 def literal(name: str) -> str:
-    """Return the name of an extra spec as a literal."""
+    """Return a name as a literal."""
     return f'``{name}``'
 
 
 def body(validator: ExtraSpecValidator, refer_to: Callable[[str], str] = literal) -> list[str]:
-    """Return the lines of a definition; ``refer_to`` formats the name of another extra spec."""
+    """Return the lines of a definition; ``refer_to`` formats the name of another one."""
     lines = textwrap.dedent(validator.description).strip().splitlines()
     for title, text in _fields(validator, refer_to):
         if lines[-1] and not lines[-1].startswith(':'):
@@ -82,8 +82,9 @@ def _fields(
     for parameter in validator.parameters:
         text = f'{parameter.description.strip()} ' if parameter.description.strip() else ''
         yield f'Parameter {{{parameter.name}}}', f'{text}(of the form {literal(parameter.pattern)})'
-    if validator.image_property:
-        yield 'Image property', literal(validator.image_property)
+    related = counterparts(validator)
+    if related:
+        yield counterpart_title(validator), ', '.join(map(refer_to, related))
     if validator.drivers:
         yield 'Virt drivers', ', '.join(validator.drivers)
     if validator.depends_on:
@@ -91,6 +92,19 @@ def _fields(
     if validator.deprecated:
         instead = f'; use {refer_to(validator.replaced_by)}' if validator.replaced_by else ''
         yield 'Status', f'deprecated{instead}'
+
+
+def counterparts(validator: ExtraSpecValidator) -> tuple[str, ...]:
+    """Return the equivalent image property of an extra spec, or the extra specs of a property."""
+    if validator.kind == IMAGE_PROPERTY:
+        specs = own().validators
+        return tuple(each.name for each in specs if each.image_property == validator.name)
+    return (validator.image_property,) if validator.image_property else ()
+
+
+def counterpart_title(validator: ExtraSpecValidator) -> str:
+    """Return what the counterparts of a definition are."""
+    return 'Extra spec' if validator.kind == IMAGE_PROPERTY else 'Image property'
 
 
 def value(validator: ExtraSpecValidator) -> str:

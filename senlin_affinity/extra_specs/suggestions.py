@@ -69,6 +69,9 @@ class Suggestions:
                 yield from self._near(meant, f'{meant}:', key)
 
     def _known_once_folded(self, name: str) -> Iterator[str]:
+        flat = name.replace(':', '_')
+        if self._find(flat):  # hw:cpu_policy for the image property
+            yield flat
         namespace, colon, key = name.replace('-', '_').partition(':')
         for before in dict.fromkeys((namespace, namespace.lower())):
             for behind in dict.fromkeys((key, key.lower(), key.upper())):

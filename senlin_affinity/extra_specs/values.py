@@ -141,7 +141,7 @@ def compiled(pattern: object, path: str) -> re.Pattern[str]:
     try:
         return re.compile(f'(?:{pattern})')
     except (re.error, RecursionError, OverflowError) as error:
-        raise InvalidSpec(f'{pattern!r} is no regular expression: {error}', path) from error
+        raise InvalidSpec(f'{pattern!r} is not a regular expression: {error}', path) from error
 
 
 def check_keys(given: Mapping[str, Any], known: Collection[str], path: str) -> None:

@@ -59,7 +59,7 @@ from senlin_affinity.policy.properties import Properties
 GROUP_NAME_PREFIX = 'senlin-affinity-'
 FAILED = 'Failed in creating servergroup.'
 #: How a cluster got its group; the policy owns a group that it does not inherit.
-CREATED, ADOPTED, INHERITS = 'created', 'takes up again', 'inherits'
+CREATED, ADOPTED, INHERITS = 'created', 'adopts', 'inherits'
 IN_DOUBT = (
     'it was created by another user or by an attach whose outcome is unknown, so it is inherited '
     'and stays when the policy is detached'
@@ -81,20 +81,23 @@ class Attached:
     is_in_doubt: bool = False
 
     def line(self) -> str:
-        """Return one line for the log."""
+        """Return how the cluster got the group, with the group's name, id, policy and rules."""
         rules = ', '.join(f'{key}={value}' for key, value in sorted(self.group.rules.items()))
         kind = f'{self.group.policy} {rules}'.strip()
         message = f'{self.how} server group {self.group.name} ({self.group.id}; {kind})'
         return '; '.join(filter(None, (message, IN_DOUBT * self.is_in_doubt)))
 
     def report(self) -> str:
-        """Return a warning for the owner if the group's origin is in doubt; '' otherwise."""
+        """Return a warning for the owner if ``is_in_doubt``; '' otherwise."""
         message = f'server group {self.group.name} ({self.group.id}): {IN_DOUBT}'
         return message * self.is_in_doubt
 
 
 def validate(properties: Properties, inventory: Inventory) -> None:
-    """Raise InvalidSpec if the spec's zone does not exist; any user may check this."""
+    """Raise InvalidSpec if the spec's zone does not exist; any user may check this.
+
+    Without a zone, nothing is read.
+    """
     zone = properties.availability_zone
     if zone is not None and zone not in inventory.availability_zones():
         raise InvalidSpec(
@@ -124,8 +127,8 @@ def check_choice(properties: Properties, inventory: Inventory) -> None:
 def member_of(properties: Properties, inventory: Inventory, candidates: Candidates) -> MemberOf:
     """Return the spec's ``member_of`` with UUIDs for names: 1 request, 0 without ``member_of``.
 
-    Raise InvalidSpec for an unknown or ambiguous name, and if Placement is too old. Raise
-    CloudError also if the user may not list aggregates.
+    Raise InvalidSpec for an unknown or ambiguous name, and if Placement is too old; CloudError also
+    if the user may not list aggregates.
     """
     if not properties.member_of:
         return MemberOf()
@@ -136,18 +139,18 @@ def member_of(properties: Properties, inventory: Inventory, candidates: Candidat
 
 
 def check_quota(known: Mapping[str, Quota], name: str, policy: str) -> None:
-    """Raise QuotaExceeded if the project has no room for this new group and a member."""
+    """Raise QuotaExceeded if the quotas leave no room for this group or for one member."""
     new = ServerGroup(NOT_YET, name, policy)
     for room in (quotas.room_for_group(known), quotas.room_for_members(known, new, 1)):
         if room.outcome is Outcome.REJECT:
             raise QuotaExceeded(
-                f"{FAILED} Server group '{name}' can not be created: "
+                f"{FAILED} Server group '{name}' cannot be created: "
                 f'{sentence(room, quotas.REASONS)}; {quotas.REASONS[room.code].advice}'
             )
 
 
 def cluster_of(name: str, prefix: str = GROUP_NAME_PREFIX) -> str | None:
-    """Return the id of the cluster whose own name for a group this is; None for other names."""
+    """Return the cluster's id in ``senlin-affinity-<cluster id>``; None for any other name."""
     key = name[len(prefix) :]
     return key if name.startswith(prefix) and is_uuid(key) else None
 
@@ -170,7 +173,7 @@ class Attach:
     prefix: str = GROUP_NAME_PREFIX
 
     def step(self) -> Step[Attached]:
-        """Find the cluster's server group, or create it."""
+        """Find the cluster's server group, or create it (the order is in the module)."""
         attached, missing, name = None, None, self.wanted.server_group_name
         is_existing = self.hint or (name and is_uuid(name))
         if not is_existing:  # before the lock of a group, so that no two attaches wait in a circle
@@ -191,9 +194,11 @@ class Attach:
         return f'{self.prefix}{self.cluster}'
 
     def _kept(self, group_id: str) -> Step[tuple[Attached | None, str | None]]:
-        """Adopt the kept group; if nobody's servers need it, leave one that does not match.
+        """Adopt the kept group, and return the outcome and None.
 
-        Return the id of a kept group that is gone.
+        For a group that is gone or does not match the spec, return None and the id of the group, if
+        it no longer exists; one that does not match is deleted unless others use it. Raise
+        PolicyMismatch if it holds servers of the cluster. A group with another owner is inherited.
         """
         yield LockGroup(group_id)
         with saying(f"Failed in retrieving servergroup '{group_id}'."):
@@ -206,7 +211,7 @@ class Attach:
             return self._attached(group, INHERITS if use.has_owner else ADOPTED), None
         if {member.server for member in group.members} & use.own_servers:
             is_shared = use.users or use.others(group)
-            give_up = f', or give it up with "openstack server group delete {group_id}"'
+            give_up = f', or delete the group with "openstack server group delete {group_id}"'
             raise PolicyMismatch(
                 f"{why_not} Servers of the cluster are in '{group.name}' ({group_id}), which was "
                 'kept when its policy was detached: attach a policy that matches it'
@@ -218,7 +223,7 @@ class Attach:
         return None, left.deleted
 
     def _difference(self, group: ServerGroup) -> str | None:
-        """Return why the kept group differs from the spec or the hint; None if equal."""
+        """Return why the kept group differs from the hint or the spec; None if it matches."""
         for name, where in (
             (self.hint, "the profile's scheduler_hints name"),
             (self.wanted.server_group_name, 'servergroup.name is'),
@@ -228,7 +233,11 @@ class Attach:
         return mismatch(group, self.wanted)
 
     def _named(self) -> Step[Attached]:
-        """Return the group of the hint or the id, which must exist, as inherited."""
+        """Return the group of the hint or of the id in the spec as inherited.
+
+        Raise PolicyMismatch if it does not exist or match. Only a group that release 0.9 noted as
+        created by a policy, and that nobody owns, is adopted.
+        """
         group = yield from find(self.wanted, self.hint, is_locked=True)
         assert group is not None
         use: Use = yield ReadUse(group.id, group.name)
@@ -237,7 +246,13 @@ class Attach:
         return self._attached(group, ADOPTED if is_ours else INHERITS)
 
     def _existing(self) -> Step[Attached | None]:
-        """Return the existing group of the name; None if the attach has to create one."""
+        """Return the group with the spec's or the cluster's own name, adopted or inherited.
+
+        Adopted if it has the cluster's own name, and no binding owns it; otherwise inherited. None
+        if the attach has to create one: no group has the name, or those with the cluster's own name
+        have another policy or other rules. Raise PolicyMismatch if the spec's name, and not the
+        cluster's own, names a group with another policy, or several groups.
+        """
         name = self.wanted.server_group_name
         is_own = not name or name == self.own_name
         if not is_own:
@@ -262,7 +277,10 @@ class Attach:
         return None
 
     def _may_adopt(self, group: ServerGroup, use: Use) -> bool:
-        """Return whether the group is the cluster's own, and no other binding owns it."""
+        """Return whether the group is the cluster's own, and no other binding owns it.
+
+        A group that a note of release 0.9 names counts as the cluster's own.
+        """
         is_own = (
             group.name == self.own_name
             and group.project_id in (None, self.project)
@@ -281,7 +299,10 @@ class Attach:
             )
 
     def _created(self, name: str) -> Step[Attached]:
-        """Create the group; the policy owns it if Nova answers."""
+        """Create the group; the policy owns it if Nova answers.
+
+        If the answer is lost, return the group that Nova may have created.
+        """
         self._check_name(name)
         wanted = self.wanted
         with saying(FAILED):
@@ -298,8 +319,11 @@ class Attach:
         return self._attached(group, CREATED)
 
     def _found_created(self, name: str, error: CloudError) -> Step[Attached]:
-        """Return the group that Nova may have created although its response was lost."""
-        does = 'takes it up' if name == self.own_name else 'inherits it'
+        """Return the group that Nova may have created although its response was lost.
+
+        Raise GroupMayExist if it is not found, or if the search fails.
+        """
+        does = 'adopts it' if name == self.own_name else 'inherits it'
         try:
             attached: Attached | None = yield from self._existing()
         except CloudError as again:
@@ -326,6 +350,9 @@ def find(
     wanted: Properties, hint: str | None, *, is_locked: bool = False
 ) -> Step[ServerGroup | None]:
     """Return the existing group that an attach inherits; None if the attach has to create one.
+
+    Without a hint and a name, None. Raise PolicyMismatch if the hint or an id names no group, if
+    hint and name differ, and as :func:`_find`.
 
     :param is_locked: lock the group, and fetch it again after that.
     """

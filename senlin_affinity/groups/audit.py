@@ -59,13 +59,13 @@ class GroupUses:
     attaching: frozenset[str] = frozenset()
 
     def users_of(self, group_id: str) -> list[str]:
-        """Return the names of the clusters that use or keep a group."""
+        """Return the sorted names of the clusters that use or keep a group; [] if none does."""
         found = {each.cluster_name for each in self.bound if _has(each, group_id)}
         found |= {self.clusters[key] for key, group in self.kept.items() if group == group_id}
         return sorted(found)
 
     def owners_of(self, group_id: str) -> list[str]:
-        """Return the ids of the clusters that own a group; the invariant is at most one."""
+        """Return the sorted ids of the clusters that own or keep a group, normally at most one."""
         bound = {each.cluster for each in self.bound if _has(each, group_id, is_owner=True)}
         return sorted(bound | {key for key, group in self.kept.items() if group == group_id})
 
@@ -90,6 +90,7 @@ def statuses(
 ) -> Iterator[GroupStatus]:
     """Yield the status of each group.
 
+    ``made_by`` is ``BY_POLICY`` for a group that a cluster owns or that bears a cluster's own name.
     An orphan is named after a cluster that does not exist, has no members, and nobody uses it: no
     attach can adopt it any more.
     """
@@ -130,7 +131,7 @@ class DeleteOrphan:
     prefix: str = GROUP_NAME_PREFIX
 
     def step(self) -> Step[ServerGroup | None]:
-        """Return the deleted group; None if it is no longer an orphan."""
+        """Return the deleted group; None, without a deletion, if it is no longer an orphan."""
         group = yield from self.still_orphan()
         cluster = cluster_of(group.name, self.prefix) if group is not None else None
         if cluster is None or (yield HasCluster(cluster)):
@@ -151,7 +152,7 @@ class DeleteOrphan:
 
 
 def shared_ownership(groups: Iterable[ServerGroup], uses: GroupUses) -> Iterator[tuple[str, str]]:
-    """Yield the groups with more than one owner, and a list of the owners' names."""
+    """Yield the name of each group with several owners, and their names ("a, b")."""
     for group in groups:
         owners = uses.owners_of(group.id)
         if len(owners) > 1:
@@ -175,6 +176,9 @@ def up_to(places: Iterable[Place], most: int) -> tuple[Place, ...]:
 def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, str]) -> str | None:
     """Return when the members of a place first violated the policy; None if unknown.
 
+    With affinity, the earliest arrival; otherwise, the arrival of the first member beyond the limit
+    per host. None if any arrival is unknown.
+
     :param last_moves: when each server came to its host, as ISO 8601 in UTC, as far as known.
     """
     if group.policy == AFFINITY:
@@ -186,12 +190,12 @@ def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, st
 
 
 def servers_outside(group: ServerGroup, servers: Iterable[str]) -> tuple[str, ...]:
-    """Return the servers of a cluster that are not in its group."""
+    """Return the sorted servers of a cluster that are not in its group."""
     return tuple(sorted({*servers} - {member.server for member in group.members}))
 
 
 def conflicting_policies(uses: GroupUses) -> Iterator[tuple[str, str]]:
-    """Yield the clusters with enabled policies for different groups, and a list of these."""
+    """Yield each cluster with enabled policies for different groups, and a text about these."""
     for cluster, name in sorted(uses.clusters.items(), key=lambda item: (item[1], item[0])):
         here = [each for each in uses.bound if each.cluster == cluster and each.is_enabled]
         if len({each.binding.servergroup_id for each in here}) > 1:

@@ -60,7 +60,10 @@ class Detach:
     """Detach a policy from a cluster."""
 
     def step(self) -> Step[Detached]:
-        """Leave the bound group."""
+        """Leave the bound group, if any: an inherited or kept one stays, an owned one is deleted.
+
+        An owned group that others use stays (:func:`leave_owned`).
+        """
         bound = yield ReadBinding()
         if bound is not None:
             yield LockGroup(bound.servergroup_id)
@@ -86,7 +89,7 @@ class Undo:
     group_id: str
 
     def step(self) -> Step[Detached]:
-        """Delete the group, unless it is in use by now."""
+        """Delete the group, unless others use it by now."""
         yield LockGroup(self.group_id)
         use: Use = yield ReadUse(self.group_id)
         return (yield from leave_owned(self.group_id, use))
@@ -99,29 +102,34 @@ class CheckBound:
     group_id: str
 
     def step(self) -> Step[Refusal | None]:
-        """Return a rejection if Nova does not have the group any more."""
+        """Return a rejection if Nova does not have the group any more; None if it has."""
         group = yield from fetch(self.group_id)
         return None if group is not None else missing(self.group_id)
 
 
 def _is_owner(bound: Binding, use: Use) -> bool:
-    """Return whether the binding owns the group.
+    """Return whether the binding owns the group: it is not inherited.
 
-    Release 0.9 marked an inherited group that a policy created in the binding, or noted its id.
+    Release 0.9 marked an inherited group that a policy created in the binding, or noted its id; it
+    counts as owned unless another cluster owns it.
     """
     is_of_0_9 = (bound.is_policy_made or use.is_noted) and not use.has_owner
     return not bound.is_inherited or is_of_0_9
 
 
 def leave_owned(group_id: str, use: Use) -> Step[Detached]:
-    """Leave a group that the cluster owns, and whose lock is held."""
+    """Delete a group that the cluster owns, and whose lock is held; it stays if others use it.
+
+    If another binding may own it, that becomes the owner. Raise GroupBusy while an attach may use
+    it.
+    """
     if use.heir is not None:
         return (yield from _hand_over(group_id, use))
     with saying('Failed in deleting servergroup.'):
         group = yield from fetch(group_id)
         if group is None:
             yield Leave(group_id)
-            return Detached(f'server group {group_id} is gone already', group_id)
+            return Detached(f'server group {group_id} no longer exists', group_id)
         use = yield ReadUse(group_id, group.name)
         if use.heir is not None:
             return (yield from _hand_over(group_id, use))
@@ -154,20 +162,20 @@ def verify_deleted(group_id: str) -> Step[None]:
 
 
 def _why_it_stays(group: ServerGroup, use: Use) -> str:
-    """Return who else uses the group; '' if nobody does."""
+    """Return who else uses the group: clusters, else profiles, else servers; '' if nobody does."""
     clusters = sorted({*(each.cluster_name for each in use.users), *use.keepers})
     if clusters:
         return f'cluster {", ".join(clusters)} uses it'
     if use.profiles:
         return f'profile {", ".join(use.profiles)} names it'
     others = use.others(group)
-    return f'server {", ".join(others)} of others is a member' if others else ''
+    return f'server {", ".join(others)} outside the cluster is a member' if others else ''
 
 
 def fetch(group_id: str) -> Step[ServerGroup | None]:
     """Return the group; None only if neither its path nor the list of the project has it.
 
-    A proxy may answer 404, too.
+    Raise CloudError if only the list has it: a proxy may answer 404, too.
     """
     group: ServerGroup | None = yield GetGroup(group_id)
     if group is None and any(each.id == group_id for each in (yield SearchGroups())):
@@ -178,13 +186,16 @@ def fetch(group_id: str) -> Step[ServerGroup | None]:
 def missing(group_id: str) -> Refusal:
     """Return the rejection of a bound group that Nova does not have any more."""
     return Refusal(
-        f'server group {group_id}, which the policy is bound to, does not exist any more: '
+        f'server group {group_id}, which the policy is bound to, no longer exists: '
         'detach the policy and attach it again'
     )
 
 
 def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -> bool:
-    """Check whether a detach keeps the group; the cluster's metadata override the spec."""
+    """Check whether a detach keeps the group; the cluster's metadata override the spec.
+
+    Raise InvalidSpec for metadata other than ``keep`` or ``delete``, in any case.
+    """
     text = metadata.get(KEY)
     if text is None:
         return properties().on_detach == KEEP

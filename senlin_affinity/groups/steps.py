@@ -157,17 +157,20 @@ class Use:
 
     @property
     def has_owner(self) -> bool:
-        """Return whether another cluster owns the group."""
+        """Return whether another cluster owns or keeps the group."""
         return bool(self.keepers) or any(each.is_owner for each in self.users)
 
     @property
     def heir(self) -> GroupUser | None:
-        """Return the binding that becomes the owner; the present owner, if there is one."""
+        """Return the user that becomes the owner; None without one that may own the group.
+
+        The present owner comes first, then the oldest.
+        """
         able = sorted((each for each in self.users if each.may_own), key=lambda it: not it.is_owner)
         return next(iter(able), None)
 
     def others(self, group: ServerGroup) -> list[str]:
-        """Return the members of the group that are not the cluster's own."""
+        """Return the sorted members of the group that are not the cluster's own."""
         return sorted({member.server for member in group.members} - self.own_servers)
 
 
@@ -177,7 +180,10 @@ Step: TypeAlias = Generator[Any, Any, T]
 
 
 def checked(effect: object, answer: Any) -> Any:
-    """Return the answer, or raise CloudError if it does not belong to the effect."""
+    """Return the answer; raise CloudError if it is about another group than the effect.
+
+    The names of a search, its distinct ids, and a created group without members are checked, too.
+    """
     match effect:
         case GetGroup(group_id):
             is_right = answer is None or answer.id == group_id
@@ -196,7 +202,10 @@ def checked(effect: object, answer: Any) -> Any:
 
 
 def run(step: Step[T], perform: Callable[[Any], Any]) -> T:
-    """Run a step: perform its effects, and return its outcome."""
+    """Run a step: perform its effects, and return its outcome.
+
+    An error of ``perform`` is thrown into the step, which may handle it.
+    """
     try:
         effect = next(step)
         while True:
@@ -260,19 +269,19 @@ class State:
 
 
 def begin(operation: Operation) -> tuple[State, Effect | Done]:
-    """Return the first state of an operation, and its first effect."""
+    """Return the first state of an operation, and its first effect (Done if it has none)."""
     state = State(operation)
     return state, _replayed(state)
 
 
 def advance(state: State, answer: Any) -> tuple[State, Effect | Done]:
-    """Return the state after an answer (or a Failure), and the next effect."""
+    """Return the state after an answer (or a Failure), and the next effect (or Done)."""
     state = replace(state, answers=(*state.answers, answer))
     return state, _replayed(state)
 
 
 def _replayed(state: State) -> Effect | Done:
-    """Return the effect that the step yields after these answers."""
+    """Return the effect that the step yields after these answers; Done if it ends."""
     step = state.operation.step()
     try:
         effect: Effect = next(step)

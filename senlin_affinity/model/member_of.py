@@ -167,7 +167,7 @@ def _split(value: object) -> tuple[bool, list[str]]:
     prefix = f'{not_sign}in:' if rest.startswith('in:') else not_sign
     listed = value.removeprefix(prefix)
     if not listed:
-        raise InvalidSpec(f'{prefix} without an aggregate: write one behind it, {prefix}U')
+        raise InvalidSpec(f'{prefix} without an aggregate: write one after it, {prefix}U')
     if not prefix.endswith('in:') and ',' in listed:
         raise InvalidSpec(
             f'{quoted(value)} names several aggregates without a prefix: '
@@ -181,24 +181,26 @@ def _split(value: object) -> tuple[bool, list[str]]:
 
 def _check(part: str, prefix: str, value: str) -> None:
     if not part:
-        raise InvalidSpec(f'{quoted(value)} has an empty part: take the comma out')
+        raise InvalidSpec(f'{quoted(value)} has an empty part: remove the comma')
     _check_blanks(part)
     if part.startswith('!'):
         if prefix == 'in:':
             raise InvalidSpec(
-                f'{quoted(part)} can not be forbidden behind in:, where all are required: '
+                f'{quoted(part)} cannot be forbidden after in:, where all are required: '
                 'write it as a value of its own, with ! (or with !in: for several)'
             )
-        raise InvalidSpec(f'{quoted(part)} is forbidden by {prefix} already: leave its ! out')
+        raise InvalidSpec(f'{quoted(part)} needs no ! after {prefix}')
     if part.startswith('in:'):
-        raise InvalidSpec(f'{quoted(part)} has a prefix too many: write {prefix} once, {prefix}U,V')
+        raise InvalidSpec(
+            f'{quoted(part)} has one prefix too many: write {prefix} once, {prefix}U,V'
+        )
     if hint(part):
-        raise InvalidSpec(f'{quoted(part)} reads as no aggregate{hint(part)}')
+        raise InvalidSpec(f'{quoted(part)} is not an aggregate{hint(part)}')
 
 
 def _check_blanks(text: str) -> None:
     if text != text.strip():
-        raise InvalidSpec(f'{quoted(text)} has blanks around it: leave them out')
+        raise InvalidSpec(f'{quoted(text)} has blanks around it: remove them')
 
 
 def _uuid(part: str) -> str:

@@ -59,6 +59,9 @@ class Inventory(Protocol):
         more below microversion 2.61.
         """
 
+    def highest_microversion(self) -> tuple[int, int]:
+        """Return Nova's maximum microversion: (2, 93). No request but discovery."""
+
     def lets_choose_hosts(self) -> bool:
         """Return whether the cloud lets the owner choose the hosts of servers.
 

@@ -58,5 +58,5 @@ def sentence(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
         return reasons[verdict.code].sentence.format_map(dict(verdict.facts))
     except KeyError as error:
         raise PluginError(
-            f'reason {verdict.code!r} can not be said: {error.args[0]!r} is not declared'
+            f'reason {verdict.code!r} cannot be rendered: {error.args[0]!r} is not declared'
         ) from error

@@ -166,7 +166,7 @@ class ServerGroup:
                 raise CloudError(f'server group {name} ({identity}): {error}') from error
         members = inner.get('members') or ()
         if not isinstance(members, list | tuple):
-            raise CloudError(f'server group {name} has members that can not be read: {members!r}')
+            raise CloudError(f'server group {name} has members that cannot be read: {members!r}')
         members = tuple(_member(member, name) for member in members)
         creator = (inner.get(key) for key in ('project_id', 'user_id'))
         project, user = (each if isinstance(each, str) else None for each in creator)
@@ -253,11 +253,11 @@ def check_name(value: object, path: str) -> str:
     if not 1 <= len(value) <= _NAME_LENGTH:
         raise InvalidSpec(f'must have 1 to {_NAME_LENGTH} characters, not {len(value)}', path)
     if value != value.strip():
-        raise InvalidSpec(f'must not begin or end with a blank: {value!r}', path)
+        raise InvalidSpec(f'must not begin or end with white space: {value!r}', path)
     for character in value:
         category = unicodedata.category(character)
         if ord(character) > 0xFFFF or category[0] == 'C' or category in ('Zl', 'Zp'):
-            raise InvalidSpec(f'holds a character that Nova refuses: {character!r}', path)
+            raise InvalidSpec(f'contains a character that Nova rejects: {character!r}', path)
     return value
 
 
@@ -281,7 +281,7 @@ def _member(value: object, group: str) -> Member:
         server, host = value.get('server'), value.get('host')
         if isinstance(server, str) and (host is None or isinstance(host, str)):
             return Member(server, host)
-    raise CloudError(f'server group {group} has a member that can not be read: {value!r}')
+    raise CloudError(f'server group {group} has a member that cannot be read: {value!r}')
 
 
 def _only(value: object, path: str, *keys: str, rules: bool = False) -> Mapping[str, Any]:

@@ -111,5 +111,5 @@ def _by(value: Mapping[str, Any], path: str) -> str:
     if not isinstance(by, str) or not by:
         raise InvalidSpec(f'must be {_CRITERIA}, not {reprlib.repr(by)}', path)
     if by != by.strip():
-        raise InvalidSpec(f'{reprlib.repr(by)} has blanks around it: leave them out', path)
+        raise InvalidSpec(f'{reprlib.repr(by)} has blanks around it: remove them', path)
     return by

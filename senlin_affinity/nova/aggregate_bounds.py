@@ -1,11 +1,11 @@
 """Choose a ``member_of`` for Placement that approximates which hosts a constraint accepts.
 
-The input is the set of aggregates of each host, and a predicate that accepts or rejects a set. A
-host may be rejected for an aggregate that it is a member of, or for one that it lacks.
+The input is whether each set of aggregates that hosts are in is accepted. A host may be rejected
+for an aggregate that it is a member of, or for one that it lacks.
 
 Example::
 
-    leaving([{ssd}, {hdd}, {}], lambda each: ssd in each)   ==   in:ssd and !hdd
+    leaving({{ssd}: True, {hdd}: False, {}: False})   ==   in:ssd and !hdd
 
 ``leaving`` matches accepted hosts only, ``keeping`` matches all accepted hosts.
 
@@ -15,23 +15,22 @@ limited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 
 from senlin_affinity.model.member_of import MemberOf
 
 _MOST = 100
 
 
-def leaving(
-    sets: Iterable[frozenset[str]], admits: Callable[[frozenset[str]], bool]
-) -> MemberOf | None:
+def leaving(is_accepted: Mapping[frozenset[str], bool]) -> MemberOf | None:
     """Return an expression that matches some accepted sets and no rejected set, or None.
 
     Of the three candidates, return the first that works: forbid the aggregates that only rejected
     hosts have; forbid these and require an aggregate that no other rejected host has; only require
     an aggregate that no rejected host has.
     """
-    good, bad = _split(sets, admits)
+    good = [each for each, is_good in is_accepted.items() if is_good]
+    bad = is_accepted.keys() - good
     used, others = frozenset().union(*good), frozenset().union(*bad)
     forbidden = others - used
     left = frozenset().union(*filter(forbidden.isdisjoint, bad))
@@ -45,14 +44,13 @@ def leaving(
     return None
 
 
-def keeping(
-    sets: Iterable[frozenset[str]], admits: Callable[[frozenset[str]], bool]
-) -> frozenset[str] | None:
+def keeping(is_accepted: Mapping[frozenset[str], bool]) -> frozenset[str] | None:
     """Return aggregates such that every accepted host is in one, and few rejected hosts are.
 
     None: no host is accepted. Empty: some accepted host is in no aggregate, or there are too many.
     """
-    good, bad = _split(sets, admits)
+    good = [each for each, is_good in is_accepted.items() if is_good]
+    bad = is_accepted.keys() - good
     if not good:
         return None
     used, others = frozenset().union(*good), frozenset().union(*bad)
@@ -60,14 +58,3 @@ def keeping(
         if len(required) <= _MOST and not any(map(required.isdisjoint, good)):
             return required
     return frozenset()
-
-
-def _split(
-    sets: Iterable[frozenset[str]], admits: Callable[[frozenset[str]], bool]
-) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
-    """Return the accepted sets, and the rejected ones."""
-    good: list[frozenset[str]] = []
-    bad: list[frozenset[str]] = []
-    for each in {*sets}:
-        (good if admits(each) else bad).append(each)
-    return good, bad

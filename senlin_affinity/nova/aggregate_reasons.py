@@ -19,54 +19,54 @@ REASONS: Mapping[str, Reason] = {
         'the extra specs and the metadata of the aggregates agree (mode: {mode})'
     ),
     'aggregate_metadata.nothing_asked': Reason(
-        'neither the extra specs nor the aggregates ask for anything'
+        'neither the extra specs nor the aggregates require anything'
     ),
     'aggregate_metadata.missing_key': Reason(
-        'the flavor asks for {key} "{asked}", and no aggregate of the host has that key '
+        'the flavor requires {key} "{asked}", and no aggregate of the host has that key '
         '(its aggregates: {aggregates})',
         advice='set the key on an aggregate of the host, or write "<or> VALUE <or> ~" in the extra '
         'spec',
     ),
     'aggregate_metadata.mismatch': Reason(
-        'the flavor asks for {key} "{asked}", the metadata of {aggregates} is "{found}"',
+        'the flavor requires {key} "{asked}", and the metadata of {aggregates} is "{found}"',
         advice='change the extra spec or the metadata, or use hosts of another aggregate',
     ),
     'aggregate_metadata.unwanted_key': Reason(
-        'the flavor asks for hosts without {key} ("{asked}"), '
-        'the metadata of {aggregates} is "{found}"',
+        'the flavor requires hosts without {key} ("{asked}"), and the metadata of {aggregates} '
+        'is "{found}"',
         advice='use hosts without the key, or name the values that are allowed after "<or>"',
     ),
     'aggregate_metadata.forced_missing_key': Reason(
-        'the metadata of {aggregates} demands {key} "{asked}" of every flavor, '
-        'and this one leaves it out',
+        'the metadata of {aggregates} requires {key} "{asked}" of every flavor, and this one '
+        'lacks it',
         advice='set the extra spec, or use hosts of another aggregate',
     ),
     'aggregate_metadata.forced_mismatch': Reason(
-        'the metadata of {aggregates} demands {key} "{asked}" of every flavor, '
+        'the metadata of {aggregates} requires {key} "{asked}" of every flavor, '
         'and this one has "{found}"',
         advice='change the extra spec, or use hosts of another aggregate',
     ),
     'aggregate_metadata.forced_unwanted_key': Reason(
-        'the metadata of {aggregates} demands flavors without {key} ("{asked}"), '
+        'the metadata of {aggregates} requires flavors without {key} ("{asked}"), '
         'and this one has "{found}"',
-        advice='take the extra spec out of the flavor, or use hosts of another aggregate',
+        advice='remove the extra spec from the flavor, or use hosts of another aggregate',
     ),
     'aggregate_metadata.not_comparable': Reason(
-        'the metadata of {aggregates} demands {key} "{asked}", and the flavor has "{found}": '
-        'two operators can not be compared',
+        'the metadata of {aggregates} requires {key} "{asked}", and the flavor has "{found}": '
+        'two operators cannot be compared',
         advice='write plain values on one of the two sides',
     ),
     'aggregate_metadata.illegal': Reason(
         '{key} is "{value}" in {where}: "!" says that the key must be absent, '
-        'and nothing else may stand beside it',
-        advice='write "!" alone; "~" is the absent key that may stand beside values',
+        'so no other value is allowed with it',
+        advice='write "!" alone; "~" permits an absent key beside other values',
     ),
     'aggregate_metadata.unsatisfiable': Reason(
-        '{key} is "{value}" in {where}, which no value fulfils',
+        '{key} is "{value}" in {where}, which no value satisfies',
         advice='give the operator its operand: a number for = == != >= <=, words for the others',
     ),
     'aggregate_metadata.unreadable': Reason(
-        '{key} is {value} in {where}, which is no text',
+        '{key} is {value} in {where}, which is not a string',
         advice='write the metadata as a text',
     ),
 }
@@ -77,18 +77,18 @@ NOVA_REASONS: Mapping[str, Reason] = {
         "the extra specs and the metadata agree, as Nova's own filter compares them"
     ),
     'aggregate_metadata.nova_missing_key': Reason(
-        'Nova\'s own filter: the flavor asks for {key} "{asked}", and no aggregate of the host '
+        'Nova\'s own filter: the flavor requires {key} "{asked}", and no aggregate of the host '
         'has that key (its aggregates: {aggregates})',
-        advice='set the key on an aggregate of the host, or take the extra spec out of the flavor',
+        advice='set the key on an aggregate of the host, or remove the extra spec from the flavor',
     ),
     'aggregate_metadata.nova_mismatch': Reason(
-        'Nova\'s own filter: the flavor asks for {key} "{asked}", '
-        'the metadata of {aggregates} is "{found}"',
+        'Nova\'s own filter: the flavor requires {key} "{asked}", and the metadata of '
+        '{aggregates} is "{found}"',
         advice='change the extra spec or the metadata, or use hosts of another aggregate',
     ),
     'aggregate_metadata.nova_fails': Reason(
-        'Nova\'s own filter breaks on {key}: "{asked}" and "{found}" in {aggregates}; '
+        'Nova\'s own filter fails on {key}: "{asked}" and "{found}" in {aggregates}; '
         'then the whole request fails, not only this host',
-        advice='mend the operator in the extra spec, or the metadata',
+        advice='correct the operator in the extra spec, or the metadata',
     ),
 }

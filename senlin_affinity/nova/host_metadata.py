@@ -84,7 +84,7 @@ class HostMetadata:
         if not any(FORCE in metadata for metadata in self.aggregates):
             return ()
         return tuple(
-            f'{FORCE} is {metadata[FORCE]!r} in {name}, which is no boolean: it does not force'
+            f'{FORCE} is {metadata[FORCE]!r} in {name}, which is not a boolean, so it has no effect'
             for name, metadata in self._named()
             if FORCE in metadata and _word(metadata) not in TRUE | FALSE
         )

@@ -58,7 +58,7 @@ def differences(snapshot: CloudSnapshot) -> Iterator[str]:
     if disabled := [host.host for host in hosts if _is_unknown_to_placement(host)]:
         yield (
             f'{_listed(disabled)}: disabled in Nova, and not in Placement: restart nova-compute, '
-            'or it is a candidate that every request looks at in vain'
+            'or Nova considers it for every request, in vain'
         )
     yield from _of_aggregates(snapshot)
 

@@ -61,7 +61,7 @@ def known_names(properties: Mapping[str, str]) -> dict[str, str]:
     return {**renamed, **{key: item for key, item in properties.items() if key not in OLD_NAMES}}
 
 
-def seen(name: str, value: str) -> str | None:
+def filter_value(name: str, value: str) -> str | None:
     """Return the string that a filter compares; '' for no value, None if unknown."""
     kind = _KINDS.get(name)
     if kind == 'text':

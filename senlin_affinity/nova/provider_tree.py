@@ -80,7 +80,7 @@ def _roots(providers: Sequence[Provider]) -> Mapping[str, Provider]:
     known = {each.uuid: each for each in providers}
     if len(known) < len(providers):
         ((twice, _),) = Counter(each.uuid for each in providers).most_common(1)
-        raise InvalidSpec(f'the provider {twice} is there twice: give each of them once')
+        raise InvalidSpec(f'the provider {twice} occurs twice: pass each of them once')
     roots = {each.uuid: each for each in providers if each.parent is None}
     for each in providers:
         branch: dict[str, Provider] = {}
@@ -90,8 +90,8 @@ def _roots(providers: Sequence[Provider]) -> Mapping[str, Provider]:
             parent = known.get(step.parent or '')
             if parent is None:
                 raise InvalidSpec(
-                    f'the parent {step.parent} of the provider {step.uuid} is not there: '
-                    'give all providers of a tree'
+                    f'the parent {step.parent} of the provider {step.uuid} is missing: pass all '
+                    'providers of a tree'
                 )
             if parent.uuid in branch:
                 raise InvalidSpec(f'the provider {parent.uuid} is an ancestor of its own')

@@ -47,7 +47,7 @@ def choose(
     domains: DomainCapacity | None,
     number: int,
 ) -> list[int]:
-    """Return the indexes of the hosts of this number of servers, or of as many as can be placed."""
+    """Return the host index of each server, up to this number or as many as can be placed."""
     if not number:
         return []
     choice = _Choice(resolved, hosts, matrix, domains)
@@ -70,7 +70,7 @@ def _cells(
     places: Sequence[int],
     spreads: Iterable[Spread],
 ) -> dict[Cell, list[int]]:
-    """Return the hosts at these indexes by cell."""
+    """Return the given indexes by cell: its domain of each spread, or '' for none or several."""
     where = _ZONE if all(spread.by == ZONE for spread in spreads) else _WHERE
     domains = [partial(domain_of, resolved, spread.by) for spread in spreads]
     numbers, firsts = numbered(map(where, map(hosts.__getitem__, places)))
@@ -136,7 +136,10 @@ class _Choice:
         heapq.heapify(self._heap)
 
     def quickly(self, number: int) -> list[int]:
-        """Return the hosts if a server changes only the keys of its own host and cell."""
+        """Return the host indexes of this number of servers, or of as many as fit.
+
+        Only for a choice in which a server changes only the keys of its own host and cell.
+        """
         if len(self._open) == 1 and self._sign > 0:
             (hosts,) = self._open.values()
             return self._evenly(hosts, number)
@@ -160,7 +163,7 @@ class _Choice:
         return chosen
 
     def _evenly(self, hosts: Iterable[int], number: int) -> list[int]:
-        """Return the hosts of the only cell: one server on each of the emptiest at a time."""
+        """Return the host indexes if there is one cell, those with the fewest members first."""
         waiting: dict[int, list[int]] = {}
         names, members = self._names, self._held.get
         for index in hosts:
@@ -182,7 +185,7 @@ class _Choice:
         return chosen[:number]
 
     def _emptiest(self, hosts: list[int], most: int) -> list[int]:
-        """Return the first hosts, at most this number, of hosts that hold equally many servers."""
+        """Return at most this many hosts, the emptiest first; equal ones by name."""
         free, names = self._free, self._names
         if len(hosts) > most:
             least = sorted([free[index] for index in hosts], reverse=True)[most - 1]
@@ -191,7 +194,7 @@ class _Choice:
         return sorted(hosts, key=free.__getitem__, reverse=True)  # stable: equal hosts by name
 
     def next(self) -> int | None:
-        """Return the host of the next server; None if no host takes one."""
+        """Place the next server, and return the index of its host; None if no host takes one."""
         waiting = []
         chosen = None
         while self._heap and chosen is None:
@@ -231,7 +234,10 @@ class _Choice:
         return counts, self._cells[cell][0]
 
     def _best(self, cell: Cell) -> int | None:
-        """Find the next host of a cell, and move it to the top of its heap; None without one."""
+        """Return the index of the next host of a cell, and move it to the top of its heap.
+
+        None if no host of the cell takes a server.
+        """
         keys = self._cells[cell]
         while keys:
             key = keys[0]

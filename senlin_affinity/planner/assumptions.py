@@ -34,14 +34,14 @@ SAME_AGGREGATES = OpenAssumption(
 
 
 def find(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> tuple[Assumption, ...]:
-    """Return the assumptions of the request and those of the constraints, each once."""
+    """Return the assumptions about the inputs and those that constraints declare, each once."""
     of_constraints = declared(resolved, constraints)
     found = (item for item in of_constraints if isinstance(item, Assumption))
     return tuple(dict.fromkeys((*_of_question(resolved), *found)))
 
 
 def mattering(found: Iterable[Assumption], total: Capacity) -> tuple[Assumption, ...]:
-    """Return the assumptions that could change the number of servers."""
+    """Return the assumptions that could change the number; if none is expected, only open ones."""
     return tuple(one for one in found if total.bounds.expected or isinstance(one, OpenAssumption))
 
 

@@ -38,13 +38,13 @@ class Capacity:
 
 
 def is_open_affinity(resolved: ResolvedRequest) -> bool:
-    """Check whether Nova may choose any host for an affinity group: no member is on a host."""
+    """Check whether Nova may choose any host for an affinity group: no member is on any host."""
     group = resolved.server_group
     return has_unknown_host(resolved) and not (group and group.has_lost_members)
 
 
 def has_unknown_host(resolved: ResolvedRequest) -> bool:
-    """Check whether the servers must share one host that is not chosen yet (affinity)."""
+    """Check whether affinity is enforced, and no member or planned server is on a known host."""
     return resolved.memo(holding) == AFFINITY and not resolved.members_on
 
 
@@ -58,11 +58,12 @@ def total_capacity(
     reasons: Mapping[str, Reason],
     most_caveats: int | None = None,
 ) -> Capacity:
-    """Return the smallest of the capacities that the hosts, domains and the request allow.
+    """Return the smallest of the capacities of hosts, domains and the request, with caveats.
 
-    :param domains: the capacity of the domains, if any constraint limits domains.
+    :param hosts: None: unknown, so nothing is expected to fit.
+    :param domains: the capacity of the domains; None if no constraint limits domains.
     :param request: the verdicts about the request as a whole.
-    :param unmodelled: what may reject a host although no constraint covers it.
+    :param unmodelled: phrases for what may reject a host although no constraint covers it.
     :param reasons: those of the constraints on hosts, by code.
     :param most_caveats: the number of caveats about hosts that are enough; None: all.
     """
@@ -100,14 +101,14 @@ def total_capacity(
 
 
 def _all(matrix: VerdictMatrix, domains: DomainCapacity | None) -> VerdictMatrix:
-    """Return the matrix with the verdicts about domains."""
+    """Return the matrix that includes verdicts about domains, if there are any."""
     return matrix if domains is None else domains.matrix
 
 
 def _of_hosts(
     hosts: Sequence[Host] | None, matrix: VerdictMatrix, domains: DomainCapacity | None
 ) -> Bounds:
-    """Return the bounds of all hosts together, without caveats."""
+    """Return the bounds of all hosts together; the lower one is 0 unless ``domains`` gives it."""
     if hosts is None:
         return Bounds.unknown()
     if domains is not None:
@@ -116,7 +117,11 @@ def _of_hosts(
 
 
 def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapacity | None) -> int:
-    """Return the number of servers that fit even if every caveat about hosts applies."""
+    """Return the number of servers that fit even if every caveat about hosts applies.
+
+    If Nova may choose any host for an affinity group, that of the worst host; 0 if domains limit
+    it.
+    """
     is_any = is_open_affinity(resolved)
     if domains is not None and domains.of_host:
         if is_any:
@@ -133,7 +138,10 @@ def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapa
 
 
 def _alone(matrix: VerdictMatrix, index: int) -> int:
-    """Return the guaranteed number of a host for a group without members, if Nova chooses it."""
+    """Return the guaranteed number of a host that Nova may choose for a group without members.
+
+    It is the expected number if no caveat applies, and 0 if a constraint gives no number.
+    """
     row, expected = matrix.host_rows[index], matrix.expected[index]
     if not row.is_at_most:
         return expected
@@ -152,9 +160,10 @@ def _vague(
     reasons: Mapping[str, Reason],
     most: int | None,
 ) -> dict[str, None]:
-    """Return why hosts may take fewer servers than expected.
+    """Return the caveats about hosts, at most ``most`` (None: all), as the keys of a dict.
 
-    If every host is guaranteed its upper bound, a domain is the cause: all caveats count.
+    First, only hosts whose lower bound is below the upper one count. Without any, a domain is the
+    cause, and all hosts with a caveat count.
     """
     found: dict[str, None] = {}
     for is_any in (False, True):
@@ -171,13 +180,13 @@ def _vague(
 def _caveats(
     resolved: ResolvedRequest, hosts: Iterable[tuple[Host, Row]], reasons: Mapping[str, Reason]
 ) -> Iterator[str]:
-    """Yield the caveats about hosts."""
+    """Yield the texts of the caveats about hosts; a text may repeat."""
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.memo(placement_answer)
     known: set[int] = set()
     for host, row in hosts:
         if row.unbounded:
-            yield from (f'constraint {name}, which gives no room' for name in row.unbounded)
+            yield from (f'constraint {name}, which gives no number' for name in row.unbounded)
             if not any(verdict.bounds.is_at_most for verdict in row.verdicts.values()):
                 continue
         grant = host.grant(answer.query)
@@ -189,7 +198,7 @@ def _caveats(
             is_shared = disk is not None and disk.is_sum and DISK_GB in asked
             yield 'shared resources' if is_shared else CHOICE
         elif grant is None and host.grants is not None and answer.is_truncated:
-            yield "Placement's answer, which may be cut"
+            yield "Placement's answer, which may be truncated"
         elif host.is_nested and not is_exact:
             yield 'hosts with nested resource providers'
         elif any(has.is_sum for _name, has in resources):
@@ -197,7 +206,7 @@ def _caveats(
         elif host.is_vsphere:
             yield 'vSphere clusters'
         elif any(has.is_max_unit_unknown(name, asked.get(name, 0)) for name, has in resources):
-            yield 'resource classes whose unit limits Placement does not tell'
+            yield 'resource classes whose unit limits Placement does not show'
         elif any(has.pool for _name, has in resources):
             yield 'shared resources'
         elif resolved.server_group is not None and resolved.server_group.has_lost_members:

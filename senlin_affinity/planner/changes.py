@@ -40,7 +40,7 @@ _Action = Callable[[ResolvedRequest, Any], ResolvedRequest]
 
 
 def carry_out(data: Data, resolved: ResolvedRequest) -> ResolvedRequest:
-    """Return the request with the change that the data of one or several remedies describe."""
+    """Return the request with each action of ``data`` applied in order."""
     for name, value in data.items():
         resolved = _ACTIONS[name](resolved, value)
     return resolved

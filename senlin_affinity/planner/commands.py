@@ -26,7 +26,7 @@ _PLACEMENT = ('--os-placement-api-version', '1.6')
 
 
 def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
-    """Return the command lines for the data of a remedy; empty if no command exists."""
+    """Return the command lines for the data of a remedy; () if no command exists."""
     quoted = cache(shlex.quote)  # most words occur in many lines
     lines: list[str] = []
     for number, (name, value) in enumerate(data.items(), 1):
@@ -46,7 +46,7 @@ _Lines = Callable[[ResolvedRequest, Any], Iterator[_Words]]
 
 
 def _named(*names: str) -> tuple[str, ...]:
-    """Return names as the last arguments, even if they look like options."""
+    """Return the names as last arguments, after ``--`` if any of them begins with a hyphen."""
     return ('--', *names) if any(name.startswith('-') for name in names) else names
 
 
@@ -110,11 +110,10 @@ def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterato
 
 
 def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterator[str]:
-    """Yield the line that changes the traits of a host's provider.
+    """Yield the command that changes the traits of a host's provider.
 
-    ``trait set`` replaces all traits, so the command reads the other traits when it is run, and
-    fails if it cannot. It is not known which provider of a tree has a trait, so a tree has no
-    command.
+    ``trait set`` replaces all traits, so the command first reads them, and fails if it cannot. A
+    tree of providers has no command, because it is not known which of them has a trait.
     """
     if host.is_nested:
         return

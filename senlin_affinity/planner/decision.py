@@ -73,7 +73,7 @@ class Remedy:
     is_held_back: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the remedy as plain values, ready for JSON."""
+        """Return the remedy for JSON, with the fields that users read."""
         shown = {name: getattr(self, name) for name in _SHOWN}
         more = {'kind': self.kind.value, 'data': self.data, 'commands': list(self.commands)}
         return shown | more
@@ -111,7 +111,7 @@ class Decision:
 
     @property
     def capacity_is_upper_bound(self) -> bool:
-        """Whether the capacity is an upper bound."""
+        """Whether ``at_most`` names a caveat."""
         return bool(self.at_most)
 
     @property
@@ -121,12 +121,12 @@ class Decision:
 
     @property
     def fits_by_upper_bound(self) -> bool:
-        """Whether it fits only if Nova reaches the capacity, which is an upper bound."""
+        """Whether it fits with a caveat, and ``wanted`` is above ``capacity_certain``."""
         return bool(self.fits and self.at_most and self.wanted > self.capacity_certain)
 
     @property
     def is_hosts_known(self) -> bool:
-        """Whether the hosts are known."""
+        """Whether the snapshot has hosts; True for an empty list."""
         return self.hosts_after is not None
 
     @cached_property
@@ -136,25 +136,32 @@ class Decision:
 
     @cached_property
     def tally(self) -> Sequence[tuple[Row, int]]:
-        """The rows, each with the number of its hosts."""
+        """The distinct rows, each with the number of its hosts; empty if the hosts are unknown."""
         return () if self.hosts_after is None else self.hosts_after.tally()
 
-    def line(self) -> str:
-        """Return the decision in one line, without the name of any host.
-
-        A host counts under its first REJECT, so the counts and the remaining hosts add up to all
-        hosts. Rejections of the request as a whole (a quota) follow, and are not counted. The
-        assumptions come last; if the request does not fit, only those that may hide capacity.
-        """
-        assumed = [
+    @property
+    def decisive_assumptions(self) -> Sequence[Assumption]:
+        """The assumptions; if the request does not fit, only those that may hide capacity."""
+        return [
             item
             for item in self.assumptions
             if self.fits is not False or isinstance(item, OpenAssumption)
         ]
-        return f'{self.summary()}{assuming(assumed)}'
+
+    def line(self) -> str:
+        """Return the decision in one line, without the name of any host.
+
+        It is the summary with ", assuming ..." at its end if an assumption applies; if the request
+        does not fit, only assumptions that may hide capacity are named.
+        """
+        return f'{self.summary()}{assuming(self.decisive_assumptions)}'
 
     def summary(self) -> str:
-        """Return the line without the assumptions."""
+        """Return the line without the assumptions.
+
+        The counts are those of the first REJECT of each host, so they and the remaining hosts add
+        up to all hosts. Rejections of the request as a whole (a quota) follow, and are not counted.
+        """
         parts = [f'{len(self.placements)} of {self.wanted} placed']
         parts.append(_hosts(self) if self.is_hosts_known else 'the hosts are not known')
         parts += [
@@ -196,10 +203,10 @@ class Decision:
         }
 
     def advice(self) -> Sequence[str]:
-        """Return the advice of the constraints about the request and the hosts with fewest REJECTs.
+        """Return the advice for the hosts with the fewest REJECTs, and for the request, once each.
 
-        The advice of one constraint helps if no other one rejects the host. If several constraints
-        reject every host, the advice of all of them is needed together.
+        A host with two REJECTs needs the advice for both. The most frequent codes come first. The
+        result is empty if nothing is rejected, or if no reason has advice.
         """
         rows = [row for row, _number in self.tally if row.code is not None]
         refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
@@ -224,7 +231,10 @@ def _hosts(decision: Decision) -> str:
 
 
 def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
-    """Count the hosts by the code of their first REJECT, the most frequent code first."""
+    """Return each code with the number of hosts that it is the first to reject.
+
+    The largest number comes first, then the first constraint.
+    """
     counts: Counter[str] = Counter()
     order: dict[str, int] = {}
     for row, number in tally:
@@ -235,7 +245,7 @@ def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
 
 
 def _details(code: str, decision: Decision) -> str:
-    """Return the facts that the line shows, such as the exhausted resource classes."""
+    """Return the ``detail`` facts of a code as in " (DISK_GB, VCPU)"; '' if it declares none."""
     reason = decision.reasons.get(code)
     if reason is None or not reason.detail:
         return ''

@@ -45,7 +45,7 @@ class Criterion(NamedTuple):
     hosts: dict[Domain, list[int]]
 
     def key(self, domain: Domain) -> Key:
-        """Return the key of a domain."""
+        """Return the name of the constraint, and the domain."""
         return self.constraint.name, domain
 
     @property
@@ -84,7 +84,7 @@ def domain_capacity(
     *,
     is_together: bool = False,
 ) -> DomainCapacity | None:
-    """Return the capacity of the domains of these hosts; None if nothing couples the hosts.
+    """Return the capacity of the domains of these hosts; None without domains and ``is_together``.
 
     :param is_together: whether all servers share one service host, ``affinity_host``.
     """
@@ -123,7 +123,7 @@ def domain_capacity(
 
 
 def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, fitting: _Total) -> int:
-    """Return the guaranteed number of servers for criteria that nest."""
+    """Return the guaranteed number for nested criteria: that of ``fitting`` without caveats."""
     is_at_most = any(verdict.bounds.is_at_most for verdict in fitting.verdicts.values())
     if matrix.is_at_most or is_at_most:
         fitting = _add_up(resolved, chain, matrix.host_rows, matrix.lower, _LOWER)
@@ -131,7 +131,7 @@ def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, fitti
 
 
 def _by_name(hosts: Iterable[Host]) -> Mapping[str, list[int]]:
-    """Return the indexes of the hypervisors of each service host."""
+    """Return the indexes of the hosts by the name of the service host."""
     found: dict[str, list[int]] = defaultdict(list)
     for index, host in enumerate(hosts):
         found[host.host].append(index)
@@ -141,7 +141,7 @@ def _by_name(hosts: Iterable[Host]) -> Mapping[str, list[int]]:
 def _only_on(
     host: str | None, numbers: Sequence[float], by_name: Mapping[str, list[int]]
 ) -> list[float]:
-    """Return the numbers of the hosts if all servers share one service host."""
+    """Return the numbers, with 0 for all hosts but this service host; all 0 if it is None."""
     kept: list[float] = [0] * len(numbers)
     for index in by_name.get(host or '', ()):
         kept[index] = numbers[index]
@@ -156,7 +156,10 @@ def _best_host(
     by_name: Mapping[str, list[int]],
     which: int,
 ) -> str | None:
-    """Return the service host that takes the most servers; of several, the first by name."""
+    """Return the service host that takes the most servers, of equal ones the first by name.
+
+    None without hosts.
+    """
     sums = {name: sum(numbers[index] for index in each) for name, each in by_name.items()}
     best, most = None, -1.0
     for name in sorted(sums, key=lambda name: (-sums[name], name)):
@@ -193,9 +196,11 @@ def _criteria(
 
 
 def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]]:
-    """Return the criteria from the inside out, and the criteria that limit each other.
+    """Return the criteria in chains, and the distinct names of the criteria that limit each other.
 
-    Criteria that nest form one chain. If some cross, there is one chain for each of those.
+    Criteria that all nest form one chain, from the inside out (without criteria, an empty one); it
+    names an inner one that couples its domains, and the outer one. If some cross, there is one
+    chain for each of these, with the criteria that nest with it, and they are named.
     """
     every = range(len(criteria))
     within = {(a, b): _is_within(criteria[a], criteria[b]) for a in every for b in every}
@@ -227,7 +232,10 @@ def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]
 
 
 def _is_within(inner: Criterion, outer: Criterion) -> bool:
-    """Check whether each domain lies in one domain of the outer criterion, or outside of all."""
+    """Check whether each inner domain lies within one outer domain, or outside of all.
+
+    False if outer domains overlap.
+    """
     where: dict[int, Domain] = {}
     for domain, indexes in outer.hosts.items():
         for index in indexes:
@@ -250,10 +258,12 @@ def _add_up(
     numbers: Sequence[float],
     which: int,
 ) -> _Total:
-    """Return the number of servers that all hosts take together, by a chain.
+    """Return the number of servers that all hosts take together, and the verdict about each domain.
 
-    :param numbers: those of the hosts.
-    :param which: the index of the bounds of the verdicts about domains.
+    Only domains with a host that is or may be eligible have a verdict.
+
+    :param numbers: the numbers of servers of the hosts.
+    :param which: the index of the bound of each verdict that limits its domain.
     """
     group_of = list(range(len(numbers)))
     amounts = dict(enumerate(numbers))
@@ -283,7 +293,7 @@ def _add_up(
 
 
 def _bound(verdict: Verdict, which: int) -> float:
-    """Return one of the bounds of a verdict about a domain; 0 if it is a REJECT."""
+    """Return one of the bounds of a verdict, infinite for None; 0 if it is a REJECT."""
     return limited(verdict.bounds[which]) if verdict else 0
 
 

@@ -45,21 +45,21 @@ class Evaluation:
 
     @property
     def hosts(self) -> Sequence[Host]:
-        """Return the known hosts."""
+        """Return the hosts of the snapshot; () if they are unknown."""
         return self.resolved.snapshot.hosts or ()
 
     @property
     def fits(self) -> bool | None:
-        """Return whether the requested number fits; None if that is unknown."""
+        """Return True up to the expected number, False above the upper bound, else None."""
         return self.total.bounds.fits(self.resolved.request.count)
 
     @property
     def capacity(self) -> int | None:
-        """Return the number of servers that fit at most; None if it is unknown."""
+        """Return the upper bound of the number of servers; None if it is unlimited or unknown."""
         return self.total.bounds.upper
 
     def chosen(self) -> list[int]:
-        """Return the indexes of the hosts of the requested servers, as far as these fit."""
+        """Return the host index of each requested server, as far as these are expected to fit."""
         number = min(self.resolved.request.count, self.total.bounds.expected or 0)
         return choose(self.resolved, self.hosts, self.matrix, self.domains, number)
 
@@ -69,10 +69,10 @@ def evaluate(
     constraints: Sequence[Constraint],
     known: Evaluation | None = None,
 ) -> Evaluation:
-    """Evaluate every constraint that the request does not give up, and compute the capacity.
+    """Evaluate every constraint that the rules do not give up, and compute the capacity.
 
-    :param known: the evaluation of a similar request. If the two differ only in some hosts and in
-        numbers, its verdicts about the other hosts are used again.
+    :param known: the evaluation of a request that differs only in the count, hosts and quotas. Its
+        verdicts about the other hosts are reused; for any other request, it is ignored.
     """
     hosts = resolved.snapshot.hosts
     constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
@@ -97,7 +97,11 @@ def evaluate(
 def _matrix(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], known: Evaluation | None
 ) -> VerdictMatrix:
-    """Return the matrix of all hosts; evaluate only the changed ones if that is sufficient."""
+    """Return the verdicts about all hosts; reuse those of ``known`` about unchanged hosts.
+
+    Return the matrix of ``known`` itself if no host differs. Evaluate all hosts if it is None, has
+    more hosts, or its request is not alike.
+    """
     hosts = resolved.snapshot.hosts or ()
     if known is None or len(hosts) < len(known.hosts) or not _is_alike(resolved, known.resolved):
         return evaluate_hosts(resolved, constraints, hosts, resolved.snapshot.host_classes)
@@ -110,7 +114,10 @@ def _matrix(
 
 
 def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
-    """Check whether the verdict about a host that did not change is the same for both requests."""
+    """Check whether the verdict about an unchanged host is the same for both requests.
+
+    True if they differ at most in the count, the hosts and the quotas, with equal zones.
+    """
     request = replace(one.request, count=two.request.count), one.flavor, one.rules, one.member_of
     if request != (two.request, two.flavor, two.rules, two.member_of):
         return False
@@ -144,7 +151,7 @@ def _unmodelled(
 
 
 def _is_granted(resolved: ResolvedRequest, matrix: VerdictMatrix) -> bool:
-    """Check whether Placement's answer covers each host that takes servers."""
+    """Check whether every host whose upper bound is not 0 has a grant for the request's query."""
     query = resolved.memo(placement_answer).query
     hosts = zip(resolved.snapshot.hosts or (), matrix.upper, strict=True)
     return all(host.grant(query) is not None for host, upper in hosts if upper != 0)

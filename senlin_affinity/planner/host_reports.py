@@ -57,12 +57,19 @@ class HostsAfter:
     members: Mapping[str, int] = field(hash=False, repr=False)
     placed: Mapping[int, int] = field(hash=False, repr=False)
 
+    def first(self, number: int) -> HostsAfter:
+        """Return only the first hosts, this many."""
+        kept = slice(number)
+        return replace(
+            self, names=self.names[kept], row_of=self.row_of[kept], rooms=self.rooms[kept]
+        )
+
     def tally(self) -> list[tuple[Row, int]]:
-        """Return the rows, each with the number of its hosts."""
+        """Return the distinct rows, each with the number of its hosts."""
         return [(self.rows[row], number) for row, number in Counter(self.row_of).items()]
 
     def reports(self) -> tuple[HostReport, ...]:
-        """Return the report of each host."""
+        """Return the report of each host, in the snapshot's order."""
         return tuple(
             self._report(index, name, self.rows[row])
             for index, (name, row) in enumerate(zip(self.names, self.row_of, strict=True))
@@ -75,7 +82,7 @@ class HostsAfter:
 
 
 def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
-    """Return the state of the hosts after the placements on the hosts at these indexes."""
+    """Return the hosts after one server is placed on each index in ``chosen``, which may repeat."""
     resolved, hosts, after, domains = now.resolved, now.hosts, now.matrix, now.domains
     names = resolved.snapshot.host_names
     placed = Counter(chosen)
@@ -105,7 +112,10 @@ def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
 
 
 def _with_servers(host: Host, servers: int, asked: Demand | None) -> Host:
-    """Return the host with more servers; Placement's grants are reduced accordingly."""
+    """Return the host with this many more servers; 0 returns the host itself.
+
+    Their resources count as used, Placement's grants are reduced, and None stays None.
+    """
     if not servers:
         return host
     amounts = {} if asked is None else asked.amounts

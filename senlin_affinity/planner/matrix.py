@@ -54,7 +54,10 @@ class Numbered(NamedTuple):
 
 
 def numbered(items: Iterable[Hashable]) -> Numbered:
-    """Assign numbers to the items in the order of appearance; equal items share a number."""
+    """Assign numbers to the items in the order of appearance; equal items share a number.
+
+    ``numbered('aba')`` is ``([0, 1, 0], [0, 1])``.
+    """
     known: defaultdict[Hashable, int] = defaultdict(count().__next__)
     numbers = [*map(known.__getitem__, items)]
     firsts: list[int] = []
@@ -64,7 +67,7 @@ def numbered(items: Iterable[Hashable]) -> Numbered:
 
 
 def patched(old: Sequence[_Each], indexes: Sequence[int], new: Sequence[_Each]) -> list[_Each]:
-    """Return the old items with new ones at ascending indexes, of which the last may append."""
+    """Return the old items with new ones at ascending indexes; an index beyond the end appends."""
     inside = bisect_left(indexes, len(old))
     merged = [*old, *new[inside:]]
     for index, each in zip(indexes[:inside], new, strict=False):
@@ -91,17 +94,17 @@ class VerdictMatrix:
 
     @cached_property
     def used_rows(self) -> Sequence[Row]:
-        """Return the rows of the hosts, each once."""
+        """Return the distinct rows of the hosts."""
         return [self.rows[number] for number in {*self.row_of}]
 
     @cached_property
     def is_at_most(self) -> bool:
-        """Return whether a caveat applies to some host."""
+        """Return whether a caveat applies to any host."""
         return any(row.is_at_most for row in self.used_rows)
 
     @property
     def room(self) -> tuple[int | None, ...]:
-        """Return the upper bound of each host; None: unknown, or without a limit."""
+        """Return the upper bound of each host; None where it is unknown or unlimited."""
         if math.inf in self.upper:
             return tuple(map(finite, self.upper))
         return cast('tuple[int, ...]', tuple(self.upper))
@@ -111,7 +114,7 @@ class VerdictMatrix:
         return verdicts(self.rows[self.row_of[index]], self.columns, index)
 
     def patched(self, indexes: Sequence[int], other: VerdictMatrix) -> VerdictMatrix:
-        """Return the matrix with the hosts of another one at ascending indexes.
+        """Return the matrix with the hosts of ``other`` at ascending indexes.
 
         Indexes after the last host append hosts.
         """
@@ -130,7 +133,7 @@ class VerdictMatrix:
         )
 
     def with_rows(self, rows: Mapping[int, Row]) -> VerdictMatrix:
-        """Return the matrix with other rows of some hosts, which hold all of their verdicts."""
+        """Return the matrix with these rows by host index; a row holds all verdicts of its host."""
         indexes = sorted(rows)
         numbers, firsts = numbered(id(rows[index]) for index in indexes)
         others = [rows[indexes[first]] for first in firsts]
@@ -142,7 +145,7 @@ class VerdictMatrix:
 def verdicts(
     row: Row, columns: Mapping[str, Sequence[Verdict]], index: int
 ) -> Mapping[str, Verdict]:
-    """Return all verdicts about the host at an index, which has this row."""
+    """Return the verdicts of the row, updated with the verdict of each column at this index."""
     return {**row.verdicts, **{name: column[index] for name, column in columns.items()}}
 
 
@@ -152,9 +155,9 @@ def evaluate_hosts(
     hosts: Sequence[Host],
     classes: HostClasses | None = None,
 ) -> VerdictMatrix:
-    """Evaluate the constraints for these hosts.
+    """Return the verdicts about these hosts, in their order.
 
-    :param classes: those of the hosts, if they are known.
+    :param classes: the classes of the hosts; None: compute them.
     """
     classes = HostClasses.of(hosts) if classes is None else classes
     plain = [_Evaluation(resolved, each) for each in constraints if not each.uses_resources]
@@ -180,7 +183,10 @@ def evaluate_hosts(
 def _combinations(
     evaluations: Sequence[_Evaluation], hosts: Sequence[Host], classes: HostClasses
 ) -> tuple[list[Mapping[str, Verdict]], list[int]]:
-    """Return the distinct verdicts of constraints that use no resources, and those of each host."""
+    """Return the distinct combinations of verdicts, and the index of the combination of each host.
+
+    A combination holds one verdict for each constraint.
+    """
     names = [each.name for each in evaluations]
     of_class = [each.of_classes(classes) for each in evaluations]
     numbers, firsts = numbered(zip(*(map(id, each) for each in of_class), strict=True))
@@ -202,7 +208,7 @@ def _combinations(
 
 
 def _specific(evaluations: Iterable[_Evaluation], hosts: Sequence[Host]) -> Iterable[int]:
-    """Return the indexes of the hosts that some constraint has to be evaluated for by name."""
+    """Return the indexes of the hosts that any constraint names; all if ``specific`` is None."""
     names: set[str] = set()
     for each in evaluations:
         if each.specific is None:
@@ -223,11 +229,14 @@ class _Evaluation:
 
     @property
     def is_specific(self) -> bool:
-        """Return whether it has to be evaluated for some hosts by name."""
+        """Return whether it tells any host apart by name."""
         return self.specific is None or bool(self.specific)
 
     def of_classes(self, classes: HostClasses) -> list[Verdict]:
-        """Return the verdict of each class; the names of its hosts do not matter."""
+        """Return the verdict about each class, without regard to names of hosts.
+
+        If each host is evaluated by itself (``specific`` is None), return a SKIP for each class.
+        """
         examples = classes.examples
         if not examples or self.specific is None:  # each host is evaluated by itself
             return [Verdict.skipped('')] * len(examples)
@@ -243,7 +252,7 @@ class _Evaluation:
         return [*map(found.__getitem__, numbers)]
 
     def of_all(self, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return the verdict of each host."""
+        """Return the verdict about each host, in their order."""
         if not overrides(self._constraint, 'check_hosts'):
             return [*map(self.of_host, hosts)]
         with plugin_errors.attributing(self._constraint, 'check_hosts'):
@@ -255,7 +264,7 @@ class _Evaluation:
             return found
 
     def of_host(self, host: Host) -> Verdict:
-        """Return the verdict of one host."""
+        """Return the verdict about one host; for equal verdicts, the same object."""
         try:
             found = plugin_errors.check_verdict(self._constraint.check_host(self._resolved, host))
         except Exception as error:
@@ -267,7 +276,10 @@ class _Evaluation:
 
 
 def specific_hosts(resolved: ResolvedRequest, constraint: Constraint) -> frozenset[str] | None:
-    """Return the names of the hosts that a constraint tells apart; None: any host."""
+    """Return the hosts that a constraint tells apart; None: any host.
+
+    Empty for a constraint that is not host-specific.
+    """
     if not constraint.is_host_specific:
         return frozenset()
     with plugin_errors.attributing(constraint, 'specific_hosts'):
@@ -276,20 +288,24 @@ def specific_hosts(resolved: ResolvedRequest, constraint: Constraint) -> frozens
 
 
 def _each(column: Sequence[Verdict], function: Callable[[Verdict], _Each]) -> Iterator[_Each]:
-    """Return the function of each verdict; it is called once for each object."""
+    """Yield the result of the function for each verdict; it is called once for each object."""
     keys = [*map(id, column)]
     unique = dict(zip(keys, column, strict=True))
     return map({key: function(each) for key, each in unique.items()}.__getitem__, keys)
 
 
 def _marks(column: Sequence[Verdict], reasons: Mapping[str, Reason]) -> Iterator[int]:
-    """Assign numbers to the verdicts; two get one number if they may share a row."""
+    """Yield a number for each verdict; verdicts that may share a row have the same number."""
     known: defaultdict[Hashable, int] = defaultdict(count().__next__)
     return _each(column, lambda verdict: known[_mark(verdict, reasons)])
 
 
 def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
-    """Return everything about a verdict but its number, and the facts that no line shows."""
+    """Return a key that is equal for verdicts that may share a row.
+
+    Their numbers and facts may differ, apart from the fact that a line shows (``Reason.detail``);
+    of an unknown number, no fact may differ.
+    """
     reason, bounds, detail = reasons.get(verdict.code), verdict.bounds, None
     if not bounds.is_known:
         detail = repr(verdict.facts)
@@ -326,7 +342,11 @@ def _matrix(
 
 
 def _least(numbers: list[float], columns: Iterable[Sequence[Verdict]], which: int) -> list[float]:
-    """Return the least of the numbers and one of the bounds of each column."""
+    """Return, for each host, the least of its number and of one bound of its verdicts.
+
+    :param columns: the verdicts of each constraint about all hosts.
+    :param which: 0 for the lower, 1 for the expected, 2 for the upper bound.
+    """
     for column in columns:
         others = _each(column, lambda verdict: limited(verdict.bounds[which]))
         numbers = [one if one < two else two for one, two in zip(numbers, others, strict=True)]
@@ -348,7 +368,7 @@ def with_domains(
 ) -> VerdictMatrix:
     """Return the matrix with the verdicts about the domains of hosts; equal rows are one object.
 
-    :param domains_of: the domains of each host, by index.
+    :param domains_of: the domains of each host, by index; one without a verdict is ignored.
     """
     by_name = {each.name: each for each in constraints}
     known: dict[Hashable, Row] = {}
@@ -368,7 +388,11 @@ def with_domains(
 
 
 def _strictest(one: Verdict | None, two: Verdict) -> Verdict:
-    """Return the verdict with less room; both are of one constraint, on a host and its domain."""
+    """Return the verdict with the lower upper bound; ``one`` if they are equal.
+
+    If the other verdict has a caveat, the result has the lower of both lower bounds. Return ``two``
+    if ``one`` is None.
+    """
     if one is None:
         return two
     is_less = limited(one.bounds.upper) <= limited(two.bounds.upper)

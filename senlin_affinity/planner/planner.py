@@ -43,14 +43,19 @@ def plan(
     *,
     remedies: bool = True,
 ) -> Decision:
-    """Return the decision about a request."""
+    """Resolve the names of the request in the snapshot, and return the decision."""
     return decide(resolve(request, snapshot, rules), constraints, remedies=remedies)
 
 
 def decide(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], *, remedies: bool = True
 ) -> Decision:
-    """Return the decision about a resolved request; ``remedies``: whether to search for changes."""
+    """Return whether the servers fit, where they go, and what would help if they do not fit.
+
+    ``fits`` is None if the hosts are unknown and nothing else rejects the request. Remedies are
+    searched only if ``fits`` is False and ``remedies`` is true. Raise PluginError for a constraint
+    of another class.
+    """
     for item in constraints:
         if not isinstance(item, Constraint):
             raise PluginError(f'{item!r} is not an instance of a subclass of Constraint')
@@ -83,7 +88,7 @@ def decide(
 def _placed(
     hosts: Sequence[Host], chosen: Sequence[int], group: str | None
 ) -> tuple[PlacedServer, ...]:
-    """Return the servers on the hosts at these indexes; equal servers are one object."""
+    """Return a PlacedServer for each index in ``chosen``; equal servers are one object."""
     placed = {
         place: PlacedServer(hosts[place].host, hosts[place].availability_zone, group)
         for place in {*chosen}

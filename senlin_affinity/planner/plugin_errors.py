@@ -26,7 +26,8 @@ _MOST_NAMED = 3
 def attributing(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
     """Convert an exception of the block into a ConstraintError that names the constraint.
 
-    Code that runs once per host uses a plain ``except``, which costs less.
+    A ConstraintError passes unchanged. Code that runs once per host uses a plain ``except``, which
+    costs less.
     """
     try:
         yield
@@ -37,12 +38,12 @@ def attributing(constraint: Constraint, method: str, where: str = '') -> Iterato
 
 
 def attributed(item: Constraint, method: str, error: Exception, where: str) -> ConstraintError:
-    """Return the error that names the constraint."""
+    """Return a ConstraintError with the constraint, the method, the place and the error's text."""
     return ConstraintError(item.name, method, in_words(error), where)
 
 
 def check_verdict(verdict: object) -> Verdict:
-    """Return the answer if it is a Verdict whose room is a number of servers or None."""
+    """Return the verdict; raise ValueError for another type, and for a room below 0 or no int."""
     if not isinstance(verdict, Verdict):
         raise ValueError(f'the answer must be a Verdict, not {verdict!r}')
     room = verdict.room
@@ -52,7 +53,7 @@ def check_verdict(verdict: object) -> Verdict:
 
 
 def domain_names(domains: Collection[Domain]) -> str:
-    """Name the domains of one criterion, or the first few of them."""
+    """Return the names of domains, such as "rack r1, r2, r3 and 2 more"; '' without any."""
     first = list(islice(domains, _MOST_NAMED))
     by = ''.join({f'{domain.by} ' for domain in first})
     more = len(domains) - len(first)

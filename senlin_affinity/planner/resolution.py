@@ -30,7 +30,11 @@ Thing = TypeVar('Thing', Flavor, ServerGroup)
 def resolve(
     request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None = None
 ) -> ResolvedRequest:
-    """Return the request with the values that its names mean."""
+    """Return the request with its flavor, group and aggregates as values of the snapshot.
+
+    The flavor or group is None if the snapshot does not list flavors or groups. ``rules`` of None
+    are the defaults. Raise InvalidSpec for the first invalid field.
+    """
     request = replace(request, count=whole(request.count, 'count', 0))
     _check_texts(request)
     scheduler_hints.check(request.scheduler_hints, 'scheduler_hints')
@@ -48,7 +52,10 @@ def resolve(
 
 
 def _check_texts(request: PlacementRequest) -> None:
-    """Check the types, because callers of the library may pass anything."""
+    """Raise InvalidSpec for a name that is not a string, or for filters that are a string.
+
+    The server group and the zone may be None; the filters may be any collection.
+    """
     for path in ('flavor', 'server_group', 'availability_zone'):
         value = getattr(request, path)
         if not isinstance(value, str) and (value is not None or path == 'flavor'):
@@ -61,9 +68,11 @@ def _check_texts(request: PlacementRequest) -> None:
 
 
 def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
-    """Return the groups that a name may mean: a group of the project precedes those of others.
+    """Return the groups in which the requested id or name is searched; None if they are unknown.
 
-    If the request names the project, a group of another project must be given by its id.
+    If a group of the project matches, only the groups of the project. Otherwise, if the request has
+    a project, a group of another project must be given by its id; without a project, any group may
+    match.
     """
     groups, own = snapshot.server_groups, snapshot.server_groups_of(request.project_id)
     if any(request.server_group in (group.id, group.name) for group in own):
@@ -74,7 +83,11 @@ def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[Serv
 
 
 def member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:
-    """Replace the names of aggregates by UUIDs; if the aggregates are unknown, keep the names."""
+    """Return the parsed expressions, with UUIDs instead of aggregate names.
+
+    No expressions give an empty MemberOf. Names are kept if the snapshot's aggregates are unknown;
+    otherwise, raise InvalidSpec for an unknown or ambiguous one.
+    """
     if not expressions:
         return MemberOf()
     if snapshot.aggregates is None:
@@ -84,7 +97,10 @@ def member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf
 
 
 def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | None:
-    """Find the one object with this id, or else with this name; None if they are unknown."""
+    """Return the only object with this id, or else with this name; None if ``things`` is None.
+
+    Raise InvalidSpec with ``path`` if there is none, or if several match.
+    """
     if things is None:
         return None
     what = path.replace('_', ' ')
@@ -102,7 +118,11 @@ def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | Non
 
 
 def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
-    """Reject a zone that no host has, unless the zone of some host is unknown."""
+    """Raise InvalidSpec if no host, no aggregate and no zone of the snapshot has this name.
+
+    None is valid. Any name is valid if ``availability_zones`` is None, and the hosts, or the zone
+    of one of them, are unknown.
+    """
     if zone is None:
         return
     of_hosts = {None} if snapshot.hosts is None else {zone for zone, _of_host in snapshot.places}
@@ -115,7 +135,10 @@ def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
 
 
 def _check_spreads(request: PlacementRequest, snapshot: CloudSnapshot) -> None:
-    """Reject a key that no aggregate has, because it names no domains."""
+    """Raise InvalidSpec for a ``by`` that is neither a zone nor a metadata key of any aggregate.
+
+    Any key is valid if the aggregates are unknown.
+    """
     if snapshot.aggregates is None:
         return
     known = {key for aggregate in snapshot.aggregates for key in aggregate.metadata} | {ZONE}

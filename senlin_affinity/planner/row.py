@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 def capacity_constraints(constraints: Collection[Constraint]) -> frozenset[str]:
-    """Return the names of the constraints that reject a host only because it is full."""
+    """Return the names of the constraints that reject only full hosts (``is_capacity_rule``)."""
     return frozenset(item.name for item in constraints if item.is_capacity_rule)
 
 
@@ -50,6 +50,9 @@ def row_of(
     counted: Collection[str] = (),
 ) -> Row:
     """Return the row with these verdicts, by the names of their constraints.
+
+    With a REJECT, the bounds are 0. Otherwise, they are the tightest bounds of the constraints that
+    are not counted, with 0 guaranteed if any constraint is ``unbounded``.
 
     :param counted: the constraints whose number differs from host to host, and is not in the row.
     """

@@ -26,7 +26,7 @@ _BY_HINT = ('SameHostFilter', 'DifferentHostFilter', 'JsonFilter', 'SimpleCIDRAf
 
 
 def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[str, ...]:
-    """Return a phrase for each enabled filter that may reject more than the constraints do."""
+    """Return "filter <name>" for each enabled filter that may reject more than the constraints."""
     return tuple(
         f'filter {name}'
         for name in dict.fromkeys(resolved.request.enabled_filters)
@@ -42,7 +42,7 @@ def _specs(resolved: ResolvedRequest) -> Mapping[str, str]:
 
 
 def _reads_capabilities(resolved: ResolvedRequest) -> bool:
-    """Check for a key that the filter reads; without a namespace, it must name a host attribute."""
+    """Check for an extra spec that the filter reads: a scoped key, or a host attribute."""
     return any(
         key.startswith(_CAPABILITIES) or key == 'hw:maxphysaddr_bits' or key in _HOST_ATTRIBUTES
         for key in _specs(resolved)

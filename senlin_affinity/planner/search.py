@@ -56,13 +56,20 @@ _MOST_STEPS = 2**31 - 1
 
 
 def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
-    """Return each change alone, whether it helps or not."""
+    """Evaluate each proposal, and the waiver of each constraint that rejects hosts, one at a time.
+
+    The result includes changes that do not help.
+    """
     what_if = WhatIf(now)
     return (*_proposed(what_if, what_if.constraints), *_given_up(what_if, hosts_after))
 
 
 def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
-    """Return the sufficient changes, the smallest first; if none, such pairs, then the best."""
+    """Return the sufficient changes, the smallest first.
+
+    If no change alone is sufficient, return the sufficient pairs, then the changes that raise the
+    capacity, the most helpful first.
+    """
     enough = [change.remedy for change in changes if change.after.fits]
     if enough:
         return (*sorted(enough, key=_effort),)
@@ -83,13 +90,13 @@ def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...
 
 
 def _effort(remedy: Remedy) -> tuple[bool, int, bool, int]:
-    """Return the sort key: fewer changes first, then certain ones, then those of the user."""
+    """Return the sort key: held back, number of changes, upper bound, and rank of the kind."""
     kind = list(Kind).index(remedy.kind)
     return remedy.is_held_back, remedy.size, remedy.capacity_is_upper_bound, kind
 
 
 def _given_up(what_if: WhatIf, hosts_after: HostsAfter | None) -> Iterator[PlannedRemedy]:
-    """Yield the request without each constraint that rejects hosts and is waivable."""
+    """Yield the request without each waivable constraint that is the first to reject some host."""
     against = {row.rejected_by for row in hosts_after.rows} if hosts_after is not None else set()
     for constraint in what_if.constraints:
         if constraint.name in against and constraint.is_waivable:
@@ -111,9 +118,9 @@ def _given_up(what_if: WhatIf, hosts_after: HostsAfter | None) -> Iterator[Plann
 def _pairs(
     what_if: WhatIf, changes: Sequence[PlannedRemedy], some: Sequence[PlannedRemedy]
 ) -> Iterator[Remedy]:
-    """Yield two changes that are enough together: the best ones, each with a second one.
+    """Yield pairs of changes that are enough together, at most one for each of the best changes.
 
-    A quota that rejects the request is one of the two in any case.
+    If a change of quotas exists, it is the first of each pair.
     """
     quotas = [change for change in changes if change.remedy.code == 'quota']
     for first in quotas or some[:_MOST_FIRSTS]:
@@ -126,7 +133,11 @@ def _pairs(
 
 
 def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remedy:
-    """Return one change and the other one after it as one remedy."""
+    """Return both changes as one remedy ``two_changes``; ``after`` is the evaluation with both.
+
+    The sizes are added, the kind is the later one of :class:`Kind`, and it is held back if one is.
+    The capacity is that of ``after``; 0 if it is unknown.
+    """
     data = {**one.data, **two.data}
     kind = max(one.kind, two.kind, key=list(Kind).index)
     change, size = f'{one.change}, and {two.change}', one.size + two.size
@@ -137,9 +148,10 @@ def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remed
 
 
 def _joint(what_if: WhatIf) -> Iterator[Remedy]:
-    """Yield pairs of changes for two constraints that together reject a host.
+    """Yield at most one pair of changes for two constraints that together reject a host.
 
-    The first is what one of them proposes as if the other did not apply; the second satisfies that.
+    The first is what one constraint proposes as if the other did not apply; the second is what the
+    other then proposes.
     """
     for rules in islice(_together_against(what_if), _MOST_JOINT):
         for one, two in permutations(rules):
@@ -155,7 +167,10 @@ def _joint(what_if: WhatIf) -> Iterator[Remedy]:
 
 
 def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
-    """Yield two constraints with proposals that reject a host which no other one rejects."""
+    """Yield each two constraints with proposals that reject a host which no other one rejects.
+
+    Constraints that use resources do not count.
+    """
     known = {
         item.name: item
         for item in what_if.constraints
@@ -195,7 +210,7 @@ class ProposalInput:
 
     @property
     def codes(self) -> frozenset[str]:
-        """The codes of the first rejection of each host."""
+        """The distinct codes of the first rejection of each host."""
         return frozenset(row.code for row in self.before.matrix.used_rows if row.code is not None)
 
     @property
@@ -209,7 +224,11 @@ class ProposalInput:
 
 
 def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[PlannedRemedy]:
-    """Yield the evaluated proposals of each constraint."""
+    """Yield the evaluated proposals of each constraint, equal ones once.
+
+    After one that is declared sufficient and reaches the count, the constraint's others are
+    dropped.
+    """
     for constraint in constraints:
         known: list[Data] = []
         with plugin_errors.attributing(constraint, 'proposals'):
@@ -227,7 +246,10 @@ def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[Pl
 
 
 def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> PlannedRemedy | None:
-    """Return the proposal with the smallest number that suffices, or else helps most."""
+    """Return the evaluated proposal with the smallest number that suffices, or else helps most.
+
+    None if it has no choices, or no host to change or copy.
+    """
     if isinstance(proposal, RaisedNumber):
         return _raised(what_if, constraint, proposal)
     if isinstance(proposal, ChangedHosts):
@@ -261,7 +283,10 @@ def _raised(what_if: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> 
 
 
 def _guess(what_if: WhatIf, constraint: Constraint) -> int:
-    """Return the smallest limit per host that should do, by the room without the constraint."""
+    """Return the smallest limit per host with which the wanted number fits, without the constraint.
+
+    If fewer servers fit in any case, as many as possible count.
+    """
     numbers = Counter(what_if.rooms(what_if.hosts, constraint.name))
     target = min(what_if.wanted, sum(room * times for room, times in numbers.items()))
 
@@ -317,7 +342,7 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
 
 
 def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
-    """Return the data of the change of these hosts."""
+    """Return the data of the change of these hosts only, in each list to which they belong."""
     data, names = proposal.data, [*names]
     for path, members in proposal.lists:
         if some := [name for name in names if name in members]:
@@ -326,13 +351,13 @@ def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
 
 
 def _in_words(notes: Sequence[str]) -> str:
-    """Return the notes in parentheses, or the first few of them; '' without any."""
+    """Return notes in parentheses, " (a; b; c; and 2 more)"; '' without any."""
     more = [f'and {len(notes) - _MOST_NOTES} more'] if len(notes) > _MOST_NOTES else []
     return f' ({"; ".join([*notes[:_MOST_NOTES], *more])})' if notes else ''
 
 
 def _put(data: Any, path: Path, value: Any) -> Any:
-    """Return the data with another value at the end of the path."""
+    """Return a copy of the data with the value at the path; for an empty path, the value."""
     if not path:
         return value
     first, rest = path[0], path[1:]

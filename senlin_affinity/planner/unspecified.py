@@ -45,8 +45,8 @@ class Weighed(NamedTuple):
 def weigh(now: Evaluation) -> Weighed:
     """Return the capacity, and the hosts of the servers.
 
-    If an unspecified filter or option reduces the capacity, add its lower bound, a caveat and an
-    assumption.
+    If enabling the unspecified filters and options reduces the capacity, add its lower bound, a
+    caveat and an assumption.
     """
     total, switches = now.total, _switches(now)
     enabled = _with(now, switches)
@@ -69,14 +69,15 @@ def weigh(now: Evaluation) -> Weighed:
 
 
 def is_decisive(now: Evaluation) -> bool:
-    """Check whether something unspecified changes the capacity."""
+    """Check whether unspecified filters and options, once enabled, lower any bound."""
     return _is_less(_with(now, _switches(now)).total, now.total)
 
 
 def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
-    """Check whether as many servers fit with the switches, without a worse spread or soft policy.
+    """Check whether the hosts chosen with the switches are as good: no fewer servers fit.
 
-    Rejected hosts may leave out a domain, so a placement with the switches may exceed the skew.
+    False with domains, a spread or a soft policy: rejected hosts may leave out a domain, so a
+    placement may exceed the skew.
     """
     group, request = now.resolved.server_group, now.resolved.request
     is_soft = group is not None and group.policy in (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
@@ -87,7 +88,10 @@ def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
 
 
 def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
-    """Return the switches that change the capacity, each alone or some of them only together."""
+    """Return the switches that lower the capacity: each that does so alone, then a set that does.
+
+    A single switch is returned without a test.
+    """
     if len(switches) == 1:
         return [*switches]
     alone = [each for each in switches if _is_less(_with(now, [each]).total, now.total)]
@@ -102,7 +106,7 @@ def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
 
 
 def _switches(now: Evaluation) -> list[Switch]:
-    """Return the filters and options that matter, and are neither specified nor on by default."""
+    """Return the filters and options that matter and are unspecified; [] if no server may fit."""
     bounds = now.total.bounds
     if now.resolved.snapshot.hosts is None or not (bounds.upper or bounds.expected):
         return []
@@ -121,7 +125,7 @@ def _open(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Itera
 
 
 def _with(now: Evaluation, switches: Sequence[Switch]) -> Evaluation:
-    """Evaluate the request with these filters and options enabled."""
+    """Evaluate the request with these filters and options enabled; for none, return ``now``."""
     if not switches:
         return now
     resolved = now.resolved
@@ -139,7 +143,7 @@ def _is_less(one: Capacity, two: Capacity) -> bool:
 
 
 def _number(total: Capacity) -> str:
-    """Return the number of servers as text, such as "at most 3" or "2 or more"."""
+    """Return the number as text: "3", "at most 3" if fewer are guaranteed, or "2 or more"."""
     lower, expected, upper = total.bounds
     if upper is None:
         return f'{expected} or more'

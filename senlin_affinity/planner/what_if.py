@@ -66,7 +66,7 @@ class WhatIf:
 
     @property
     def missing(self) -> int:
-        """The number of servers that do not fit."""
+        """The requested number less the capacity before, which is 0 if unknown."""
         return self.wanted - (self.before.capacity or 0)
 
     @property
@@ -75,18 +75,21 @@ class WhatIf:
         return self.resolved.snapshot.hosts or ()
 
     def plan(self, data: Data) -> WhatIfResult:
-        """Evaluate the request with a change."""
+        """Evaluate the request with the change that ``data`` describes."""
         resolved = carry_out(data, self.resolved)
         return WhatIfResult(data, evaluate(resolved, self.constraints, self.before))
 
     def plan_hosts(self, data: Data, changed: Mapping[int, Host]) -> WhatIfResult:
-        """Evaluate the request with a change that results in these hosts, by index."""
+        """Evaluate the request with these hosts, by index; ``data`` describes the change."""
         snapshot = self.resolved.snapshot.with_hosts(changed)
         resolved = replace(self.resolved, snapshot=snapshot)
         return WhatIfResult(data, evaluate(resolved, self.constraints, self.before))
 
     def rooms(self, hosts: Sequence[Host], without: str = '') -> list[int]:
-        """Return the known room on each of these hosts, without the constraint of this name."""
+        """Return the upper bound of each host without the named constraint.
+
+        An unknown or unlimited bound is 0.
+        """
         given = [item for item in self.constraints if is_of_hosts(item) and item.name != without]
         classes = self.resolved.snapshot.host_classes if hosts is self.hosts else None
         return [room or 0 for room in evaluate_hosts(self.resolved, given, hosts, classes).room]
@@ -98,14 +101,14 @@ class WhatIf:
         attempt: Callable[[int], WhatIfResult],
         room: Callable[[int], int] | None = None,
     ) -> tuple[int, WhatIfResult]:
-        """Return the smallest number from 1 on that is enough, or gives as much as the highest.
+        """Return the smallest number up to ``high`` that is enough, or helps as much as ``high``.
 
-        Each number that is tried is evaluated: with a good guess, only this number and the one
-        below, which is not enough.
+        The second value is the result with it. If ``high`` does not help, return ``high``.
 
-        :param room: the number of servers that the hosts of a number take by themselves. If no
-            domains count, the capacity grows by no more than that, and a number with too little
-            room is not evaluated.
+        :param guess: the number to try first; if it is right, only it and the one below are
+            evaluated.
+        :param room: the number of servers that the hosts of a number take by themselves. Without
+            domains, a number with too little room is not evaluated.
         """
         plan = cache(attempt)
 

@@ -69,7 +69,7 @@ def read(stored: object) -> Binding | None:
     if isinstance(entry, Mapping) and not data:
         return None
     if not isinstance(data, Mapping):
-        raise BindingError(f'the binding can not be read: {data!r}')
+        raise BindingError(f'the binding cannot be read: {data!r}')
     group_id = data.get('servergroup_id')
     if not isinstance(group_id, str) or not group_id:
         raise BindingError(f'the binding holds no servergroup_id: {dict(data)!r}')

@@ -1,7 +1,8 @@
 """Check the extra specs of the flavor in a cluster's profile.
 
 Units: the mode ``strict`` rejects invalid values, unknown names, and a missing flavor;
-``permissive`` rejects invalid values only, and reports the rest; ``off`` reads nothing.
+``permissive`` rejects invalid values only, and reports the rest, also names that the release of
+Nova in use does not know; ``off`` reads nothing.
 
 Raises: InvalidExtraSpec with all mistakes, InvalidSpec for a missing flavor, CloudError.
 
@@ -12,6 +13,7 @@ flavors that others created, therefore ``permissive`` is its default.
 from __future__ import annotations
 
 from senlin_affinity import extra_specs
+from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec
 from senlin_affinity.model.ports import Inventory
 from senlin_affinity.policy.group_lookup import saying
@@ -29,12 +31,13 @@ def check(properties: Properties, name: str | None, inventory: Inventory) -> str
     with saying(f"Failed in retrieving flavor '{name}'."):
         flavor = inventory.flavor(name)
     if flavor is None:
-        words = f"the flavor '{name}' of the profile is not there"
+        words = f"the flavor '{name}' of the profile does not exist"
         if mode == 'strict':
             raise InvalidSpec(f'{words}: name one that the project may use', 'properties.flavor')
         return f'{words}: its extra specs are not checked'
+    nova = Releases.of_microversion(inventory.highest_microversion())
     try:
-        let_through = extra_specs.validate_all(flavor.extra_specs, mode)
+        let_through = extra_specs.validate_all(flavor.extra_specs, mode, nova=nova)
     except InvalidExtraSpec as error:
         of_flavor = (f"flavor '{flavor.name}': {each}" for each in error.errors)
         raise InvalidExtraSpec(of_flavor) from error

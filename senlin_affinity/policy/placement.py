@@ -58,7 +58,7 @@ class Placement:
     def line(self) -> str:
         """Return one line for the log."""
         if not self.count:
-            return 'places no node: the size stays'
+            return 'places no node: the size does not change'
         at_zone = f' in {self.zone}' if self.zone else ''
         hosts = ', '.join(host or 'any' for host in self.hosts)
         where = f' on {hosts}' if hosts else at_zone

@@ -162,7 +162,7 @@ def _check_zones(spreads: tuple[Spread, ...], zone: str | None, is_drs_enabled: 
     for number, item in enumerate(spreads):
         if item.by == ZONE and other is not None:
             raise InvalidSpec(
-                f'must not be {ZONE} beside the property {other}, which decides on the zone of '
+                f'must not be {ZONE} beside the property {other}, which determines the zone of '
                 'every node: leave one of them out',
                 f'{PROPERTIES}.spread[{number}].by',
             )
@@ -179,7 +179,7 @@ def _pins_hosts(
     needing += [f'a spread by {item.by}' for item in spreads if item.by != ZONE]
     if needing and is_given is False:
         raise InvalidSpec(
-            f'must not be false beside {needing[0]}, which Nova keeps to only where the policy '
+            f'must not be false beside {needing[0]}, which is effective only if the policy '
             f'chooses the hosts: leave pin_hosts out, or {needing[0]}',
             f'{PROPERTIES}.pin_hosts',
         )

@@ -77,7 +77,7 @@ _SPREAD = (
     ),
     _New(
         'max_skew',
-        'By how many servers a domain may be ahead of the emptiest one.',
+        'The number of servers that a domain may have more than the emptiest one.',
         'integer',
         default=1,
     ),
@@ -88,7 +88,7 @@ _SPREAD = (
     ),
     _New(
         'mode',
-        'Whether the spread refuses what it does not allow, or is only preferred.',
+        'Whether the spread rejects nodes that violate it (hard), or is only preferred (soft).',
         default=HARD,
         allowed=(HARD, SOFT),
     ),
@@ -110,7 +110,8 @@ DECLARED = (
     ),
     _New(
         'preflight',
-        'Whether a request that can not fit is refused before Nova is asked, or only warned of.',
+        'Whether nodes that do not fit are rejected before Nova receives a request, or only '
+        'cause a warning.',
         default=PREFLIGHTS[0],
         allowed=PREFLIGHTS,
     ),
@@ -122,8 +123,8 @@ DECLARED = (
     ),
     _New(
         'pin_hosts',
-        'Whether the policy chooses the host of every node (clusters owned by an administrator); '
-        'with member_of, or a spread by a metadata key, it does.',
+        'Whether the policy chooses the host of every node (clusters owned by an administrator). '
+        'True with member_of, or with a spread by a metadata key.',
         'boolean',
     ),
     _New(

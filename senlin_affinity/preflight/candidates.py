@@ -8,6 +8,10 @@ Of a constraint that reads the aggregates of a host, the query covers every set 
 the constraint may accept, and each returned host is checked afterwards. Any other constraint must
 be enforced by Placement, or skip the request.
 
+A spread over racks also depends on hosts that Placement does not offer: their racks count if these
+hosts lack nothing but capacity. So the view has a host that was not read for each set of aggregates
+(:func:`is_read`). A decision is final if it is the same whether or not such hosts count.
+
 :func:`alternatives` are changes with which Placement may offer other hosts. Each of them takes a
 sample of its own (:mod:`senlin_affinity.preflight.sample`).
 
@@ -16,6 +20,7 @@ Raises: InvalidSpec for an invalid question.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -23,15 +28,19 @@ from urllib.parse import parse_qs, quote
 
 from senlin_affinity.constraints.availability_zone import any_zone_change
 from senlin_affinity.constraints.server_group import new_group_change, soft_policy_change
-from senlin_affinity.model.constraint import is_of_domains, is_of_hosts
+from senlin_affinity.constraints.spread import SpreadConstraint
+from senlin_affinity.model.constraint import Constraint, is_of_domains, is_of_hosts
+from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change
+from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.nova import alternatives as nova_alternatives
-from senlin_affinity.nova import candidate_query, root_traits
+from senlin_affinity.nova import candidate_query, root_traits, topology
 from senlin_affinity.nova.aggregate_bounds import keeping
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
 from senlin_affinity.nova.effective_zone import wanted_zone
-from senlin_affinity.planner.evaluation import evaluate
+from senlin_affinity.planner.evaluation import Evaluation, evaluate
+from senlin_affinity.planner.row import capacity_constraints
 from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.sample import (
     AggregateSets,
@@ -49,6 +58,19 @@ _IN_QUERY = ('availability_zone', 'reservations')
 _PLAIN = frozenset({'resources', 'required', 'root_required', 'member_of'})
 #: The number of smaller flavors that are tried.
 _MOST_FLAVORS = 2
+#: The number of domains of a spread whose candidates are fetched one by one.
+_MOST_DOMAINS = 8
+
+
+class DomainQuery(NamedTuple):
+    """A query for candidates in one domain of a spread, and in one zone (None: in the default one).
+
+    ``limit`` is a number of allocation requests, one more than the servers that belong there.
+    """
+
+    text: str
+    limit: int
+    zone: str | None
 
 
 class CandidateQuery(NamedTuple):
@@ -58,7 +80,8 @@ class CandidateQuery(NamedTuple):
     it. ``aggregates``: the query is
     restricted to hosts in any of these, unless it is empty. ``root``: it is restricted to the host
     with this root provider. ``are_zones_needed``: the zone of each host is needed, because the
-    policy names it. ``is_zone_open``: the query does not restrict that zone.
+    policy names it. ``is_zone_open``: the query does not restrict that zone. ``domains`` are the
+    queries for some candidates of a spread, in the domains with the fewest servers first.
     """
 
     text: str
@@ -67,6 +90,7 @@ class CandidateQuery(NamedTuple):
     root: str | None
     are_zones_needed: bool
     is_zone_open: bool
+    domains: tuple[DomainQuery, ...] = ()
 
 
 def query(
@@ -96,9 +120,10 @@ def query(
     readers = [
         each
         for each in request.constraints
-        if each.name not in _IN_QUERY and reads_aggregates(each, resolved)
+        if each.name not in _IN_QUERY and _is_of_place(each, resolved)
     ]
-    chosen = keeping({*sets, frozenset()}, lambda each: all(verdicts_in(each, readers, resolved)))
+    places = {*sets, frozenset()}
+    chosen = keeping({each: all(verdicts_in(each, readers, resolved)) for each in places})
     if chosen is None:
         return None  # no host is in accepted aggregates
     text = novas_query
@@ -107,7 +132,48 @@ def query(
     text += '' if root is None else f'&in_tree={root}'
     is_pinned = request.question.is_pinned
     is_zone_open = is_pinned and wanted_zone(resolved) is None
-    return CandidateQuery(text, novas_query, chosen, root, is_pinned, is_zone_open)
+    domains = (*_domains(resolved, text),) if resolved.request.spread and root is None else ()
+    return CandidateQuery(text, novas_query, chosen, root, is_pinned, is_zone_open, domains)
+
+
+def is_read(host: Host) -> bool:
+    """Check whether a host of a view was read; otherwise, only its aggregates are known."""
+    return bool(host.hypervisor_hostname)
+
+
+def _is_spread(item: Constraint, resolved: ResolvedRequest) -> bool:
+    """Check whether the constraint is a hard spread, which is over racks here."""
+    return isinstance(item, SpreadConstraint) and item.has_domains(resolved)
+
+
+def _is_of_place(item: Constraint, resolved: ResolvedRequest) -> bool:
+    """Check whether the constraint accepts all or none of the hosts with the same aggregates."""
+    return item.name in _IN_QUERY or _is_spread(item, resolved) or reads_aggregates(item, resolved)
+
+
+def _domains(resolved: ResolvedRequest, text: str) -> Iterator[DomainQuery]:
+    """Yield the queries for the domains that an even distribution of the servers fills.
+
+    Domains without a new server follow, for those that have no candidate.
+    """
+    (spread,) = resolved.request.spread
+    places: dict[tuple[str, str | None], set[str]] = {}
+    for host in resolved.snapshot.hosts or ():
+        name = topology.domain_of(resolved, spread.by, host)
+        if name is not None:
+            places.setdefault((name, host.availability_zone), set()).update(host.aggregates)
+    held = topology.servers(resolved, spread.by)
+    more: Counter[str] = Counter()
+    names = sorted({name for name, _zone in places}, key=lambda name: (held[name], name))
+    for _server in range(resolved.request.count if names else 0):
+        more[min(names, key=lambda name: held[name] + more[name])] += 1
+    known, carried = resolved.snapshot.aggregates_by_uuid, resolved.snapshot.zones.carried_by
+    chosen = [each for name in names for each in places if each[0] == name][:_MOST_DOMAINS]
+    for name, zone in chosen:
+        uuids = {each for each in places[name, zone] if spread.by in known[each].metadata}
+        required = [uuids, *([carried[zone]] if zone in carried and zone is not None else ())]
+        parts = (f'&member_of={quote("in:" + ",".join(sorted(each)))}' for each in required)
+        yield DomainQuery(text + ''.join(parts), more[name] + 1, zone)
 
 
 def fits(request: ScaleRequest, view: CloudView) -> bool | None:
@@ -121,16 +187,37 @@ def fits(request: ScaleRequest, view: CloudView) -> bool | None:
     is_pinned = request.question.is_pinned
     for each in request.constraints:
         is_host_known = is_pinned and is_of_hosts(each) and not is_of_domains(each)
+        is_host_known |= _is_spread(each, resolved)
         if not (is_host_known or reads_aggregates(each, resolved) or is_settled(each, now)):
             return None
-    rows = now.matrix.host_rows
-    if not all(row.verdicts.get(name, True) for row in rows for name in _IN_QUERY):
+    rows = [*zip(now.hosts, now.matrix.host_rows, strict=True)]
+    of_read = [row for host, row in rows if is_read(host)]
+    if not all(row.verdicts.get(name, True) for row in of_read for name in _IN_QUERY):
         return None  # Nova does not have the host in an aggregate in which Placement has it
-    return now.fits
+    of_place = {each.name for each in request.constraints if _is_of_place(each, resolved)}
+    of_place |= capacity_constraints(request.constraints)
+    of_others = (row.verdicts.items() for host, row in rows if not is_read(host))
+    if not all(verdict or name in of_place for each in of_others for name, verdict in each):
+        return None  # it may reject this host, and accept others with the same aggregates
+    if now.fits or len(of_read) == len(rows):
+        return now.fits
+    return False if _is_same_without_unread(request, view, now) else None
+
+
+def _is_same_without_unread(request: ScaleRequest, view: CloudView, now: Evaluation) -> bool:
+    """Check whether as many servers fit if the domains of hosts that were not read do not count."""
+    hosts = (host if is_read(host) else host.but(enabled=False, grants=()) for host in now.hosts)
+    without = replace(view, snapshot=replace(view.snapshot, hosts=(*hosts,)))
+    then = evaluate(request.resolve(without), request.constraints)
+    return now.total.bounds.is_known and now.total.bounds == then.total.bounds
 
 
 def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
-    """Return the owner's constraints because of which a view of candidates lacks hosts."""
+    """Return the owner's constraints because of which a view of candidates lacks hosts.
+
+    The names are ``availability_zone``, ``member_of`` and ``server_group``; none for other
+    coverage.
+    """
     if view.coverage is not Coverage.CANDIDATES:
         return frozenset()
     resolved = request.resolve(view)
@@ -138,6 +225,7 @@ def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
         'availability_zone': resolved.request.availability_zone is not None,
         'member_of': bool(resolved.member_of),
         'server_group': is_bound(resolved),
+        'spread': bool(resolved.request.spread),
     }
     return frozenset(name for name, is_restricting in names.items() if is_restricting)
 
@@ -153,7 +241,11 @@ def compared(request: ScaleRequest, view: CloudView) -> CloudView:
 
 
 def alternatives(request: ScaleRequest, view: CloudView) -> Iterator[Change]:
-    """Yield changes by the owner with which Placement may offer other hosts."""
+    """Yield changes by the owner with which Placement may offer other hosts.
+
+    A new group and a soft policy for an affinity group with members, no zone if one is requested,
+    and up to two smaller flavors.
+    """
     resolved = request.resolve(view)
     group = resolved.server_group
     may_create = group is not None and nova_alternatives.may_create_group(resolved, group)

@@ -10,7 +10,7 @@ or spread of their own. The report contains the results of such trials and nothi
   Its sentence (``Reason.for_owner``) contains the owner's own input, never a fact about a host;
 * the changes in ``Decision.tried`` with which all servers surely fit.
 
-Any other cause is reported as "no host takes more of them".
+Any other cause is reported as "no host accepts more of them".
 
 Example::
 
@@ -41,8 +41,8 @@ from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 
-NO_ROOM = 'no host takes more of them, and operators can see why'
-NOT_KNOWN = 'whether the servers fit could not be found out, and operators can see why'
+NO_ROOM = 'no host accepts more of them (operators can find out why)'
+NOT_KNOWN = 'it could not be determined whether the servers fit (operators can find out why)'
 _MOST_CHANGES = 3
 #: The parts of a question whose errors quote nothing but the owner's own input.
 _OWN_PATHS = (
@@ -61,7 +61,7 @@ class TenantReport:
     changes: tuple[str, ...] = ()
 
     def line(self) -> str:
-        """Return the report in one line."""
+        """Return the report in one line, as in the example of the module."""
         parts = [f'does not fit: at most {self.number} of {self.wanted}', *self.reasons]
         if self.changes:
             helps = (f'{change} ({self.wanted} of {self.wanted})' for change in self.changes)
@@ -77,7 +77,10 @@ def tenant_report(
 ) -> TenantReport:
     """Return the tenant's report of a request that does not fit.
 
-    :param restricting: the constraints because of which the decision knows fewer hosts.
+    ``reasons`` has quotas first, then the constraints on hosts that limit the number, or
+    ``NO_ROOM`` without such constraints; none of these if the quotas alone explain the number.
+
+    :param restricting: the names of constraints because of which the decision knows fewer hosts.
     """
     wanted = decision.wanted
     number = min(decision.capacity or 0, wanted)
@@ -100,7 +103,11 @@ def refusal(
     constraints: Sequence[Constraint],
     restricting: Collection[str] = (),
 ) -> Refusal:
-    """Return a tenant's rejection of a request that does not fit, or whose answer is unknown."""
+    """Return a tenant's rejection, with the line of its report.
+
+    ``NOT_KNOWN`` if ``fits`` is None. ``NO_DRS_HOST`` if a DRS host is required and none takes a
+    server.
+    """
     if decision.fits is None:
         return Refusal(NOT_KNOWN)
     report = tenant_report(decision, resolved, constraints, restricting)
@@ -133,7 +140,8 @@ def _limiting(
 ) -> Iterator[str]:
     """Yield a sentence for each constraint without which more than this number of servers fit.
 
-    Without a restricting constraint, more of them may fit on hosts that are not known.
+    Only constraints on hosts with a sentence for owners count. A restricting one always counts:
+    without it, more servers may fit on unknown hosts.
     """
     tried = (each for each in decision.tried if not each.capacity_is_upper_bound)
     helpful = [each.data for each in tried if each.capacity > number]
@@ -151,14 +159,14 @@ def _limiting(
 
 
 def requirements(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[str]:
-    """Yield the sentences of the constraints on hosts that the owner's request sets."""
+    """Yield the sentences for owners of all constraints on hosts that the owner's request sets."""
     own = _own(resolved)
     found = (_requirement(item, own) for item in constraints if is_of_hosts(item))
     yield from (words for words in found if words is not None)
 
 
 def _requirement(item: Constraint, own: Mapping[str, Any]) -> str | None:
-    """Return the first sentence of a constraint that the owner's requirements fill."""
+    """Return the constraint's first sentence for owners that ``own`` fills; None without one."""
     known = (reason.for_owner for reason in item.reasons.values() if reason.for_owner is not None)
     return next((words.format_map(own) for words in known if _is_own(words, own)), None)
 
@@ -166,7 +174,7 @@ def _requirement(item: Constraint, own: Mapping[str, Any]) -> str | None:
 def _without(
     item: Constraint, resolved: ResolvedRequest, constraints: Sequence[Constraint], wanted: int
 ) -> int:
-    """Return how many of the wanted servers fit without the constraint."""
+    """Return how many of the wanted servers fit without the constraint; 0 if unknown."""
     then = evaluate(carry_out(item.without(resolved), resolved), constraints)
     return min(then.capacity or 0, wanted)
 
@@ -174,7 +182,7 @@ def _without(
 def _own(resolved: ResolvedRequest) -> Mapping[str, Any]:
     """Return the owner's requirements, the only names that a sentence about hosts may contain.
 
-    A requirement that the request does not have is None, which excludes each sentence that needs
+    A requirement that the request does not set is missing, which excludes each sentence that needs
     it: the servers of a soft group need not share a host, and a soft spread rejects nothing.
     """
     request, group, flavor = resolved.request, resolved.server_group, resolved.flavor
@@ -203,7 +211,7 @@ def _is_own(words: str, own: Mapping[str, Any]) -> bool:
 
 
 def _changes(decision: Decision) -> tuple[str, ...]:
-    """Return the changes with which all servers surely fit, the smallest first."""
+    """Return up to three distinct changes with which all servers surely fit, the smallest first."""
     enough = sorted(
         (each.size, [*Kind].index(each.kind), each.change)
         for each in decision.tried

@@ -27,6 +27,7 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.scheduler_hints import unmodelled
@@ -49,6 +50,10 @@ _HEADLINES: Mapping[Cause, str] = {
     Cause.VOLUME: 'failed because of its volume',
     Cause.PORT: 'failed because of its network port',
     Cause.IMAGE: 'failed because of its image',
+    Cause.POLICY: 'was rejected by the affinity policy',
+    Cause.LOCK: 'failed, because another action held the lock,',
+    Cause.TIMEOUT: 'timed out',
+    Cause.CANCELLED: 'was cancelled',
 }
 _NOT_PLACEMENT = 'This is not a failure of the placement. The rest is about hosts and quotas only.'
 _NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'
@@ -61,12 +66,14 @@ _NO_RECORD = 'Nova keeps no record of an enabled host, of a trait or of a quota.
 #: Of ``_consume_selected_host`` in nova-scheduler, until the computes report their servers again
 #: (``scheduler_instance_sync_interval``).
 _STILL_COUNTED = 'For two minutes, nova-scheduler may count the failed servers on the chosen hosts.'
+_HOST_FULL = 'server_group.host_full'
 #: Phrases for the codes whose facts differ from host to host.
 _SHORT: Mapping[str, str] = {
     'availability_zone.other_zone': 'in another zone than {wanted}',
     'resources.exhausted': 'too little {resource} left',
     'resources.too_large': 'one server may not have as much {resource}',
     'server_count.full': 'too many servers',
+    _HOST_FULL: 'server group {group} allows {max_server_per_host} per host',
 }
 
 
@@ -99,10 +106,12 @@ class Explanation:
 
     def why(self) -> Iterator[str]:
         """Yield why the server failed, and how many servers of its request fit."""
+        action, failure = self.failed.action, self.failed.failure
+        if action is not None and action.nodes:
+            yield f'Nodes failed in {action.name} of {action.target}: {", ".join(action.nodes)}.'
         yield self.headline()
-        failure = self.failed.failure
         if failure.message is not None:
-            yield f'Nova: {failure.message.strip()}'
+            yield f'{failure.source}: {failure.message.strip()}'
         if failure.tried:
             yield f'Nova tried {", ".join(failure.tried)}.'
         if failure.cause not in MODELLED:
@@ -131,7 +140,8 @@ class Explanation:
 
     def _fit(self) -> Iterator[str]:
         """Yield how many servers of a request fit, and the constraint that limits the number."""
-        decision, is_whole = self.decision, self.failed.failure.cause is Cause.NO_HOST
+        decision, failed = self.decision, self.failed
+        is_whole = failed.failure.cause is Cause.NO_HOST and failed.action is None
         if decision.wanted == 1 and decision.fits is False:
             yield f'No host takes it: {limits(decision)}.'
         elif decision.fits is False:
@@ -193,7 +203,9 @@ class Explanation:
         elif fits_some:
             yield f'{delete if number else ""}request {decision.capacity}', ()
         for remedy in decision.remedies:
-            yield str(remedy), remedy.commands
+            # A cluster has the flavor of its profile, and the group of its policy.
+            is_enough = failed.action is None or remedy.kind is Kind.OPERATORS
+            yield str(remedy), remedy.commands if is_enough else ()
 
     def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
         """Return the explanation as plain values: its own keys, and those of the decision."""
@@ -212,6 +224,8 @@ class Explanation:
             'hidden': dict(failed.hidden),
             'requirements': list(self.requirements),
         }
+        if (action := failed.action) is not None:
+            own['action'] = {**asdict(action), 'cause': action.cause.value}
         return own | self.decision.as_dict(skipped=skipped)
 
 
@@ -229,7 +243,7 @@ def explain(
     """
     notes: list[str] = []
     question = _with_known_group(question, view.snapshot, notes)
-    snapshot = view.snapshot
+    snapshot = _with_known_zone(question, view.snapshot, notes)
     if failed.flavor is not None and question.flavor == failed.flavor_name:
         snapshot = _with_flavor(snapshot, failed.flavor, notes)
     if host is not None:
@@ -288,11 +302,16 @@ def limits(decision: Decision) -> str:
     for constraint in ('availability_zone', 'host_state'):
         hosts = [each for each in hosts if each.rejected_by != constraint] or hosts
     verdicts = (report.verdicts[report.rejected_by or ''] for report in hosts)
-    counts = Counter(in_short(verdict, decision) for verdict in verdicts)
+    counts = Counter((in_short(verdict, decision), verdict.code) for verdict in verdicts)
     if not counts:
         return 'there is no host'
-    ((words, number),) = counts.most_common(1)
-    return f'{words} ({number} of {len(decision.hosts)} hosts)'
+    (((words, code), number),) = counts.most_common(1)
+    total = len(decision.hosts)
+    all_hosts = {1: 'the only host', 2: 'both hosts'}.get(total, f'all {total:,} hosts')
+    which = all_hosts if number == total else f'{number:,} of {total:,} hosts'
+    if code == _HOST_FULL:
+        return f'{words}, and {which} {"is" if total == 1 else "are"} full'
+    return f'{words} ({which})'
 
 
 def in_short(verdict: Verdict, decision: Decision) -> str:
@@ -322,6 +341,17 @@ def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[s
         return question
     notes.append(f'Server group {group} no longer exists. The answer is about no server group.')
     return replace(question, server_group=None)
+
+
+def _with_known_zone(
+    question: Question, snapshot: CloudSnapshot, notes: list[str]
+) -> CloudSnapshot:
+    """Return the snapshot with the requested zone, and note if no host is in it any more."""
+    zone, known = question.availability_zone, snapshot.availability_zones
+    if zone is None or known is None or zone in known:
+        return snapshot
+    notes.append(f'No host is in availability zone {zone} any more, so Nova rejects the request.')
+    return replace(snapshot, availability_zones=known | {zone})
 
 
 def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> CloudSnapshot:

@@ -7,12 +7,14 @@ Example::
 
     cause_of('No valid host was found. There are not enough hosts available.') is Cause.NO_HOST
     cause_of('Build of instance 5c0f aborted: Volume 7d2a did not finish') is Cause.VOLUME
+    action_cause('FAILED', 'Failed in locking cluster.') is Cause.LOCK
 
 Units: times are ISO 8601 in UTC, as Nova writes them. A None is unknown, or not specified.
 
 Source: the messages of ``nova.exception``, which Nova stores as the fault of the server. In
 ``nova.scheduler.manager``, "No valid host was found." has an empty reason if Placement returns no
-allocation candidate, and "There are not enough hosts available." if the filters leave too few.
+allocation candidate, and "There are not enough hosts available." if the filters leave too few. The
+messages of failed actions are those of Senlin 16.0.0, ``engine/actions``.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from senlin_affinity.preflight.question import Question
 
 
 class Cause(enum.Enum):
-    """The kind of a failure, by Nova's message. The values are public: JSON contains them."""
+    """The kind of a failure, by Nova's or Senlin's message. The values are public (JSON)."""
 
     NO_HOST = 'no_host'
     RETRIES = 'retries'
@@ -43,10 +45,15 @@ class Cause(enum.Enum):
     BUILD = 'build'
     NOT_SHOWN = 'not_shown'
     OTHER = 'other'
+    POLICY = 'policy'
+    LOCK = 'lock'
+    TIMEOUT = 'timeout'
+    CANCELLED = 'cancelled'
+    SENLIN = 'senlin'
 
 
 #: The causes that the preflight models: the placement of the server, and the quotas.
-MODELLED = (Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN)
+MODELLED = (Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN, Cause.POLICY)
 #: The first pattern that a message contains names its cause.
 _MESSAGES = (
     (Cause.RETRIES, r'^Exceeded maximum number of retries'),
@@ -57,22 +64,35 @@ _MESSAGES = (
     (Cause.IMAGE, r'\bimage\b|glance'),
     (Cause.BUILD, r'^Build of instance'),
 )
+#: The same for the messages of failed actions of Senlin.
+_ACTION_MESSAGES = (
+    (Cause.POLICY, r"Failed policy '"),
+    (Cause.LOCK, r'^Failed in locking|^Exceeded maximum number of retries'),
+    (Cause.TIMEOUT, r'\btimeout$'),
+)
 #: The reason in "No valid host was found. ..." if Placement returned candidates.
 _FILTERED = 'There are not enough hosts available'
 
 
 @dataclass(frozen=True)
 class CreationFailure:
-    """The failure of a creation: Nova's message (None: not shown), its time and the hosts tried."""
+    """The failure of a creation: the message (None: not shown), its time and the hosts tried.
+
+    ``source`` is the service that wrote the message.
+    """
 
     cause: Cause
     message: str | None = None
     at: str | None = None
     tried: tuple[str, ...] = ()
+    source: str = 'Nova'
 
     @property
     def is_by_filters(self) -> bool | None:
-        """Whether the filters left too few hosts; False: Placement had no candidate."""
+        """Whether the filters left too few hosts; False: Placement had no candidate.
+
+        None for another cause, or without a message.
+        """
         if self.cause is not Cause.NO_HOST or self.message is None:
             return None
         return _FILTERED in self.message
@@ -89,6 +109,18 @@ class Sibling:
 
 
 @dataclass(frozen=True)
+class SenlinAction:
+    """A failed action of a cluster or node (``target``), and the names of the nodes that failed."""
+
+    name: str
+    target: str
+    cause: Cause
+    reason: str
+    at: str
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class FailedServer:
     """A failed server, and its request as far as Nova returns it.
 
@@ -100,6 +132,8 @@ class FailedServer:
     * ``hidden`` maps the option with which the user can specify a part of the request to a sentence
       about the part that Nova does not return.
     * ``changes`` are changes of the cloud since the failure.
+    * ``action`` is the action of Senlin that created the server. Without a server (``id`` is ''),
+      the name is that of the node or of the action.
     """
 
     id: str
@@ -120,28 +154,37 @@ class FailedServer:
     is_number_at_least: bool = False
     hidden: Mapping[str, str] = field(default_factory=dict, hash=False)
     changes: tuple[str, ...] = ()
+    action: SenlinAction | None = None
 
     @property
     def remaining(self) -> tuple[Sibling, ...]:
-        """The failed servers that still exist: members of the group, and counted in quotas."""
+        """The failed siblings that are not deleted: members of the group, and counted in quotas."""
         return tuple(each for each in self.siblings if each.is_failed and each.status != DELETED)
 
     @property
     def wanted(self) -> int:
-        """The number of servers to request again: those of the request that did not start."""
+        """The number of servers to request again: those that did not start, at least 1."""
         return max(1, self.number - sum(not each.is_failed for each in self.siblings))
 
 
 def cause_of(message: str | None) -> Cause:
-    """Return the cause that a message of Nova names; NOT_SHOWN for None."""
+    """Return the cause that a message of Nova names; NOT_SHOWN for None, OTHER without a match."""
     if message is None:
         return Cause.NOT_SHOWN
     found = (cause for cause, pattern in _MESSAGES if re.search(pattern, message, re.IGNORECASE))
     return next(found, Cause.OTHER)
 
 
+def action_cause(status: str, reason: str) -> Cause:
+    """Return the cause that the status and the reason of a failed action name."""
+    found = (cause for cause, pattern in _ACTION_MESSAGES if re.search(pattern, reason))
+    return Cause.CANCELLED if status == 'CANCELLED' else next(found, Cause.SENLIN)
+
+
 def question_of(failed: FailedServer, given: Question) -> Question:
     """Return the question whether the same request would fit now.
+
+    Raise InvalidSpec if neither names a flavor.
 
     :param given: the settings of the cloud, and the parts of the request that the user specifies,
         which override those of Nova; a count of 0 is not specified. Nova runs no filter for a

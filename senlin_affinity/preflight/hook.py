@@ -53,30 +53,40 @@ ViewOrError: TypeAlias = CloudView | AffinityError
 class HookResult:
     """The answer for the owner, and what operators read in the log.
 
-    ``refusal`` is the full text of a rejection if the owner gets a shortened one.
+    ``refusal`` is the full text of a rejection if the owner gets a shortened one. ``advice`` is for
+    the owner of nodes that do not fit, but are not rejected (``preflight: warn``).
     """
 
     answer: Placement | Refusal
     warning: str | None = None
     note: str | None = None
     refusal: str | None = None
+    advice: str | None = None
+
+    @property
+    def for_owner(self) -> str | None:
+        """The text of a rejection that the owner reads; None for a placement."""
+        return self.answer.reason if isinstance(self.answer, Refusal) else None
 
     @property
     def for_operators(self) -> str | None:
         """The full text of a rejection; None for a placement."""
-        own = self.answer.reason if isinstance(self.answer, Refusal) else None
-        return self.refusal or own
+        return self.refusal or self.for_owner
 
 
 def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
-    """Return the placement of the nodes, or their rejection. Send no requests."""
+    """Return the placement of the nodes, or their rejection. Send no requests.
+
+    No nodes, and a cluster without a binding, give an empty placement. An error in ``fetched``
+    becomes a warning, or is raised (see the module).
+    """
     asked, binding = scale_request.question, scale_request.binding
     if asked.count == 0 or binding is None:
         return HookResult(Placement(0, ''))  # nothing to place
     if not placement.is_planned(scale_request.properties):
         return _on_drs_host(scale_request, binding, _view(fetched))
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
-        note = f'fits, on {len(fetched.snapshot.hosts or ())} of the hosts that would do'
+        note = f'fits, on {len(fetched.snapshot.hosts or ())} of the hosts that are possible'
         assumed = assumptions.find(scale_request.resolve(fetched), scale_request.constraints)
         return HookResult(scheduler_chooses(scale_request), note=note + assuming(assumed))
     freed, why = _without_reservations(scale_request, fetched)
@@ -96,7 +106,10 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
 
 
 def _on_drs_host(scale_request: ScaleRequest, binding: Binding, view: CloudView) -> HookResult:
-    """Place the nodes on the DRS host without planning them, or reject them if there is none."""
+    """Return a placement of all nodes on the DRS host, or a rejection if there is none.
+
+    An owner who may not list hosts reads ``NO_DRS_HOST`` only.
+    """
     asked, hosts = scale_request.question, view.snapshot.hosts or ()
     pattern = asked.rules.value(PATTERN)
     zone = placement.zone_of_nodes(scale_request.properties, hosts, pattern)
@@ -108,18 +121,26 @@ def _on_drs_host(scale_request: ScaleRequest, binding: Binding, view: CloudView)
 
 
 def _undecided(scale_request: ScaleRequest, error: AffinityError) -> HookResult:
-    """Let nova-scheduler choose the hosts, with a warning; raise the error if it must not."""
+    """Let nova-scheduler choose the hosts, with the error as warning, or raise it.
+
+    It is raised if a host or a zone must be chosen, and with ``preflight: enforce`` unless it is a
+    CloudError.
+    """
     asked, zones = scale_request.question, scale_request.zones
     is_chosen = asked.is_pinned or (zones is not None and zones.is_hard)
     may_reject = scale_request.properties.preflight == 'enforce'
     if is_chosen or (may_reject and not isinstance(error, CloudError)):
         raise error
-    warning = f'could not find out whether {asked.count} node(s) fit: {error}'
+    warning = f'could not determine whether {asked.count} node(s) fit: {error}'
     return HookResult(scheduler_chooses(scale_request), warning)
 
 
 def _scheduled(scale_request: ScaleRequest, view: CloudView, decision: Decision) -> HookResult:
-    """Return the answer for nodes whose hosts nova-scheduler chooses."""
+    """Return the answer for nodes whose hosts nova-scheduler chooses.
+
+    Reject with ``preflight: enforce`` if ``fits`` is False, and if no zone can be assigned;
+    otherwise, place the nodes, and give the reason as a warning.
+    """
     asked, mode = scale_request.question, scale_request.properties.preflight
     rejection = Refusal(placement.words(decision))
     if decision.fits is False and mode == 'enforce' and not _is_image_hidden(asked):
@@ -130,8 +151,9 @@ def _scheduled(scale_request: ScaleRequest, view: CloudView, decision: Decision)
     if mode == 'off' or isinstance(answer, Refusal):
         return HookResult(answer, why)
     if decision.fits is False:
-        words = _disclosed(scale_request, view, decision, rejection).for_operators
-        return HookResult(answer, '; '.join(filter(None, (words, why))))
+        found = _disclosed(scale_request, view, decision, rejection)
+        words = '; '.join(filter(None, (found.for_operators, why)))
+        return HookResult(answer, words, advice=found.for_owner)
     # Without operator credentials, unknown hosts are usual: attach reports it once.
     if decision.fits is None and (decision.is_hosts_known or not view.owner_sees_hosts):
         words = placement.words(decision, view.unavailable)
@@ -140,17 +162,18 @@ def _scheduled(scale_request: ScaleRequest, view: CloudView, decision: Decision)
 
 
 def _is_image_hidden(asked: Question) -> bool:
-    """Check whether reservations depend on an image that the profile does not name (a volume)."""
+    """Check whether reservations depend on the image, and the profile names none (a volume)."""
     return reads_images(asked.rules) and profile.image(asked.profile or {}) is None
 
 
 def _disclosed(
     scale_request: ScaleRequest, view: CloudView, decision: Decision, answer: Placement | Refusal
 ) -> HookResult:
-    """Return the answer; a rejection becomes the tenant's report unless all hosts are known.
+    """Return the answer, with a rejection limited to what the owner may read.
 
-    An owner who may list the hosts also reads why each candidate is rejected. For other owners,
-    operators read it in the log.
+    It stays unchanged if the view has the whole cloud and the owner may list hosts. With fewer
+    hosts, such an owner also reads why each candidate is rejected. Other owners read the tenant's
+    report, and ``refusal`` has the full text.
     """
     if not isinstance(answer, Refusal):  # the hosts are chosen
         assumed = assuming(decision.assumptions)
@@ -168,10 +191,12 @@ def _disclosed(
     )
     if view.coverage is Coverage.CLOUD:
         return HookResult(report, refusal=answer.reason)
-    known = 'some hosts take what the quota leaves' if decision.capacity else 'no host was read'
+    known = 'some hosts accept what the quota leaves' if decision.capacity else 'no host was read'
     if view.coverage is Coverage.CANDIDATES:  # remedies would need all hosts
-        number, line = len(view.snapshot.hosts or ()), replace(decision, remedies=()).line()
-        known = f'of the {number} host(s) that Placement has for it: {line}; {_NOT_OFFERED}'
+        read = sum(map(candidates.is_read, view.snapshot.hosts or ()))
+        after = decision.hosts_after and decision.hosts_after.first(read)
+        line = replace(decision, remedies=(), hosts_after=after).line()
+        known = f'of the {read} host(s) that Placement offers: {line}; {_NOT_OFFERED}'
     full = f'{report.reason}; {known}'
     return HookResult(Refusal(full)) if view.owner_sees_hosts else HookResult(report, refusal=full)
 
@@ -181,7 +206,8 @@ def _without_reservations(
 ) -> tuple[ScaleRequest, str | None]:
     """Drop reservations that the policy cannot enforce for this owner, and return the warning.
 
-    Nova may then place these nodes on reserved hosts, so such hosts count as free capacity.
+    Otherwise, return the request and None. Nova may then place these nodes on reserved hosts, so
+    such hosts count as free capacity.
     """
     asked = request.question
     is_by_reservations = asked.is_pinned and not asked.chooses_hosts
@@ -191,13 +217,13 @@ def _without_reservations(
     if is_by_reservations and hidden is not None:
         none = {REQUIRED_PREFIX.key: None, FORBIDDEN_PREFIXES.key: ()}
         freed = replace(asked, options={**asked.options, **none})
-        why = 'reserved hosts are not kept free of these nodes, as Nova does not do so'
+        why = 'the preflight does not keep these nodes off reserved hosts, and neither does Nova'
         return replace(request, question=freed), f'{why}: {hidden}'
     return request, None
 
 
 def scheduler_chooses(scale_request: ScaleRequest) -> Placement:
-    """Return a placement with the group and the zone; nova-scheduler chooses the hosts."""
+    """Return a placement with the policy's zone and the group ('' without a binding)."""
     group = '' if scale_request.binding is None else scale_request.binding.servergroup_id
     return Placement(
         scale_request.question.count, group, scale_request.properties.availability_zone
@@ -205,7 +231,11 @@ def scheduler_chooses(scale_request: ScaleRequest) -> Placement:
 
 
 def max_size_shortfall(scale_request: ScaleRequest, fetched: ViewOrError) -> str | None:
-    """Return why the cluster could not reach this size on empty hosts; None if not proved."""
+    """Return why the cluster could not reach this size on empty hosts; None if it may.
+
+    None also if a sample accepted the request, or the answer is unknown. Raise an error in
+    ``fetched``.
+    """
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         return None
     lasting = [item for item in scale_request.constraints if item.is_unresolvable]
@@ -228,7 +258,10 @@ def _without_others(scale_request: ScaleRequest, asked: Sequence[Constraint]) ->
 
 
 def unenforced(scale_request: ScaleRequest) -> str | None:
-    """Return why nothing enforces the policy of the cluster's group; None if something does."""
+    """Return why nothing enforces the policy of the bound group; None if something does.
+
+    None also without a binding.
+    """
     asked, binding = scale_request.question, scale_request.binding
     filters = DEFAULT_FILTERS if asked.enabled_filters is None else asked.enabled_filters
     rules = replace(asked.rules, is_pinned=asked.is_pinned)
@@ -239,7 +272,10 @@ def unenforced(scale_request: ScaleRequest) -> str | None:
 
 
 def default_zone(scale_request: ScaleRequest, fetched: ViewOrError) -> str | None:
-    """Return the default zone if a hard spread over zones must ignore it; None otherwise."""
+    """Return the default zone if a hard spread over zones must ignore it; None otherwise.
+
+    Raise an error in ``fetched`` if there is such a spread.
+    """
     if scale_request.zones is None or not scale_request.zones.is_hard:
         return None
     return effective_zone.default_zone(scale_request.resolve(_view(fetched)))
@@ -268,7 +304,10 @@ def _decide(
 def _zoned(
     scale_request: ScaleRequest, view: CloudView, decision: Decision
 ) -> tuple[Placement | Refusal, str | None]:
-    """Assign zones for a spread over zones; return the placement and a warning."""
+    """Return the placement, with a zone for each node if zones are spread, and a warning or None.
+
+    Return a Refusal if a hard spread has no zone for every node.
+    """
     answer = scheduler_chooses(scale_request)
     if scale_request.zones is None:
         return answer, None

@@ -83,38 +83,41 @@ class Question:
 
     @property
     def flavor_name(self) -> str | None:
-        """The name or id of the flavor, of the question or of the profile."""
+        """The name or id of the question's flavor, else of the profile's; None without both."""
         return self.flavor or profile.flavor(self.profile or {})
 
     @property
     def spreads(self) -> tuple[Spread, ...]:
-        """One spread for each criterion; the question's own override the policy's."""
-        said = (*(self.properties.spread if self.properties else ()), *self.spread)
-        return (*{item.by: item for item in cast('tuple[Spread, ...]', said)}.values(),)
+        """One spread for each criterion, the policy's first; the question's own override them."""
+        every = (*(self.properties.spread if self.properties else ()), *self.spread)
+        return (*{item.by: item for item in cast('tuple[Spread, ...]', every)}.values(),)
 
     @property
     def hints(self) -> Mapping[str, Any]:
-        """Return the scheduler hints of the profile and of the question."""
+        """Return the profile's scheduler hints, overridden by the question's."""
         return {**profile.scheduler_hints(self.profile or {}), **self.scheduler_hints}
 
     @property
     def group_hint(self) -> str | None:
-        """Return the server group that a scheduler hint names."""
+        """Return the server group that a scheduler hint names; None without one."""
         return profile.group_hint({'scheduler_hints': self.hints})
 
     @property
     def is_pinned(self) -> bool:
         """Whether the policy must choose the host of every server, because Nova would not comply.
 
-        True if the question :attr:`chooses_hosts`, or if it has a policy and Nova does not enforce
-        the reservations (an option of the constraint ``reservations``).
+        True if it :attr:`chooses_hosts`, or if it exists and Nova does not enforce the reservations
+        (an option of the constraint ``reservations``).
         """
         is_reserved = self.properties is not None and pins_reserved(self.rules)
         return self.chooses_hosts or is_reserved
 
     @property
     def chooses_hosts(self) -> bool:
-        """Whether the policy pins hosts, by ``member_of``, ``pin_hosts``, DRS or a rack spread."""
+        """Whether the policy pins hosts, by ``member_of``, ``pin_hosts``, DRS or a rack spread.
+
+        A spread of the question by anything but the zone counts, even without a policy.
+        """
         wanted = self.properties
         return any(item.by != ZONE for item in self.spreads) or (
             wanted is not None and (wanted.pins_hosts or wanted.is_drs_enabled)
@@ -122,7 +125,10 @@ class Question:
 
     @property
     def rules(self) -> Rules:
-        """The settings that constraints read besides the request, without ``is_pinned``."""
+        """The DRS requirement, the options and the explicit keys; ``is_pinned`` is False.
+
+        The key of the filters is explicit if ``enabled_filters`` is not None.
+        """
         is_drs_required = self.properties is not None and self.properties.is_drs_enabled
         filters = set() if self.enabled_filters is None else {FILTERS}
         explicit = self.explicit_options | filters
@@ -152,7 +158,11 @@ class FetchScope:
 
 
 def scope_of(question: Question) -> FetchScope:
-    """Return the parts of a cloud that the answer to the question needs."""
+    """Return the parts of a cloud that the answer to the question needs.
+
+    ``server_groups`` is () without a group. The image is needed if the question names one or pins
+    hosts, or if reservations depend on images.
+    """
     named = question.server_group or question.group_hint
     if named is None and question.properties is not None:
         named = question.properties.server_group_name
@@ -170,14 +180,21 @@ def scope_of(question: Question) -> FetchScope:
 
 
 def _image_name(question: Question) -> str | None:
-    """Return the name or id of the image to fetch; None if the question has its properties."""
+    """Return the name or id of the image to fetch; None if the question has its properties.
+
+    The question's image precedes the profile's; None if neither names one.
+    """
     if question.image is not None:
         return question.image if isinstance(question.image, str) else None
     return profile.image(question.profile or {}) if question.image_properties is None else None
 
 
 def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[str, str] | None]:
-    """Return the image; if it is unknown, None and the properties that the question specifies."""
+    """Return the image with the question's properties added, and None.
+
+    If the image is unknown, return None and the question's ``image_properties`` instead (None if it
+    names an image).
+    """
     image = question.image
     if not isinstance(image, Image):
         image = view.images.get(_image_name(question) or '')
@@ -188,7 +205,7 @@ def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[s
 
 
 def ask(question: Question, view: CloudView) -> ResolvedRequest:
-    """Return the question as a request whose names are looked up in the view."""
+    """Return the question as a request whose names are resolved in the view."""
     return resolve(*build(question, view))
 
 
@@ -196,7 +213,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
     """Return the request of the question, the snapshot to resolve it in, and the settings.
 
     The snapshot has no hosts if only the profile names a host (``zone:host``), and the policy does
-    not choose the hosts.
+    not choose the hosts. Raise InvalidSpec without a flavor.
     """
     properties, spec = question.properties, question.profile or {}
     flavor = question.flavor_name
@@ -230,7 +247,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
 
 
 def _check_zones(question: Question, zone: str | None) -> None:
-    """Raise InvalidSpec if the profile or the question names a zone for a spread over zones."""
+    """Raise InvalidSpec if the profile or the question names a zone beside a spread over zones."""
     profile.check_zone(question.profile or {}, question.spreads)
     if zone is not None and any(item.by == ZONE for item in question.spreads):
         raise InvalidSpec(
@@ -243,7 +260,8 @@ def _check_zones(question: Question, zone: str | None) -> None:
 def _group(question: Question, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnapshot]:
     """Return the group's id or name, and the snapshot with the group that an attach would create.
 
-    None: the question has no group. Raise InvalidSpec if the existing group contradicts the policy.
+    The question's group precedes the hint and the policy's name; None: no group, and no policy.
+    Raise InvalidSpec if the existing group contradicts the policy.
     """
     properties = question.properties
     hint = question.group_hint

@@ -8,8 +8,9 @@ The stages follow the facts of the owner: group, flavor, image and quotas.
 2. *All candidates* of the request decide it, unless they are many
    (:mod:`senlin_affinity.preflight.candidates`). If the policy chooses the hosts, it chooses them
    from a few candidates first.
-3. *The whole cloud* decides a request with a spread or with reserved hosts, and any request that
-   the candidates do not decide: Nova's query is not known, or constraints depend on more.
+3. *The whole cloud* decides a request with a spread over zones or with reserved hosts, and any
+   request that the candidates do not decide: Nova's query is not known, or constraints depend on
+   more.
 
 ``plan`` and the library explain every host, so they fetch the whole cloud (:func:`api.fetch`).
 
@@ -49,6 +50,12 @@ class Cloud(Protocol):
     def facts(self, scope: FetchScope, flavor: str | None) -> CloudView | None:
         """Fetch the owner's group, flavor, image and quotas; return None if one is missing."""
 
+    def refresh(self) -> bool:
+        """Return whether the stages used what an earlier operation read; read it again from now on.
+
+        It may be a minute old, which is good enough to accept a request, and not to reject it.
+        """
+
     def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
         """Add all aggregates to the view; return None if Nova does not show them."""
 
@@ -60,6 +67,12 @@ class Cloud(Protocol):
 
     def root_of_members(self, view: CloudView) -> str | None:
         """Fetch the root provider of the one host of all members; return None if unknown."""
+
+    def unread(self, view: CloudView) -> CloudView:
+        """Add the hosts of the members, and a host for each set of aggregates.
+
+        They are not read (:func:`candidates.is_read`), and follow those that are.
+        """
 
     def candidates(
         self, query: CandidateQuery, view: CloudView, some: int | None = None
@@ -74,7 +87,11 @@ class Cloud(Protocol):
 
 
 def scope_of(request: ScaleRequest) -> FetchScope | None:
-    """Return the parts of the cloud to fetch; None if no request is needed."""
+    """Return the parts of the cloud to fetch; None for no nodes, and if nothing must be planned.
+
+    Server groups are named as in the spec and the profile. Raise BindingError for new nodes of a
+    cluster without a binding, also if nothing must be planned.
+    """
     asked, properties = request.question, request.properties
     if asked.count == 0:
         return None
@@ -91,7 +108,11 @@ def scope_of(request: ScaleRequest) -> FetchScope | None:
 
 
 def run(request: ScaleRequest, cloud: Cloud) -> CloudView:
-    """Fetch the stages until a view decides the request, and return that view."""
+    """Fetch the stages until a view decides the request, and return that view.
+
+    An empty view if nothing must be fetched; otherwise, the whole cloud if no earlier stage
+    decides.
+    """
     scope = scope_of(request)
     if scope is None:
         return CloudView()
@@ -108,22 +129,32 @@ def run(request: ScaleRequest, cloud: Cloud) -> CloudView:
 
 
 def _is_staged(request: ScaleRequest) -> bool:
-    """Check whether fewer hosts than the whole cloud may decide the request."""
+    """Check whether fewer hosts than the whole cloud may decide the request.
+
+    False without constraints, for a named host, for the DRS extension, for a spread over zones, for
+    several spreads, and if reservations pin hosts.
+    """
     asked = request.question
     is_of_host = profile.names_host(asked.profile or {})  # no filter runs
-    if not request.constraints or asked.spreads or request.properties.is_drs_enabled or is_of_host:
+    if not request.constraints or request.properties.is_drs_enabled or is_of_host:
         return False
+    if len(asked.spreads) > 1 or request.zones is not None:
+        return False  # zones and crossing domains depend on all hosts
     return asked.chooses_hosts or not asked.is_pinned  # reservations need all hosts
 
 
 def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView | None:
     """Return a view of a sample or of all candidates; None if neither decides the request."""
+    if request.question.is_pinned:
+        cloud.refresh()  # Nova does not check chosen hosts again
+        pinned_view = cloud.facts(scope, request.question.flavor_name)
+        return pinned_view and _pinned(request, pinned_view, cloud)
     view = cloud.facts(scope, request.question.flavor_name)
     if view is None:
         return None
-    if request.question.is_pinned:
-        return _pinned(request, view, cloud)
     outline = sample.outline(request, view)
+    if outline.left_by_quota is not None and _has_changed(request, scope, cloud, view, ()):
+        return _staged(request, scope, cloud)
     if outline.left_by_quota == 0:
         return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
     if outline.are_aggregates_needed:
@@ -138,6 +169,8 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     elif hosts := _sample(request, view, cloud, outline):
         snapshot = replace(view.snapshot, hosts=hosts)
         return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
+    if _has_changed(request, scope, cloud, view, outline.sets):
+        return _staged(request, scope, cloud)
     if request.is_lasting:
         return None  # candidates have room now; others may have it later
     decided = _candidates(request, view, cloud, outline.sets)
@@ -145,6 +178,18 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
         return decided and decided.view
     view = cloud.flavors(decided.view)
     return replace(view, helpful=(*_helpful(request, view, cloud, outline),))
+
+
+def _has_changed(
+    request: ScaleRequest, scope: FetchScope, cloud: Cloud, view: CloudView, sets: AggregateSets
+) -> bool:
+    """Return whether anything in the view is not what the cloud has now; read that if necessary."""
+    if not cloud.refresh():
+        return False
+    now = cloud.facts(scope, request.question.flavor_name)
+    if now is None or view.snapshot.aggregates is None:
+        return now != view
+    return cloud.aggregates(now) != (view, sets)
 
 
 def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
@@ -155,6 +200,8 @@ def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView |
     if with_aggregates is None:
         return None
     view, sets = with_aggregates
+    if request.question.spreads:
+        view = cloud.unread(view)
     some = _candidates(request, view, cloud, sets, request.question.count + _SPARE)
     if some is not None and some.fits:
         return some.view

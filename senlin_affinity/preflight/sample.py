@@ -116,7 +116,10 @@ def outline(request: ScaleRequest, view: CloudView) -> Outline:
 
 
 def reads_aggregates(item: Constraint, resolved: ResolvedRequest) -> bool:
-    """Check whether the constraint reads nothing of a host but its aggregates."""
+    """Check whether the constraint reads nothing of a host but its aggregates.
+
+    False for a constraint on domains, and for one that does not check hosts.
+    """
     is_alone = is_of_hosts(item) and not (is_of_domains(item) or item.is_host_specific)
     return is_alone and _READ.issuperset(item.host_fields(resolved)) and 'aggregates' in item.needs
 
@@ -168,7 +171,11 @@ def is_enough(request: ScaleRequest, view: CloudView, hosts: Sequence[Host]) -> 
 
 
 def is_settled(constraint: Constraint, now: Evaluation) -> bool:
-    """Check whether the sample contains all that the constraint reads for this request."""
+    """Check whether the sample contains all that the constraint reads for this request.
+
+    True if Placement enforces it, if it reads flavors, groups and quotas only, or if it skips all
+    hosts and the request with known bounds.
+    """
     if constraint.enforced_by_placement:
         return True
     if is_of_domains(constraint) and constraint.has_domains(now.resolved):
@@ -182,7 +189,11 @@ def is_settled(constraint: Constraint, now: Evaluation) -> bool:
 
 
 def _number(resolved: ResolvedRequest, *, is_large: bool) -> int:
-    """Return a number of hosts for all new servers, wherever the members of the group are."""
+    """Return a number of hosts for all new servers, wherever the members of the group are.
+
+    A host for each server and member if ``is_large``, or if one per host is allowed. Otherwise, for
+    as many per host as the group allows; at most 20 hosts without a limit.
+    """
     count, group = resolved.request.count, resolved.server_group
     most = group.max_server_per_host if group is not None else None
     members = 0 if group is None else len(group.members)
@@ -199,11 +210,11 @@ def _chosen(resolved: ResolvedRequest, outline: Outline) -> MemberOf | None:
     if resolved.snapshot.aggregates is None:
         return None
 
-    def admits(aggregates: frozenset[str]) -> bool:
+    def is_accepted(aggregates: frozenset[str]) -> bool:
         verdicts = verdicts_in(aggregates, outline.readers, resolved)
         return all(each and each.bounds.is_exact for each in verdicts)
 
-    return leaving({*outline.sets, frozenset()}, admits)
+    return leaving({each: is_accepted(each) for each in {*outline.sets, frozenset()}})
 
 
 def verdicts_in(
@@ -226,13 +237,19 @@ def _text(resolved: ResolvedRequest) -> str | None:
 
 
 def is_bound(resolved: ResolvedRequest) -> bool:
-    """Check whether new servers must join the members of an affinity group on their host."""
+    """Check whether new servers must join the members of an affinity group on their host.
+
+    True if affinity is enforced and the group has members.
+    """
     group = resolved.server_group
     return group is not None and bool(group.members) and holding(resolved) == AFFINITY
 
 
 def is_zone_in_query(resolved: ResolvedRequest) -> bool:
-    """Check whether an aggregate carries the requested zone, if any: Nova's query then names it."""
+    """Check whether Nova's query names the requested zone, because an aggregate carries it.
+
+    True without a requested zone.
+    """
     wanted = wanted_zone(resolved)
     return wanted is None or bool(resolved.snapshot.zones.carried_by.get(wanted))
 

@@ -46,11 +46,11 @@ class ScaleRequest:
 
     @property
     def zones(self) -> Spread | None:
-        """The spread over zones; None if the policy has none."""
+        """The first spread over zones of the policy; None if it has none."""
         return next((item for item in self.properties.spread if item.by == ZONE), None)
 
     def resolve(self, view: CloudView) -> ResolvedRequest:
-        """Resolve the question in the view, with the group rules that the binding stores."""
+        """Resolve the question in the view, with the binding's group rules and ``change``."""
         snapshot = remembered(view.snapshot, self.binding)
         resolved = ask(self.question, dataclasses.replace(view, snapshot=snapshot))
         return carry_out(self.change, resolved)

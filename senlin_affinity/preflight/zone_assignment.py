@@ -33,8 +33,8 @@ from senlin_affinity.planner.row import capacity_constraints
 from senlin_affinity.policy.placement import Refusal
 
 NOT_SPREAD = (
-    'the nodes are not spread over the zones, as it is not known where there is room for all of '
-    'them, and a soft spread refuses none'
+    'the nodes are not spread over the zones, because it is not known which zones have room for '
+    'all of them, and a soft spread rejects none'
 )
 
 
@@ -47,7 +47,12 @@ class ZoneAssignment:
     resolved: ResolvedRequest
 
     def soft(self) -> tuple[str | None, ...]:
-        """Return the planned zone of each node; empty if Nova chooses the zones of all nodes."""
+        """Return the planned zone of each node, then None for each other node.
+
+        () if no node has a planned zone, if it is unknown whether the others fit, or if a planned
+        zone does not restrict a node (the default zone, or Placement lacks the host): Nova chooses
+        all zones.
+        """
         decision = self.decision
         planned = tuple(placed.zone for placed in decision.placements)
         left = decision.wanted - len(planned)
@@ -59,15 +64,16 @@ class ZoneAssignment:
         return planned + (None,) * left
 
     def _is_unmirrored(self, placed: PlacedServer) -> bool:
-        """Check whether Placement does not have the planned host in its zone."""
+        """Check whether Placement does not have the planned host in the aggregate of its zone."""
         host = self.resolved.snapshot.hosts_by_name[placed.host]
         return bool(aggregate_membership.unmirrored_in_zone(self.resolved, host, placed.zone))
 
     def hard(self, constraints: Sequence[Constraint]) -> tuple[str, ...] | Refusal:
-        """Return a zone for every node, or a rejection if ``max_per_domain`` leaves too few slots.
+        """Return a zone for every node, the planned zones first, or a Refusal if slots are missing.
 
-        Empty: the hosts are known, and none of them is in an eligible zone. A zone is not eligible
-        if these constraints reject each of its hosts for a reason other than its capacity.
+        (): the hosts are known, and none of them is in an eligible zone. A zone is not eligible if
+        these constraints reject each of its hosts for a reason other than its capacity. Raise
+        CloudError if no zone is known. ``max_per_domain`` is the number of slots of a zone.
         """
         decision, most = self.decision, self.spread.max_per_domain
         planned = [placed.zone for placed in decision.placements if placed.zone is not None]
@@ -90,9 +96,10 @@ class ZoneAssignment:
         return tuple(planned)
 
     def _eligible(self, constraints: Sequence[Constraint]) -> set[str]:
-        """Return the zones with a host that lacks only capacity, as far as known.
+        """Return the zones with a host that lacks only capacity.
 
-        The default zone is left out, because Nova does not restrict servers to it.
+        If no hosts are known, all available zones. The default zone is left out, because Nova does
+        not restrict servers to it.
         """
         hosts_after, snapshot = self.decision.hosts_after, self.resolved.snapshot
         default = {self.resolved.memo(default_zone)}
@@ -112,9 +119,9 @@ class ZoneAssignment:
         } - default
 
     def _too_many(self, zones: set[str], held: Counter[str], most: int) -> str:
-        """Return why ``max_per_domain`` does not allow all nodes, and which value would.
+        """Return the sentence that ``max_per_domain`` is too low, with a value that is enough.
 
-        The sentence contains no fact about hosts, so tenants may read it.
+        It contains no fact about hosts, so tenants may read it.
         """
         wanted = self.decision.wanted
         enough = most

@@ -218,7 +218,7 @@ def _mapping(value: Any, path: str) -> dict[str, Any]:
 
 def _name(value: Any, path: str) -> str:
     if not isinstance(value, str) or not value:
-        raise InvalidSpec(f'"{value}" is no name: a text is wanted', path=path)
+        raise InvalidSpec(f'"{value}" is not a name: a string is required', path=path)
     return value
 
 
@@ -227,7 +227,7 @@ def _names(value: Any, path: str) -> tuple[str, ...]:
         raise InvalidSpec('must be a list of names', path=path)
     for index, item in enumerate(value):
         if _name(item, path) in value[:index]:
-            raise InvalidSpec(f'"{item}" is there twice', path=path)
+            raise InvalidSpec(f'"{item}" occurs twice', path=path)
     return tuple(value)
 
 

@@ -18,7 +18,14 @@ from typing import Any
 
 from senlin_affinity.conf import files
 from senlin_affinity.sandbox.blueprint import RunPlan
-from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, EYES, REGION, SERVICE, USERS
+from senlin_affinity.sandbox.identities import (
+    DOMAIN_ID,
+    DOMAIN_NAME,
+    READER,
+    REGION,
+    SERVICE,
+    USERS,
+)
 
 Sections = Mapping[str, Mapping[str, Any]]
 
@@ -183,7 +190,7 @@ def write_senlin(plan: RunPlan) -> Path:
             'service_project_domain': DOMAIN_NAME,
         },
         # An auth_section for [senlin_affinity_cloud], unused unless the tests set it.
-        'cloud_eyes': _credentials(plan, EYES.name),
+        'cloud_eyes': _credentials(plan, READER.name),
     }
     path = plan.directory / 'senlin.conf'
     write(path, _of_every_service(plan, 'senlin'), sections, plan.blueprint.senlin_options)

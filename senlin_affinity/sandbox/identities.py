@@ -62,9 +62,9 @@ DEMO = User('demo', Project('demo'), MEMBER_ROLES)
 SERVICE = Project('service')
 SERVICES = tuple(User(name, SERVICE, SERVICE_ROLES) for name in ('nova', 'placement', 'senlin'))
 #: The operator's user of the policy in Senlin, with the least rights.
-EYES = User('senlin_affinity', SERVICE, READER_ROLES)
+READER = User('senlin_affinity', SERVICE, READER_ROLES)
 
-USERS = {user.name: user for user in (ADMIN, DEMO, EYES, *SERVICES)}
+USERS = {user.name: user for user in (ADMIN, DEMO, READER, *SERVICES)}
 PROJECTS = {user.project.name: user.project for user in USERS.values()}
 
 #: service type -> (name, path below the base URL)

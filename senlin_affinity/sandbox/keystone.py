@@ -161,7 +161,7 @@ class Keystone(Stub):
             wanted = auth.get('scope')
             scope = self._scope(user, wanted) if user else None
         except (LookupError, TypeError, AttributeError, ValueError):
-            return error(400, 'the body is no request for a token')
+            return error(400, 'the body is not a request for a token')
         if user is None or scope is None:
             return error(401, 'The request you have made requires authentication.')
         token = _issue(scope, methods, self._endpoints)
@@ -225,7 +225,7 @@ class Keystone(Stub):
             roles = tuple(role.get('name') or role['id'] for role in given['roles'])
             trustee = _find(USERS.values(), {'id': given['trustee_user_id']})
         except (KeyError, TypeError, AttributeError, ValueError):
-            return error(400, 'the body is no trust')
+            return error(400, 'the body is not a trust')
         scope = caller.scope
         if trustor != scope.user.id or project_id != scope.project.id or scope.trust:
             return error(403, 'A trust is created by its trustor, for the project of the token.')

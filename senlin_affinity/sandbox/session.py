@@ -53,7 +53,7 @@ def path(name: str) -> Path:
         why = f'{directory} cannot be made: {error.strerror}'
         raise CloudError(f'{why}; XDG_RUNTIME_DIR must name a directory of yours') from error
     if directory.is_symlink() or directory.stat().st_uid != os.getuid():
-        raise CloudError(f'{directory} belongs to somebody else: set XDG_RUNTIME_DIR')
+        raise CloudError(f'{directory} belongs to another user: set XDG_RUNTIME_DIR')
     return directory / name
 
 

@@ -1,6 +1,6 @@
 """Explains random failures, and compares each rejection of a host with Nova's own.
 
-Run: ``python -m tests.accuracy.failures 300``.
+Run: ``python -m tests.accuracy.failures 300 --write doc/source/trust/failures-table.rst``.
 
 Data flow: the stage becomes the cloud of a case; servers are requested until one fails; it is
 explained as by ``server explain``. What the scheduler did is read from its log (the hosts that each
@@ -12,14 +12,16 @@ Units: hosts. A failure counts if the explanation says that the same request wou
 
 from __future__ import annotations
 
+import argparse
 import ast
-import dataclasses
+import itertools
 import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import requests
 
@@ -28,10 +30,11 @@ from senlin_affinity.cloud import failed_servers
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.preflight.explanation import Explanation, explain
 from senlin_affinity.preflight.failed_server import Cause, question_of
-from tests.accuracy import asking
+from tests.accuracy import asking, table
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.comparison import MOST_TRIED
 from tests.accuracy.kinds import KINDS
+from tests.accuracy.run import BATCH
 from tests.accuracy.stage import Stage
 
 #: The constraints of the filters that no constraint declares, because Nova always runs them.
@@ -45,6 +48,14 @@ BY_PLACEMENT = ('resources', 'traits', 'availability_zone', 'reservations', 'hos
 #: Codes of these that Placement knows nothing of.
 NOT_BY_PLACEMENT = ('host_state.down',)
 _RESULTS = re.compile(r"instance ID '([\w-]+)'\. Filter results: (\[\(.*\)\])")
+COLUMNS = (
+    'Clouds',
+    'Failures',
+    'Hosts that a filter removed',
+    "Hosts compared with Placement's answer",
+    'Differences',
+    'Not compared',
+)
 #: A sandbox with the log of the filters.
 DEBUG = {'DEFAULT': {'debug': True}}
 
@@ -53,7 +64,8 @@ DEBUG = {'DEFAULT': {'debug': True}}
 class Difference:
     """A host that Nova and the explanation reject for other reasons."""
 
-    case: str
+    kind: str
+    seed: int
     host: str
     nova: str
     ours: tuple[str, ...]
@@ -73,6 +85,14 @@ class Tally:
     def number(self) -> int:
         """All failures that were compared."""
         return sum(self.failures.values())
+
+    def table(self) -> str:
+        """The counts by kind, as a list-table."""
+        differing = Counter(each.kind for each in self.differences)
+        counts = (self.failures, self.by_filter, self.by_placement, differing, self.open)
+        rows = [[kind, *(each[kind] for each in counts)] for kind in sorted(self.failures)]
+        rows += [['all', *(sum(each.values()) for each in counts)]]
+        return table.listed(f'{self.number} failures', COLUMNS, rows)
 
 
 def compare(stage: Stage, case: Case, tally: Tally) -> None:
@@ -134,7 +154,7 @@ def _differences(
     filters = {name: each.name for each in load_constraints() for name in each.filters} | FILTERS
     for report in found.decision.hosts:
         against = {name: verdict.code for name, verdict in report.verdicts.items() if not verdict}
-        ours, name = (*against.values(),), f'{case.kind} {case.seed}'
+        ours = (*against.values(),)
         placements = [
             code
             for constraint, code in against.items()
@@ -143,12 +163,12 @@ def _differences(
         tally.by_placement[case.kind] += 1
         if bool(placements) is (report.host in offered):
             told = 'offered by Placement' if report.host in offered else 'not offered'
-            yield Difference(name, report.host, told, ours)
+            yield Difference(case.kind, case.seed, report.host, told, ours)
         filtered = removed.get(report.host)
         if filtered is not None:
             tally.by_filter[case.kind] += 1
             if filters.get(filtered) not in against:
-                yield Difference(name, report.host, filtered, ours)
+                yield Difference(case.kind, case.seed, report.host, filtered, ours)
 
 
 def _offered(stage: Stage) -> set[str]:
@@ -195,24 +215,25 @@ def _clear_requests(stage: Stage) -> None:
         assert session.delete(f'{stage.cloud.base_url}/_sandbox/requests').ok
 
 
-def main(number: int, first: int) -> int:
-    """Compare so many failures, of all kinds in turn; 1 if one differs."""
-    tally, seed = Tally(), first
-    dice = random.Random(first)
-    while tally.number < number:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare so many failures, of random kinds; 1 if one differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('number', type=int, help='compare at least so many failures')
+    parser.add_argument('--first', type=int, default=1000, help='the seed of the first cloud')
+    parser.add_argument('--write', metavar='FILE', type=Path, help='the table, for the manual')
+    given = parser.parse_args(arguments)
+    tally, seeds, dice = Tally(), itertools.count(given.first), random.Random(given.first)
+    while tally.number < given.number:
         with Stage(nova_options=DEBUG) as stage:
-            for _ in range(12):
+            for _ in range(BATCH):
                 kind = dice.choice(sorted(set(KINDS) - {'spread'}))
-                compare(stage, KINDS[kind](seed), tally)
-                seed += 1
-        print(tally.number, tally.differences, flush=True)
-    for kind in sorted(tally.failures):
-        row = (tally.failures, tally.by_placement, tally.by_filter, tally.open)
-        print(kind, *(each[kind] for each in row))
-    for each in tally.differences:
-        print(dataclasses.asdict(each))
+                compare(stage, KINDS[kind](next(seeds)), tally)
+        print(tally.table(), *tally.differences, sep='\n', flush=True)
+        # After each batch, in case the run does not end.
+        if given.write is not None and not tally.differences:
+            given.write.write_text(tally.table(), encoding='utf-8')
     return bool(tally.differences)
 
 
 if __name__ == '__main__':
-    sys.exit(main(int(sys.argv[1]), int([*sys.argv, '1000'][2])))
+    sys.exit(main())

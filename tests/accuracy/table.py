@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import metadata
 
 from tests.accuracy.comparison import ASSUMED, EQUAL, EXACT, FEWER, HELD, WRONG, Result
@@ -36,23 +36,26 @@ def text(results: Iterable[Result]) -> str:
             count['right'] += result.outcome in (EXACT, HELD)
     total = sum(counts.values(), Counter())
     clouds = len({(result.kind, result.seed) for result in results})
-    versions = ', '.join(f'{name} {metadata.version(name)}' for name in SERVICES)
-    day = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    about = f'{len(results)} questions about {clouds} random clouds'
-    lines = [
-        f'.. list-table:: {about} ({versions}; {day})',
-        '   :header-rows: 1',
-        '   :widths: 20 10 10 10 10 10 10 10 10 10',
-        '',
-        *_row(['Clouds', 'Questions', *_COLUMNS.values(), *_OF_DETERMINED]),
-    ]
+    rows: list[list[object]] = []
     for kind, count in [*counts.items(), ('all', total)]:
         outcomes = [count[column] for column in _COLUMNS]
         known, right = count['determined'], count['right']
         share = f'{100 * right // known} %' if known else ''
-        lines += _row([kind, sum(outcomes), *outcomes, known, share])
+        rows.append([kind, sum(outcomes), *outcomes, known, share])
+    about = f'{len(results)} questions about {clouds} random clouds'
+    return listed(about, ('Clouds', 'Questions', *_COLUMNS.values(), *_OF_DETERMINED), rows)
+
+
+def listed(about: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A list-table, with the versions of the services and today's date in its title."""
+    versions = ', '.join(f'{name} {metadata.version(name)}' for name in SERVICES)
+    day = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    lines = [
+        f'.. list-table:: {about} ({versions}; {day})',
+        '   :header-rows: 1',
+        f'   :widths: 20{" 10" * (len(columns) - 1)}',
+        '',
+    ]
+    for row in (columns, *rows):
+        lines += [f'   {"  " if number else "* "}- {cell}' for number, cell in enumerate(row)]
     return '\n'.join([*lines, ''])
-
-
-def _row(cells: Iterable[object]) -> list[str]:
-    return [f'   {"  " if number else "* "}- {cell}' for number, cell in enumerate(cells)]

@@ -141,7 +141,7 @@ def test_what_was_said_to_be_sure_has_to_come():
 
 
 def test_the_manual_says_what_each_kind_is():
-    page = (tables.CASES.parents[1] / 'doc/source/user/accuracy.rst').read_text()
+    page = (tables.CASES.parents[1] / 'doc/source/trust/accuracy.rst').read_text()
     rows = [line[7:] for line in page.splitlines() if '* -' in line]
     assert rows == ['Clouds', *KINDS]
 

@@ -177,7 +177,7 @@ def test_options_that_make_no_log_in(edge, configured, caplog, options, words):
     assert clients.clients_of(edge.connection()).has_operator is (words is None)
     said = warnings(caplog)
     assert len(said) == (words is not None)
-    assert not said or (f'[{GROUP}] makes no log-in: ' in said[0] and words in said[0])
+    assert not said or (f'[{GROUP}] defines no valid credentials: ' in said[0] and words in said[0])
     assert SECRET not in caplog.text
 
 
@@ -222,7 +222,7 @@ def test_the_engines_bounds_count_for_it(edge, configured, option):
     assert made.session.timeout == 7
     assert made.config.get_region_name('compute') == 'RegionTwo'
     assert made.config.get_interface('compute') == ['internal']
-    with pytest.raises(deadline.GivenUp, match='DELETE is refused: this connection only reads'):
+    with pytest.raises(deadline.GivenUp, match='DELETE is rejected: this connection only reads'):
         requests.Session.get_adapter(made.session.session, 'http://nova').send(
             requests.Request('DELETE', 'http://nova/servers/1').prepare()
         )

@@ -13,7 +13,9 @@ import pytest
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeNova
 
-LOCKED = 'it wants a token before it gives one (The request you have made requires authentication.'
+LOCKED = (
+    'it requires a token before it issues one (The request you have made requires authentication.'
+)
 NOT_OVER = 'no complete answer within {:g} seconds'
 #: Seconds that a server may be silent; a test waits for three of them. What comes before the drops
 #: must be over in this time.
@@ -60,7 +62,7 @@ def test_attach_answers_why(run, name):
         (first, why), (second, again) = run(cloud, 'attach', timeout)
         assert (first, second) == (False, False)
         assert words.format(3 * timeout) in why
-        assert ('the connection was given up' if words is NOT_OVER else LOCKED) in again
+        assert ('the connection was abandoned' if words is NOT_OVER else LOCKED) in again
         assert cloud.nova.groups == []
 
 

@@ -177,7 +177,7 @@ def test_no_exception_of_senlins_driver_gets_out_of_the_hook(desk, monkeypatch, 
 
 
 def test_entity_that_is_gone_is_a_refusal(desk):
-    """The engine gives None where it can not load a node or a cluster."""
+    """The engine gives None where it cannot load a node or a cluster."""
     made, policy = desk.bound(DRS)
     for name in (OUT, RESIZE):
         action = desk.action(made, name, exactly(1))

@@ -232,7 +232,7 @@ def test_q3_12_a_kept_group_that_does_not_match_is_an_error_and_stays(desk):
 
 @pytest.mark.parametrize('is_deleted_here', [False, True])
 def test_q3_12_a_kept_group_that_is_gone_is_forgotten_by_the_nodes(desk, is_deleted_here):
-    """Otherwise a later RECREATE of such a node deletes its server and can not boot it again."""
+    """Otherwise a later RECREATE of such a node deletes its server and cannot boot it again."""
     again, group, node = kept(desk)
     if is_deleted_here:  # by the attach, as it is empty and does not match
         desk.edge.nova.groups[0]['members'].clear()

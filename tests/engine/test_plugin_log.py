@@ -4,7 +4,7 @@ import pytest
 from oslo_db.exception import DBConnectionError
 from senlin.objects import cluster_lock
 
-from senlin_affinity.plugins.senlin import engine
+from senlin_affinity.plugins.senlin import clients, engine
 from tests.engine.support import Desk, done, refused, spec
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import FakeHost
@@ -18,6 +18,7 @@ OUTAGE = DBConnectionError(Exception('Can not connect\n[SQL: SELECT secret]'))
 @pytest.fixture
 def lines(caplog):
     """Return a function that returns the log lines of the policy, with their levels."""
+    clients.log_identity()  # logs once in a process
     caplog.set_level('INFO', logger='senlin_affinity')
 
     def read():

@@ -12,6 +12,7 @@ from senlin.policies import base
 
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.plugins.senlin import group_registry as registry
+from senlin_affinity.plugins.senlin import notes_0_9
 from tests.engine.support import (
     Desk,
     binding,
@@ -55,7 +56,8 @@ class Party:
 
     @property
     def notes(self):
-        return objects.Policy.get(self.desk.context, self.policy.id).data
+        """Return what release 0.9 noted in the data of the policy."""
+        return objects.Policy.get(self.desk.context, self.policy.id).data.get(notes_0_9.KEY, {})
 
     @property
     def bound(self):
@@ -409,7 +411,9 @@ def test_q3_9_another_server_is_one(desk, is_of_other_cluster, monkeypatch):
     assert senlin_lock.cluster_lock_acquire(desk.context, party.id, action.id)
     record_events(monkeypatch)
     said = party.detach()
-    assert said == f'server group web ({group}) stays: server {server} of others is a member'
+    assert (
+        said == f'server group web ({group}) stays: server {server} outside the cluster is a member'
+    )
     assert party.cluster.status_reason == said
     (told,) = objects.Event.get_all(desk.context, filters={'oid': party.id})
     assert (told.status_reason, told.action, told.otype) == (
@@ -447,7 +451,7 @@ def test_a_group_that_is_gone_is_refused_in_every_mode(desk, mode):
     data = party.grow()
     assert (data['status'], 'placement' in data) == ('ERROR', False)
     assert data['reason'] == (
-        f'server group {group}, which the policy is bound to, does not exist any more: '
+        f'server group {group}, which the policy is bound to, no longer exists: '
         'detach the policy and attach it again'
     )
     assert desk.node_data(node.id) == {'placement': {}}

@@ -194,7 +194,7 @@ def test_what_could_not_be_found_out_is_no_reason(desk, url, failure, caplog):
     assert zones(action) == [None] * 2
     if failure is not FORBIDDEN:
         (said,) = warnings(caplog)
-        assert 'could not find out whether 2 node(s) fit: could not ' in said
+        assert 'could not determine whether 2 node(s) fit: could not ' in said
         assert failure.words in said
 
 

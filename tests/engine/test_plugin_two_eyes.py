@@ -92,10 +92,28 @@ def test_operators_read_of_how_many_hosts_a_no_is(plain, caplog):
         owners = grown(plain, 60)['reason']
     assert owners.startswith('does not fit: at most 3 of 60; ')
     assert operators_read(caplog).endswith(
-        f'{owners}; of the 3 host(s) that Placement has for it: does not fit: 3 of 60 placed; '
+        f'{owners}; of the 3 host(s) that Placement offers: does not fit: 3 of 60 placed; '
         '0/3 hosts left: server_group.host_full on 3; candidates.not_offered on all other hosts '
         '(senlin-affinity plan explains them)'
     )
+
+
+@pytest.mark.parametrize('mode', ['enforce', 'warn', 'off'])
+def test_what_a_preflight_only_warns_of_is_an_event_for_the_owner(plain, monkeypatch, mode):
+    """If nodes fail then, the cluster's events have the reason; Senlin writes that of enforce."""
+    record_events(monkeypatch)
+    cluster, policy = plain.bound(
+        spec(preflight=mode), plain.edge.nova.add_group('web', 'anti-affinity')
+    )
+    policy.pre_op(cluster.id, action := plain.action(cluster, SCALE_OUT, {'count': 60}))
+    events = objects.Event.get_all(plain.context, filters={'oid': cluster.id})
+    found = [each.status_reason for each in events]
+    begins = 'the preflight expects nodes to fail, and the policy only warns: does not fit: '
+    assert [each.startswith(f'{begins}at most 3 of 60; ') for each in found] == [True] * (
+        mode == 'warn'
+    )
+    assert not any(word in each for each in found for word in ('cmp-', 'server_group.', '/'))
+    assert action.data['status'] == ('ERROR' if mode == 'enforce' else 'NONE')
 
 
 @pytest.mark.parametrize('plain', [MOST], indirect=True, ids=['most'])
@@ -103,7 +121,7 @@ def test_operators_read_that_the_rest_of_a_quota_fits(plain, caplog):
     plain.edge.nova.limits |= {'maxTotalInstances': 3, 'totalInstancesUsed': 1}
     with caplog.at_level(logging.INFO):
         owners = grown(plain, 5)['reason']
-    assert operators_read(caplog).endswith(f'{owners}; some hosts take what the quota leaves')
+    assert operators_read(caplog).endswith(f'{owners}; some hosts accept what the quota leaves')
 
 
 def test_attach_does_without_the_log_in_of_the_cloud(administrator):
@@ -129,7 +147,7 @@ def test_attach_tells_what_a_zone_means(plain, caplog):
         policy = plain.policy(spec(spread=[{'by': 'availability_zone'}]))
         is_attached, why = policy.attach(plain.cluster())
     assert is_attached, why
-    assert any('attach: ' in line and 'for life' in line for line in caplog.messages)
+    assert any('attach: ' in line and 'cannot leave a zone' in line for line in caplog.messages)
 
 
 def at_attach(desk, monkeypatch, max_size=-1, **wanted):

@@ -24,10 +24,10 @@ def group(senlin_cloud, tmp_path_factory):
     clouds = folder / 'clouds.yaml'
     clouds.write_text(senlin_cloud.clouds_yaml())
 
-    def run(user, *arguments, text=''):
+    def run(user, *arguments, text='', noun='group'):
         name = {'demo': 'sandbox-demo', 'admin': 'sandbox'}[user]
         environment = {'OS_CLIENT_CONFIG_FILE': str(clouds), 'COLUMNS': '200'}
-        words = ('--os-cloud', name, 'group', *arguments)
+        words = ('--os-cloud', name, noun, *arguments)
         done = command.run(*words, folder=folder, text=text, **environment)
         assert done.stderr in ('', UNCHECKED * (user == 'demo'))
         return done.returncode, done.stdout
@@ -129,6 +129,41 @@ def test_an_administrator_sees_hosts(admin, truth, group, cloud):
     assert times.keys() == {server.id}
     came, created = map(timeutils.parse_isotime, (f'{times[server.id]}Z', server.created_at))
     assert abs((came - created).total_seconds()) < 600
+
+
+def findings(shown):
+    found = (each for each in shown if each['State'] == 'finding')
+    return [(each['Check'], each['Object'], each['Fix']) for each in found]
+
+
+def test_status_names_each_problem_of_a_cluster(admin, truth, group, cloud):
+    """The release of the engine, a group that is missing, and an aggregate that Placement lacks."""
+    cluster, policy, bound = admin.bound()
+    status, before = rows(group('admin', '-f', 'json', noun='status'))
+    known = findings(before)  # of the clusters of other tests in this sandbox
+    assert (status, bound in str(known)) == (3 if known else 0, False)
+    (engine,) = [each for each in before if each['Check'] == 'engines']
+    assert engine['Details'].startswith('has ')
+    placement = cloud.connection().placement
+    aggregate = admin.compute.create_aggregate(name='status')
+    host = next(iter(admin.compute.hypervisors())).name
+    admin.compute.add_host_to_aggregate(aggregate, host)
+    provider = next(iter(placement.resource_providers(name=host)))
+    mirror = placement.fetch_resource_provider_aggregates(provider)
+    try:
+        left = [each for each in mirror.aggregates if each != aggregate.uuid]
+        placement.set_resource_provider_aggregates(mirror, *left)
+        admin.compute.delete_server_group(bound)
+        status, found = rows(group('admin', '-f', 'json', noun='status'))
+    finally:
+        admin.compute.remove_host_from_aggregate(aggregate, host)
+        admin.compute.delete_aggregate(aggregate)
+        admin.detach(cluster, policy)
+    problems = [each for each in findings(found) if each not in known]
+    assert (status, problems) == (3, [
+        ('aggregates', host, 'nova-manage placement sync_aggregates'),
+        ('groups', bound, 'detach the policy, and attach it again'),
+    ])  # fmt: skip
 
 
 def test_a_move_that_failed_or_was_reverted_is_none(admin, cloud):

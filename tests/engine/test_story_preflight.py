@@ -1,4 +1,4 @@
-"""The preflight in the real Senlin: what can not fit is refused before Nova is asked for it."""
+"""The preflight in the real Senlin: what cannot fit is refused before Nova is asked for it."""
 
 from collections import Counter
 

@@ -156,7 +156,7 @@ class Explorer:
 
     def _following(self, node: Node) -> Iterator[tuple[str, Node, list[str]]]:
         for number, task in enumerate(node.tasks):
-            for what, world, after in self._moves(node, number, task):
+            for what, world, after in self.moves(node, number, task):
                 tasks = (*node.tasks[:number], after, *node.tasks[number + 1 :])
                 if after.stage == 'end':
                     locks = tuple(each for each in world.locks if each[1] != number)
@@ -176,7 +176,7 @@ class Explorer:
             waiting = (each for each in node.tasks if each.stage == 'begin')
             yield RESTORE, Node(world, (*killed, *waiting), RESTORE), []
 
-    def _moves(self, node: Node, number: int, task: Task) -> Iterator[tuple[str, World, Task]]:
+    def moves(self, node: Node, number: int, task: Task) -> Iterator[tuple[str, World, Task]]:
         """Yield what the task can do next."""
         world, ended = node.world, replace(task, stage='end')
         if task.stage == 'end':
@@ -264,8 +264,8 @@ class Explorer:
 
     def _is_blocked(self, node: Node, number: int, task: Task) -> bool:
         others = tuple(each for each in node.tasks if each is not task)
-        if task.waits_for:
-            return task.waits_for == others
+        if task.waits_for and task.waits_for == others:
+            return True
         key = _key(task.effect, self._checks)
         return any(held == key and holder != number for held, holder in node.world.locks)
 

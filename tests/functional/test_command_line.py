@@ -14,7 +14,8 @@ COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main']
 COMMANDS = (
     *('plan', 'policy validate', 'constraint list', 'constraint show', 'snapshot save'),
     *('extra-spec validate', 'extra-spec list', 'extra-spec export'),
-    *('group list', 'group delete', 'group audit'),
+    *('image-property validate', 'image-property list', 'image-property export'),
+    *('group list', 'group delete', 'group audit', 'status'),
     *('sandbox up', 'sandbox down', 'sandbox demo'),
 )
 
@@ -43,7 +44,7 @@ ON_A_FILE = ('plan', '--count', '1', '--flavor', 'm1.small', '--snapshot', CLOUD
     [
         (('--help',), HEAVY | {'yaml', 'senlin_affinity.model.snapshot'}),
         (('plan', '--help'), HEAVY),
-        (ON_A_FILE, HEAVY - {'rich'}),
+        (ON_A_FILE, HEAVY),
         ((*ON_A_FILE, '-f', 'json'), HEAVY | {'yaml'}),
         (('constraint', 'list'), HEAVY),
         (('policy', 'validate', str(files.example('policies/anti-affinity.yaml'))), OF_CLOUDS),
@@ -74,8 +75,8 @@ def test_commands_are_listed_within_80_columns(help_arguments, first):
     assert done.stdout.startswith(first)
     lines = done.stdout.partition('Commands:\n')[2].splitlines()
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert {len(line) - len(line[22:].lstrip()) for line in lines if line[22:]} == {23}
-    named = {line[2:21].rstrip() for line in lines if line[2] != ' '}
+    assert {len(line) - len(line[26:].lstrip()) for line in lines if line[26:]} == {27}
+    named = {line[2:25].rstrip() for line in lines if line[2] != ' '}
     groups = {name for name in COMMANDS if name.startswith('group ')}
     assert named == groups if help_arguments == 'group --help' else named > {*COMMANDS}
 

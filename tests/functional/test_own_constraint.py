@@ -11,7 +11,7 @@ import pytest
 from tests.support import command
 from tests.support.package import install
 
-EXAMPLE = Path(__file__).parents[2] / 'doc/source/contributor/own-constraint'
+EXAMPLE = Path(__file__).parents[2] / 'doc/source/howto/own-constraint'
 ASKED = ('--count', '5', '--flavor', 'm1.tiny', '--server-group', 'web')
 PLAN = ('plan', *ASKED, '--snapshot', str(EXAMPLE / 'racks.json'))
 

@@ -9,7 +9,7 @@ from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import command
 from tests.support.package import install
 
-EXAMPLE = Path(__file__).parents[2] / 'doc/source/admin/own-validators'
+EXAMPLE = Path(__file__).parents[2] / 'doc/source/howto/own-validators'
 
 
 @pytest.fixture(scope='module')

@@ -74,7 +74,7 @@ COMPARED_BY_ACCURACY = {'scheduler_hints'}
 
 
 def test_every_kind_of_remedy_is_carried_out_here():
-    page = (tables.CASES.parents[1] / 'doc/source/user/preflight.rst').read_text()
+    page = (tables.CASES.parents[1] / 'doc/source/concepts/preflight.rst').read_text()
     table = page.partition('What would help\n')[2].partition('In JSON, each remedy')[0]
     kinds = {code for line in re.findall(r'\* - (``.*)', table) for code in line.split('``')[1::2]}
     assert {re.split(' of | that ', case)[0] for case in CASES} | BESIDE == kinds

@@ -11,7 +11,11 @@ import openstack
 import pytest
 
 from senlin_affinity.sandbox.session import is_running
+from tests.support.cloud_fixtures import Tenant
+from tests.support.command import run as run_command
 from tests.support.waiting import until
+
+CLOUDS = Path(__file__).parents[2] / 'etc/senlin-affinity/clouds'
 
 
 @pytest.fixture
@@ -97,3 +101,44 @@ def test_an_invalid_file_is_a_usage_error(command, tmp_path):
     up = command('up', '--cloud', file)
     assert up.returncode == 2
     assert up.stderr == 'error: hosts.a.vcpu: unknown key; did you mean "vcpus"?\n'
+
+
+@pytest.mark.long
+def test_a_cloud_file_runs_every_plugin_before_it_is_trusted(command, tmp_path):
+    """The filter logs, the request filter reserves, nova-api validates, and Senlin places."""
+    up = command('up', '--cloud', CLOUDS / 'log-only.yaml')
+    assert up.returncode == 0, up.stderr
+    notes = json.loads(command.notes.read_text())
+    directory = Path(notes['directory'])
+    config = openstack.config.OpenStackConfig(
+        config_files=[notes['clouds_yaml']], load_envvars=False
+    )
+    connection = openstack.connection.Connection(config=config.get_one('sandbox'))
+    compute, user = connection.compute, Tenant(connection)
+    hosts = {'m1.tiny': {'cmp-1', 'ssd-1', 'hdd-1'}, 'm1.ssd': {'ssd-1'}, 'm1.mine': {'mine-1'}}
+    for flavor, allowed in hosts.items():
+        server = compute.create_server(
+            name='s', flavor_id=compute.find_flavor(flavor).id, networks='none',
+            image_id=next(iter(connection.image.images())).id,
+        )  # fmt: skip
+        assert compute.wait_for_server(server, wait=60).compute_host in allowed
+    log = (directory / 'nova.log').read_text(encoding='utf-8')
+    (line,) = [each for each in log.splitlines() if 'flavor m1.ssd: would reject' in each]
+    assert 'would reject 1 host (hdd-1) of 3: ' in line
+    assert line.endswith('AggregateInstanceExtraSpecsFilter rejects 1 host (cmp-1)')
+    url = f'/flavors/{compute.find_flavor("m1.tiny").id}/os-extra_specs?validation=strict'
+    body = {'extra_specs': {'hw:cpu_polcy': 'x'}}
+    assert compute.post(url, json=body, microversion='2.86').status_code == 400
+
+    cluster, policy, _group = user.bound(profile=user.profile(flavor='m1.ssd'))
+    user.scale_out(cluster, 1).succeeded()
+    files = ('--config-file', directory / 'senlin.conf', '--nova-conf', directory / 'nova.conf')
+    environment = {'OS_CLIENT_CONFIG_FILE': notes['clouds_yaml'], 'COLUMNS': '200'}
+    words = ('--os-cloud', 'sandbox', 'status', '-f', 'json', *map(str, files))
+    done = run_command(*words, folder=tmp_path, **environment)
+    found = [
+        (row['Check'], row['Object'])
+        for row in json.loads(done.stdout)
+        if row['State'] not in ('ok', 'finding') or row['Fix']
+    ]
+    assert (done.returncode, found) == (3, [('filters', 'enabled_filters')]), done.stdout

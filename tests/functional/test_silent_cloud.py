@@ -93,7 +93,9 @@ DRIPS = {
     'GET /compute/v2.1/?': ('could not find Nova: ', LONGER),
     'GET /compute/v2.1/os-server-groups': ('could not list the server groups: ', LONGER),
 }
-LOCKED = 'it wants a token before it gives one (The request you have made requires authentication.'
+LOCKED = (
+    'it requires a token before it issues one (The request you have made requires authentication.'
+)
 
 
 @pytest.mark.parametrize('part', ['head', 'body'])
@@ -107,7 +109,9 @@ def test_an_endless_response_is_given_up(drip, part):
             ended(lambda: ports(clients.of(connection), timeout).server_groups.named('web'))
         assert str(caught.value) == f'{action.format(url=cloud.url)}{deadline_message(timeout)}'
         requests_before = list(cloud.asked)
-        with pytest.raises(CloudError, match='the connection was given up: a request before had'):
+        with pytest.raises(
+            CloudError, match='the connection was abandoned: an earlier request had'
+        ):
             ended(lambda: ports(clients.of(connection), 600).server_groups.named('web'))
         assert cloud.asked == requests_before
         assert cloud.dripped.is_set()

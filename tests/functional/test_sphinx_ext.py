@@ -48,10 +48,35 @@ def test_references_lead_to_the_generated_definitions(tmp_path):
     assert all(f'id="{target}"' in pages['all'] for target, _ in targets)
     assert re.search(r'href="#[^"]+"[^>]*><code', index)
     assert all(f'>{each.name}</span>' in pages['all'] for each in installed().validators)
+    assert 'hw_cpu_policy' in pages['all']  # a literal: no page describes image properties
     for words in ('Image property', 'hw_cpu_policy', 'Virt drivers', 'libvirt', 'dedicated'):
         assert words in pages['all']
     assert re.search(r'href="all\.html#[^"]+".*hw:cpu_policy.*: How the CPUs', pages['summary'])
     assert 'Image property' not in pages['summary']
+
+
+def test_both_kinds_refer_to_each_other(tmp_path):
+    """Document 004, use case 4."""
+    index = """
+.. toctree::
+
+   specs
+   images
+
+:image-property:`hw_numa_cpus.7`
+"""
+    images = '.. image-properties::'
+    pages, warnings = build(tmp_path, index=index, specs='.. extra-specs::', images=images)
+    assert warnings == ''
+    link = r'href="(\w+)\.html#([^"]+)"[^>]*><code[^>]*>.*?>([^<]+)</'
+    found = [each for page in pages.values() for each in re.findall(link, page)]
+    links = {(page, text) for page, target, text in found if f'id="{target}"' in pages[page]}
+    assert len(links) == len({(page, text) for page, _, text in found})
+    assert ('images', 'hw_numa_cpus.7') in links
+    for spec in installed().validators:
+        if spec.image_property:
+            assert {('images', spec.image_property), ('specs', spec.name)} <= links
+    assert 'Extra spec' in pages['images']
 
 
 def test_an_unknown_name_or_namespace_is_a_warning(tmp_path):

@@ -18,7 +18,7 @@ from tests.support.cloud_fixtures import Tenant
 ROOT = Path(__file__).parents[2]
 GROUP = 'nova.extra_spec_validators'
 NOVA_GROUP = 'nova.api.extra_spec_validators'
-EXAMPLE = ROOT / 'doc/source/admin/nova-validators'
+EXAMPLE = ROOT / 'doc/source/howto/nova-validators'
 #: The manual's example, which also prints, counts its imports, and registers like Nova's.
 ACME = f"""
 {(EXAMPLE / 'acme_nova/extra_specs.py').read_text(encoding='utf-8')}

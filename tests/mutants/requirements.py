@@ -55,7 +55,7 @@ def claimed(items: Mapping[str, pytest.Item]) -> dict[str, list[str]]:
 
 
 def find(server: Server, ids: Sequence[str] = ()) -> int:
-    """Write ``requirements.yaml`` again; with ``ids``, only their tests and mutants change."""
+    """Write ``requirements.yaml`` again; with ``ids``, only the mutants of their tests change."""
     text = KEPT.read_text(encoding='utf-8')
     rows = yaml.safe_load(text)
     wanted = [row for row in rows if ('mutant' in row if not ids else row['id'] in ids)]
@@ -64,11 +64,12 @@ def find(server: Server, ids: Sequence[str] = ()) -> int:
         by_id, run_by, known = claimed(server.items), _lines(server), _by_line()
         for row in wanted:
             tests = by_id.get(row['id'], ())
-            killed = _first_killed(server, tests, run_by, known)
+            former = str(row.get('mutant', '')).rpartition(' ')[0]
+            killed = _first_killed(server, tests, run_by, known, former)
             row.update(killed or {})
             tell(f'{row["id"]}: {killed["mutant"] if killed else f"{len(tests)} tests, no mutant"}')
 
-    server.run(list(TESTS), work)
+    server.run([row['test'] for row in wanted] if ids else list(TESTS), work)
     head = ''.join(line for line in text.splitlines(keepends=True) if line.startswith('#'))
     flow = yaml.safe_dump(rows, sort_keys=False, width=1000, default_flow_style=None)
     KEPT.write_text(head + flow, encoding='utf-8')
@@ -100,12 +101,16 @@ def _first_killed(
     tests: Sequence[str],
     run_by: Mapping[str, list[tuple[int, str, int]]],
     known: Mapping[tuple[str, int], list[Mutant]],
+    former: str,
 ) -> dict[str, str] | None:
+    """Return the first mutant that a test detects; those of the former mutant's function first."""
     wanted = set(sorted(tests, key=lambda test: (server.coverage.seconds[test], test))[:_QUICKEST])
     lines = sorted({line for test in wanted for line in run_by.get(test, ())})
+    same = (each for found in known.values() for each in found if _place(each) == former)
     # What few tests run says most about these.
     found = (each for _number, path, line in lines for each in known.get((path, line), ()))
-    unique = {mutant.key: mutant for mutant in itertools.islice(found, _MOST * 4)}
+    found = itertools.chain(same, itertools.islice(found, _MOST * 4))
+    unique = {mutant.key: mutant for mutant in found}
     jobs = (
         (mutant, [test for test in server.tests_of(mutant) if test in wanted])
         for mutant in itertools.islice(unique.values(), _MOST)
@@ -113,8 +118,12 @@ def _first_killed(
     for result in server.kill(jobs):
         if result.outcome == 'killed' and result.by in wanted:
             mutant = result.mutant
-            return {'test': result.by, 'mutant': f'{mutant.path} {mutant.function} {mutant.key}'}
+            return {'test': result.by, 'mutant': f'{_place(mutant)} {mutant.key}'}
     return None
+
+
+def _place(mutant: Mutant) -> str:
+    return f'{mutant.path} {mutant.function}'
 
 
 def check(server: Server) -> int:

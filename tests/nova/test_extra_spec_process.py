@@ -91,7 +91,7 @@ def test_r4_13_definitions_are_as_they_were_written(install, played):
     found, broken = extra_spec_process.read([install('acme', validators), install('broken', 5)])
     assert (found.name, found.target) == ('acme', 'acme:VALIDATORS')
     assert found.validators == (converted(NOVAS), OURS)
-    assert (type(broken), str(broken).partition(' can not be read')[0]) == (
+    assert (type(broken), str(broken).partition(' cannot be read')[0]) == (
         PluginError,
         'extra spec validators broken (broken:VALIDATORS)',
     )
@@ -115,7 +115,7 @@ def test_r4_20_a_check_is_made_by_the_other_process(install, played):
         (
             CompletedProcess('', 9, b'', b''),
             PluginError,
-            'ended with status 9, and no answer: it says nothing',
+            'ended with status 9, and no answer: no output',
         ),
         (
             CompletedProcess('', 1, b'x', b'a\nb\xff\n'),

@@ -19,7 +19,7 @@ from senlin_affinity.plugins.nova import request_filter as nova_request_filter
 from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeFilter
 from senlin_affinity.plugins.nova.request_filter import install, keep_reservations
 
-PAGE = Path(__file__).parents[2] / 'doc/source/admin/reservations.rst'
+PAGE = Path(__file__).parents[2] / 'doc/source/howto/reservations.rst'
 PATH = f'{nova_request_filter.__name__}.install'
 AGGREGATES = {
     'pool': {'reservation:f3a9': 'x'},
@@ -34,13 +34,8 @@ IDS = {name: str(uuid.uuid5(uuid.NAMESPACE_OID, name)) for name in AGGREGATES}
 RESERVED = {'pool', 'mine', 'too', 'theirs'}
 
 
-objects.register_all()
-
-
 @pytest.fixture(scope='module', autouse=True)
-def _database():
-    database.context_manager.configure(connection='sqlite://')
-    models.BASE.metadata.create_all(database.get_engine())
+def _database(api_database):
     _fill(nova_context.get_admin_context())
 
 
@@ -245,7 +240,7 @@ def test_one_prefix_is_enough(prefixes, options, caplog, monkeypatch):
     install()
     assert 'reservations: required prefix ' in caplog.text
     monkeypatch.setattr(models, 'AggregateMetadata', None)
-    with pytest.raises(PluginError, match='reservations cannot be kept'):
+    with pytest.raises(PluginError, match='reservations cannot be enforced'):
         install()
 
 
@@ -261,5 +256,5 @@ def test_one_prefix_is_enough(prefixes, options, caplog, monkeypatch):
 def test_another_nova_does_not_start(monkeypatch, thing, name, value, why):
     """Rather than that reserved hosts are open to everybody."""
     monkeypatch.setattr(thing, name, value)
-    with pytest.raises(PluginError, match=f'reservations cannot be kept: .*{why}.*take'):
+    with pytest.raises(PluginError, match=f'reservations cannot be enforced: .*{why}.*take'):
         install()

@@ -98,7 +98,7 @@ def test_a_rejection_discloses_what_trials_show(hosts, question):
     assert first == f'does not fit: at most {trial(hosts, question)} of {question["count"]}'
     for change in filter(None, re.split(r' \(\d+ of \d+\)(?:, |$)', helps)):
         assert with_change(hosts, question, change) == question['count'], change
-    restricted = ('they must be in zone', 'must share a host')  # with or without an effect
+    restricted = ('the servers must be in zone', 'must share a host')  # with or without an effect
     for reason in reasons:
         if 'a host may hold' in reason:
             assert trial(hosts, question, policy='soft') > trial(hosts, question), reason

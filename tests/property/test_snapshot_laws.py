@@ -89,12 +89,12 @@ def test_a_duplicate_key_is_rejected_with_its_path(data, snapshot):
     objects = [(path, each) for path, each in walked(document) if each]
     path, chosen = data.draw(st.sampled_from(objects))
     key = data.draw(st.sampled_from(sorted(chosen)))
-    placeholder = 'the key that is there twice'
+    placeholder = 'the key that occurs twice'
     chosen[placeholder] = chosen[key]
     text = json.dumps(document).replace(json.dumps(placeholder), json.dumps(key))
     with pytest.raises(InvalidSpec) as caught:
         parse(text)
-    assert caught.value.message == 'is there twice'
+    assert caught.value.message == 'occurs twice'
     assert caught.value.path.strip('.') == f'{path}.{key}'.strip('.')
 
 

@@ -1,5 +1,6 @@
 """The decision by a sample or by all candidates equals the one by the whole cloud."""
 
+from collections import Counter
 from unittest import mock
 
 from hypothesis import given, settings
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.stages import Stages
 from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.nova.topology import domain_of, servers
 from senlin_affinity.planner import planner
+from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import run, sample
@@ -65,6 +68,25 @@ A_QUESTION = st.fixed_dictionaries(
     }
 )
 
+A_SPREAD = st.fixed_dictionaries(
+    {
+        'by': st.just('rack'),
+        'max_skew': st.integers(1, 2),
+        'mode': st.sampled_from(['hard'] * 4 + ['soft']),
+    },
+    optional={'max_per_domain': st.integers(1, 3)},
+)
+A_RACK_HOST = st.builds(
+    lambda host, rack: {**host, 'rack': rack},
+    A_HOST,
+    st.sampled_from(['r1', 'r2', 'r2', 'r3', None]),
+)
+A_RACK_QUESTION = st.builds(
+    lambda question_values, count, spread: {**question_values, 'count': count, 'spread': spread},
+    A_QUESTION,
+    st.integers(1, 4),
+    A_SPREAD,
+)
 A_ROOMY_HOST = st.builds(
     lambda host, free: {**host, 'free': (free, free, 9)}, A_HOST, st.sampled_from([1, 4, 6, 8])
 )
@@ -93,6 +115,9 @@ def cloud_of(hosts, question_values):
     }
     metadata = {name: {'disk': name} for name in ('ssd', 'hdd')}
     metadata |= {name: {'availability_zone': name} for name in ('az1', 'az2')}
+    for rack in {has['rack'] for has in hosts if has.get('rack')}:
+        places[rack] = tuple(name_of(n, has) for n, has in enumerate(hosts) if has['rack'] == rack)
+        metadata[rack] = {'rack': rack}
     places['theirs'] = tuple(name_of(n, has) for n, has in enumerate(hosts) if has.get('is_theirs'))
     metadata['theirs'] = {'filter_tenant_id': 'another-project', 'owner': 'another'}
     aggregates = [FakeAggregate(name, found, metadata[name]) for name, found in places.items()]
@@ -157,6 +182,7 @@ def scale_request_of(question_values, group):
     zone = {} if question_values['zone'] is None else {'availability_zone': question_values['zone']}
     zone |= {'pin_hosts': True} if question_values['is_pinned'] else {}
     zone |= {'member_of': [question_values['member_of']]} if question_values['member_of'] else {}
+    zone |= {'spread': [question_values['spread']]} if question_values.get('spread') else {}
     question = Question(
         question_values['count'],
         server_group=group,
@@ -180,6 +206,12 @@ def test_a_sample_accepts_only_what_the_whole_cloud_accepts(hosts, question_valu
     compare(hosts, question_values)
 
 
+@settings(max_examples=settings.default.max_examples * 3 // 5)
+@given(st.lists(A_RACK_HOST, min_size=1, max_size=14), A_RACK_QUESTION)
+def test_a_stage_spreads_over_racks_as_the_whole_cloud_allows(hosts, question_values):
+    compare(hosts, question_values)
+
+
 def compare(hosts, question_values):
     """Compare the decision of a stage with the one of the whole cloud."""
     cloud, request = cloud_of(hosts, question_values)
@@ -190,17 +222,34 @@ def compare(hosts, question_values):
         view = run.run(request, Stages(both))
         if view.coverage is Coverage.CLOUD:
             return
-        whole = decided(request, Stages(both).whole(run.scope_of(request)))
+        every = Stages(both).whole(run.scope_of(request))
+        whole = decided(request, every)
         if view.coverage is Coverage.ENOUGH:
             assert whole.fits
         else:
             staged = decided(request, view)
+            if staged.fits and request.question.spreads:
+                assert whole.fits
+                assert is_spread(request, every, staged.placements)
+                return
             assert (staged.fits, number(staged)) == (whole.fits, number(whole))
             assert staged.capacity_is_upper_bound == whole.capacity_is_upper_bound
 
 
 def decided(request, view):
     return planner.decide(request.resolve(view), request.constraints, remedies=False)
+
+
+def is_spread(request, whole, placements):
+    """Return whether placements keep the skew of a hard spread in the whole cloud."""
+    (spread,) = request.question.spreads
+    now = evaluate(request.resolve(whole), request.constraints)
+    rack_of = {host.host: domain_of(now.resolved, 'rack', host) for host in now.hosts}
+    held = servers(now.resolved, 'rack') + Counter(rack_of[each.host] for each in placements)
+    rows = zip(now.hosts, now.matrix.host_rows, strict=True)
+    least = min((held[rack_of[host.host]] for host, row in rows if row.is_eligible), default=0)
+    ahead = [held[rack_of[each.host]] - least for each in placements]
+    return not spread.is_hard or max(ahead) <= spread.max_skew
 
 
 def number(decision):

@@ -98,7 +98,7 @@ def cells(name: str, asked: Counter[str]) -> list[Cell]:
 
 
 def run(cell: Cell, asked: Counter[str]) -> Result:
-    """Try a case; one that can not be tried is broken, and ends no other."""
+    """Try a case; one that cannot be tried is broken, and ends no other."""
     try:
         return _run(cell, asked)
     except Exception as error:  # noqa: BLE001 - a soak goes on

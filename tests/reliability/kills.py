@@ -116,7 +116,7 @@ def steps_of(name: str) -> tuple[str, ...]:
 
 
 def kill(point: Point) -> Result:
-    """Have the engine struck there; a case that can not be tried is broken, and ends no other."""
+    """Have the engine struck there; a case that cannot be tried is broken, and ends no other."""
     try:
         return _kill(point)
     except Exception as error:  # noqa: BLE001 - a soak goes on

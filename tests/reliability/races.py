@@ -213,7 +213,7 @@ class Round:
 
     def _is_left_to_others(self, cluster: str) -> bool:
         row = objects.Cluster.get(self.stage.desk.context, cluster)
-        return 'of others is a member' in str(row.status_reason)
+        return 'outside the cluster is a member' in str(row.status_reason)
 
     def _group(self, cluster: str) -> str | None:
         for row in objects.ClusterPolicy.get_all(self.stage.desk.context, cluster):

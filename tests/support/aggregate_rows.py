@@ -21,7 +21,7 @@ from tests.support import tables
 FORCE = 'force_metadata_check'
 SCOPE = 'aggregate_instance_extra_specs:'
 PASSING = ('matches', 'nothing_asked', 'nova_matches')
-WARNS = {'illegal': ['stand beside it'], 'unreadable': ['which is no text']}
+WARNS = {'illegal': ['no other value is allowed'], 'unreadable': ['which is not a string']}
 
 
 def read(table: str) -> list[dict[str, Any]]:

@@ -95,6 +95,9 @@ class FakeCloud:
         found = (each for each in self.flavors if name_or_id in (each.id, each.name))
         return self._send('flavor', lambda: next(found, None))
 
+    def highest_microversion(self) -> tuple[int, int]:
+        return 2, 104
+
     def lets_choose_hosts(self) -> bool:
         return self._send('choice', lambda: self.is_choice)
 

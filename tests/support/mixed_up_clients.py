@@ -15,7 +15,7 @@ def mixed_up(clients: Clients, snapshot: CloudSnapshot) -> None:
     owners = connection.compute(clients.owner)
     clouds = connection.clouds_compute(clients, owners)
     hosts.hypervisors(owners)  # type: ignore[arg-type]
-    members.moved(owners, ())  # type: ignore[arg-type]
+    members.migrations(owners)  # type: ignore[arg-type]
     mirrors.see(clients.owner, snapshot, frozenset())  # type: ignore[arg-type]
     connection.placement(clients.owner)  # type: ignore[arg-type]
     members.own(clouds)  # type: ignore[arg-type]

@@ -59,6 +59,32 @@ class Source:
         texts = [str(each.value) for each in self.docstrings]
         return in_one_line(' '.join(texts + [each.lstrip('#:') for each in comments]))
 
+    @property
+    def strings(self) -> str:
+        """Return the strings that are not docstrings in one line."""
+        hidden = {id(each) for each in self.docstrings}
+        texts = (
+            each.value
+            for each in self.nodes
+            if isinstance(each, ast.Constant)
+            and isinstance(each.value, str)
+            and id(each) not in hidden
+        )
+        return in_one_line(' | '.join(texts))
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Return the names that the file binds: variables, parameters, functions and classes."""
+        found = set()
+        for each in self.nodes:
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+                found.add(each.id)
+            elif isinstance(each, ast.arg):
+                found.add(each.arg)
+            elif isinstance(each, ast.FunctionDef | ast.ClassDef):
+                found.add(each.name)
+        return found
+
     def imports(self, modules: Mapping[str, object]) -> Iterator[str]:
         """Yield each of the given modules that this module imports."""
         for each in self.nodes:

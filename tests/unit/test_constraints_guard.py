@@ -87,7 +87,9 @@ def test_it_has_a_table_with_a_row_for_every_code(constraint):
 
 
 def test_it_has_a_page(constraint):
-    page = (ROOT / f'doc/source/constraints/{constraint.name}.rst').read_text(encoding='utf-8')
+    page = (ROOT / f'doc/source/reference/constraints/{constraint.name}.rst').read_text(
+        encoding='utf-8'
+    )
     assert page.splitlines()[1] == constraint.name
     assert f'\nLevel\n   {" and ".join(levels(constraint))}\n' in page
     assert (

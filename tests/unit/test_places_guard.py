@@ -50,7 +50,7 @@ def test_a_file_of_validators_is_read_if_it_is_in_their_list():
 
 
 def test_every_name_in_the_glossary_exists():
-    page = (ROOT / 'doc/source/glossary.rst').read_text(encoding='utf-8')
+    page = (ROOT / 'doc/source/reference/glossary.rst').read_text(encoding='utf-8')
     for name in re.findall(
         r'``((?:api|cloud|constraints|extra_specs|groups|model|nova|planner|plugins|policy|preflight)\b[\w.]*)``',
         page,

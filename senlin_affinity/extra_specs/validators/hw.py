@@ -24,6 +24,8 @@ _VALUES = {
     'number from 0 to 15': Value(int, min=0, max=15),
 }
 _NODE = Parameter('num', r'\d+', 'The NUMA node of the guest, from 0.')
+#: Those of other names.
+_IMAGE_PROPERTIES = {'hide_hypervisor_id': 'img_hide_hypervisor_id'}
 _ENTRY = re.compile(r'(\S+): ([^;\n]+)(?:; needs ([^;\n]+))?(; flavors only)?((?:\n +.*)+)\n')
 
 _TABLE = """
@@ -119,7 +121,7 @@ def _read(table: str) -> tuple[ExtraSpecValidator, ...]:
             ' '.join(description.split()),
             _VALUES.get(value) or Value(str, enum=tuple(value.split())),
             [_NODE] if '{num}' in key else (),
-            image_property=None if flavors_only else f'hw_{key}',
+            image_property=_IMAGE_PROPERTIES.get(key, None if flavors_only else f'hw_{key}'),
             drivers=('libvirt',),
             depends_on=[f'hw:{each}' for each in needs.split()],
         )

@@ -58,5 +58,6 @@ VALIDATORS = (
         'Whether the resource provider must or must not have a trait of the cloud.',
         _WANTED,
         [_GROUP, _custom('trait', 'trait')],
+        image_property='trait:{trait}',
     ),
 )

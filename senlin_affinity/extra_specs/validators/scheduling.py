@@ -47,8 +47,8 @@ def _check(value: str) -> None:
     """Reject ``!`` beside another state: the filter of this project would reject every host."""
     if key_states.parse(value).fault == key_states.ILLEGAL:
         raise InvalidSpec(
-            '"!" says that the key must be absent, and nothing else may stand beside it: write "!" '
-            'alone; "~" is the absent key that may stand beside values'
+            '"!" says that the key must be absent, so no other value is allowed with it: write '
+            '"!" alone; "~" permits an absent key beside other values'
         )
 
 

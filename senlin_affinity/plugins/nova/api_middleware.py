@@ -1,10 +1,11 @@
 """Add the parameter ``validation`` to nova-api, as a filter of its paste pipeline.
 
 The validators of this project check each request that writes extra specs, from microversion 2.86. A
-rejected request gets Nova's 400 from here. An accepted one goes on to Nova without the parameter:
-``strict`` with the client's microversion, ``permissive`` and ``off`` with 2.85, the last
-microversion without Nova's own checks. The headers of the response name the client's microversion
-again. Nothing else of these two calls changed from 2.86 to 2.104.
+rejected request gets Nova's 400 from here. A name that this release of Nova does not know is
+rejected by ``strict``, and logged by ``permissive``. An accepted request goes on to Nova without
+the parameter: ``strict`` with the client's microversion, ``permissive`` and ``off`` with 2.85, the
+last microversion without Nova's own checks. The headers of the response name the client's
+microversion again. Nothing else of these two calls changed from 2.86 to 2.104.
 
 Nova handles these requests unchanged: every other request; older and unsupported microversions;
 users who may not write extra specs (its 403); bodies that its schema rejects (its 400).
@@ -31,6 +32,7 @@ import microversion_parse
 import webob
 
 from senlin_affinity.extra_specs import MODES, OFF, STRICT, Finding, registry, validate_all
+from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec
 from senlin_affinity.plugins import plain_log
 
@@ -116,7 +118,8 @@ class ExtraSpecValidation:
                 specs = _specs(environ, call)
                 if specs is None:
                     return self._application(environ, start_response)
-                found = validate_all(specs, mode)
+                nova = Releases.of_microversion(_pair(self._newest()) or FIRST)
+                found = validate_all(specs, mode, nova=nova)
             except InvalidSpec as error:
                 return _refuse(_text(error), microversion)(environ, start_response)
         inner = {**environ, 'QUERY_STRING': _without_parameter(query)}

@@ -88,7 +88,7 @@ def _ask(*questions: Sequence[Any]) -> list[dict[str, Any]]:
         last = done.stderr.decode(errors='replace').strip().rpartition('\n')[2]
         raise PluginError(
             f'the process that loads them ended with status {done.returncode}, '
-            f'and no answer: {last or "it says nothing"}'
+            f'and no answer: {last or "no output"}'
         ) from error
 
 
@@ -119,14 +119,14 @@ def answer() -> None:
     """Answer the questions, and exit even if a package left threads running."""
     answers = os.dup(1)
     os.dup2(2, 1)  # a package may print
-    said: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for function, *arguments in json.load(sys.stdin):
         try:
-            said.append({'answer': _FUNCTIONS[function](*arguments)})
+            results.append({'answer': _FUNCTIONS[function](*arguments)})
         except PluginError as error:
-            said.append({'error': str(error)})
+            results.append({'error': str(error)})
     with os.fdopen(answers, 'w') as file:
-        json.dump(said, file)
+        json.dump(results, file)
     os._exit(0)
 
 

@@ -29,7 +29,7 @@ OPTIONS: tuple[Any, ...] = (
         'aggregate_filter_on_error',
         default='reject',
         choices=[
-            ('reject', 'the host takes no server: nothing is placed against the metadata'),
+            ('reject', 'the host is rejected: no server is placed against the metadata'),
             ('pass', 'the host passes: a defect of the filter prevents no server'),
         ],
         help='What happens to a host for which AggregateInstanceTypeFilter fails.',

@@ -75,7 +75,7 @@ def install() -> list[type]:
             _aggregates(nova_context.get_admin_context(), (required, *forbidden))
     except (AttributeError, TypeError) as error:
         raise PluginError(
-            f'reservations cannot be kept: this Nova has other request filters ({error}); take '
+            f'reservations cannot be enforced: this Nova has other request filters ({error}); take '
             f'{__name__} out of available_filters, and reserved hosts are open to everybody'
         ) from error
     if keep_reservations not in request_filter.ALL_REQUEST_FILTERS:

@@ -64,7 +64,7 @@ def refusal(
         check = CheckBound(group_id).step()
         missing = steps.run(check, lambda effect: steps.ask_nova(effect, groups()))
     except Exception as error:
-        line = 'affinity policy %s: whether server group %s is there is not known: %s'
+        line = 'affinity policy %s: it is not known whether server group %s exists: %s'
         why, is_mistake = registry.in_words(error), registry.is_mistake(error)
         LOG.warning(line, policy.name, group_id, why, exc_info=is_mistake)
         return None
@@ -100,7 +100,7 @@ def warn_of_hint(
         LOG.warning('%s: %s', who, why)
         emit_event(action.entity, why, action)
     except Exception as error:
-        line = '%s: whether the profile names another server group than %s is not known: %s'
+        line = '%s: it is not known whether the profile names another server group than %s: %s'
         why, is_mistake = registry.in_words(error), registry.is_mistake(error)
         LOG.warning(line, who, group_id, why, exc_info=is_mistake)
 
@@ -141,7 +141,7 @@ def report_to_owner(cluster: Any, *sentences: str) -> None:
         emit_event(cluster, each)
 
 
-def emit_event(entity: Any, said: str, action: Any = None) -> None:
+def emit_event(entity: Any, message: str, action: Any = None) -> None:
     """Write a sentence for the owner into Senlin's events of a cluster or a node. Never raises.
 
     :param action: the engine's action; None for those that hold the lock of the cluster.
@@ -154,9 +154,9 @@ def emit_event(entity: Any, said: str, action: Any = None) -> None:
             values = {name: getattr(running, name) for name in ('id', 'action', 'cause')}
             values |= {'inputs': running.inputs, 'entity': entity}
             values['context'] = RequestContext(is_admin=True, **owner)
-            event.info(SimpleNamespace(**values), consts.PHASE_END, said)
+            event.info(SimpleNamespace(**values), consts.PHASE_END, message)
     except Exception:
-        LOG.exception('affinity policy: no event could be written: %s', said)
+        LOG.exception('affinity policy: no event could be written: %s', message)
 
 
 def _holding(cluster_id: str) -> Iterator[Any]:

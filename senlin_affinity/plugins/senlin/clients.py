@@ -20,6 +20,7 @@ from oslo_config import cfg
 from senlin_affinity.cloud import clients as both
 from senlin_affinity.cloud import deadline, service_user
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
+from senlin_affinity.cloud.minute import Minute
 from senlin_affinity.conf import opts
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.plugins import plain_log
@@ -31,24 +32,26 @@ _GROUP = 'senlin_affinity_cloud'
 
 
 class _Kept:
-    """The operator's connection of this process."""
+    """The operator's client of this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: Any = None
+        self._made: OperatorClient | None = None
 
-    def connection(self) -> Any:
-        """Return the connection; None if no credentials are configured."""
+    def client(self) -> OperatorClient | None:
+        """Return the client; None if no credentials are configured."""
         with self._lock:
-            if self._made is not None and not deadline.is_given_up(self._made.session):
-                return self._made
+            made = self._made
+            if made is not None and not deadline.is_given_up(made.connection.session):
+                return made
             if service_user.section(cfg.CONF) is None:
                 return None
-            said = cfg.CONF.affinity
+            options = cfg.CONF.affinity
             region = cfg.CONF.default_region_name
-            self._made = service_user.connect(
-                cfg.CONF, said.request_timeout, said.max_answer_size, region
+            connection = service_user.connect(
+                cfg.CONF, options.request_timeout, options.max_answer_size, region
             )
+            self._made = OperatorClient(connection, minute=Minute())
             return self._made
 
 
@@ -58,11 +61,11 @@ _KEPT = _Kept()
 def clients_of(owner: Any) -> Clients:
     """Return the owner's client with the operator's, if that is configured and works."""
     try:
-        made = _KEPT.connection()
+        made = _KEPT.client()
     except CloudError as error:
         warn_of_fallback(error)
         made = None
-    return both.of(owner) if made is None else Clients(OwnerClient(owner), OperatorClient(made))
+    return both.of(owner) if made is None else Clients(OwnerClient(owner), made)
 
 
 def warn_of_fallback(error: CloudError) -> None:
@@ -76,8 +79,11 @@ def warn_of_fallback(error: CloudError) -> None:
 
 
 @functools.cache
-def log_identity() -> None:
-    """Log the version, the options and whose credentials read the cloud, once in this process."""
+def log_identity() -> tuple[str, str]:
+    """Log the release, the options and whose credentials read the cloud, once in this process.
+
+    Return the release and the hash of the options with which the process started.
+    """
     section = service_user.section(cfg.CONF)
     opts.register(cfg.CONF)
     about = 'affinity policy: senlin-affinity %s, options %s: '
@@ -94,6 +100,7 @@ def log_identity() -> None:
         OPERATORS.info(
             about + 'the cloud is read with the credentials of [%s]', version, digest, section
         )
+    return version, digest
 
 
 def options_digest(conf: Any) -> str:

@@ -180,7 +180,7 @@ def leave(cluster: Any, policy: str, effect: Leave) -> None:
 
 
 def is_deleted(policy: str) -> bool:
-    """Check whether the policy does not exist any more."""
+    """Check whether the policy no longer exists."""
     with database.session_for_read() as session:
         return session.query(models.Policy).get(policy) is None
 

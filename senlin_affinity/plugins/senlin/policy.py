@@ -45,6 +45,7 @@ from senlin_affinity.plugins.senlin import (
     bound_group,
     clients,
     engine,
+    engine_report,
     legacy_type,
     log,
     notes_0_9,
@@ -126,6 +127,7 @@ class AffinityPolicy(base.Policy):
         if not is_applicable:
             return False, why
         who = log.prefix(self.name, cluster.id)
+        engine_report.record(self)
 
         def decide() -> Any:
             self._refuse_second(cluster)
@@ -204,6 +206,7 @@ class AffinityPolicy(base.Policy):
     def pre_op(self, cluster_id: str, action: Any) -> None:
         """Write placement data before nodes are created, or a rejection. Never raises."""
         who = log.prefix(self.name, cluster_id, action)
+        engine_report.record(self)
         try:
             with _operation():
                 answer = self._decide(cluster_id, action, who)
@@ -236,7 +239,9 @@ class AffinityPolicy(base.Policy):
             )
             if refusal is not None:
                 return refusal
-        answer = preflight.place(who, request, view)
+        answer = preflight.place(
+            who, request, view, lambda said: bound_group.emit_event(entity, said, action)
+        )
         if engine.is_cancelled(action):
             return Refusal('the action was cancelled before its nodes were placed')
         if bound is not None:

@@ -23,6 +23,7 @@ from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import AffinityError, CloudError, TooLarge
+from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.clients import OPERATORS, warn_of_fallback
 from senlin_affinity.policy.binding import Binding
@@ -39,6 +40,7 @@ with contextlib.suppress(AffinityError):
     load_constraints()
 
 
+_EXPECTED = 'the preflight expects nodes to fail, and the policy only warns: {}'
 _NOT_CHOSEN = 'Nova does not let the owner of the cluster choose the hosts of its nodes'
 
 
@@ -113,12 +115,15 @@ def _fetch(
     return view
 
 
-def place(who: str, request: ScaleRequest, view: ViewOrError) -> Placement | Refusal:
+def place(
+    who: str, request: ScaleRequest, view: ViewOrError, advise: Callable[[str], None]
+) -> Placement | Refusal:
     """Decide the placement of the nodes.
 
     A defect of code rejects no request for which Nova chooses the hosts.
 
     :param who: the beginning of a log line: the policy, the cluster, the action and its request.
+    :param advise: informs the owner of nodes that do not fit, but are not rejected.
     """
     try:
         outcome = hook.decide(request, view)
@@ -137,6 +142,8 @@ def place(who: str, request: ScaleRequest, view: ViewOrError) -> Placement | Ref
         OPERATORS.info(line, who, outcome.refusal)
     if outcome.note is not None:
         OPERATORS.debug(line, who, outcome.note)
+    if outcome.advice is not None:
+        advise(_EXPECTED.format(escaped(outcome.advice)))
     return outcome.answer
 
 
@@ -200,8 +207,8 @@ def warn_if_limited(
         return None
     if why is not None:
         OPERATORS.warning(line, who, cluster.max_size, why)
-    said = why if owner_sees_hosts else _for_owner(who, request, open_clients)
-    return said and f'the cluster cannot grow to its max_size of {cluster.max_size}: {said}'
+    message = why if owner_sees_hosts else _for_owner(who, request, open_clients)
+    return message and f'the cluster cannot grow to its max_size of {cluster.max_size}: {message}'
 
 
 def _for_owner(who: str, request: ScaleRequest, open_clients: Callable[[], Clients]) -> str | None:

@@ -110,7 +110,7 @@ class Actor:
         )
 
     def delete_cluster(self, cluster: str) -> None:
-        """Delete a cluster with its nodes, and wait until it does not exist any more."""
+        """Delete a cluster with its nodes, and wait until it no longer exists."""
         self.clustering.delete_cluster(cluster, force_delete=True)
         wait_for(
             f'deletion of cluster {cluster}',

@@ -163,10 +163,10 @@ def ask_first(scene: Scene) -> None:
     group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
     landed = scene.nova.servers_on_hosts(group.id) if group else None
     screen.check('no server was created', {}, landed)
-    said = scene.operators_log()
-    screen.quote("The log of Senlin's engine has more, for operators", said)
+    log = scene.operators_log()
+    screen.quote("The log of Senlin's engine has more, for operators", log)
     hosts = '2 of 6 placed; 0/2 hosts left: server_group.host_full on 2'
-    is_only_there = hosts in said and 'hosts left' not in ended.reason
+    is_only_there = hosts in log and 'hosts left' not in ended.reason
     screen.check('only the log says how the hosts are', True, is_only_there)
     _detach(screen, user, cluster, policy)
     _delete(screen, user, cluster)

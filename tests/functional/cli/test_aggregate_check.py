@@ -26,7 +26,7 @@ def test_a_mismatch_is_rejected_with_a_reason(run):
     assert answer == {
         'outcome': 'REJECT',
         'code': 'aggregate_metadata.mismatch',
-        'reason': 'the flavor asks for ssd "true", the metadata of the aggregate is "false"',
+        'reason': 'the flavor requires ssd "true", and the metadata of the aggregate is "false"',
         'advice': 'change the extra spec or the metadata, or use hosts of another aggregate',
         'facts': {'key': 'ssd', 'asked': 'true', 'found': 'false', 'aggregates': 'the aggregate'},
     }
@@ -74,7 +74,7 @@ def test_an_invalid_value_of_the_reserved_key_is_a_warning(run):
     assert 'aggregate_metadata.nothing_asked' in done.stdout
     assert done.stderr == (
         "WARNING senlin_affinity.cli.aggregate: force_metadata_check is 'maybe' in the aggregate, "
-        'which is no boolean: it does not force\n'
+        'which is not a boolean, so it has no effect\n'
     )
 
 
@@ -106,3 +106,45 @@ def test_a_usage_error_exits_with_2(run, words, says):
     assert (done.returncode, done.stdout) == (2, '')
     assert says in done.stderr
     assert 'Traceback' not in done.stderr
+
+
+def snapshot(**parts):
+    aggregates = [
+        {'uuid': 'a1', 'name': 'fast', 'metadata': {'ssd': 'true'}},
+        {'uuid': 'a2', 'name': 'slow', 'metadata': {'ssd': 'false'}},
+    ]
+    hosts = [
+        {'host': 'cmp-1', 'hypervisor_hostname': 'cmp-1', 'aggregates': ['a1']},
+        {'host': 'cmp-2', 'hypervisor_hostname': 'cmp-2', 'aggregates': ['a1']},
+        {'host': 'cmp-3', 'hypervisor_hostname': 'cmp-3', 'aggregates': ['a2']},
+    ]
+    flavors = [
+        {'id': str(number), 'name': name, 'vcpus': 1, 'ram': 1, 'disk': 1, 'extra_specs': specs}
+        for number, (name, specs) in enumerate(
+            [('plain', {}), ('same', {'ssd': 'true'}), ('any', {'ssd': '*'})]
+        )
+    ]
+    whole = {'format': 1, 'aggregates': aggregates, 'hosts': hosts, 'flavors': flavors, **parts}
+    return json.dumps({key: value for key, value in whole.items() if value is not None})
+
+
+def test_a_diff_groups_the_hosts_on_which_the_filters_differ(run, write):
+    """Nova's filter compares ``*`` literally."""
+    write('cloud.json', snapshot())
+    done = run('aggregate', 'diff', '--snapshot', 'cloud.json', '-f', 'json')
+    assert (done.returncode, done.stderr) == (3, '')
+    rows = json.loads(done.stdout)
+    assert [(row['Flavor'], row['Hosts'], row['AggregateInstanceTypeFilter']) for row in rows] == [
+        ('any', ['cmp-1', 'cmp-2'], 'passes'), ('any', ['cmp-3'], 'passes'),
+    ]  # fmt: skip
+    assert all('ssd' in row["Nova's filter"] for row in rows)
+
+
+def test_a_diff_without_differences_is_0_and_without_hosts_1(run, write):
+    write('same.json', snapshot(flavors=[]))
+    done = run('aggregate', 'diff', '--snapshot', 'same.json', '-f', 'json')
+    assert (done.returncode, json.loads(done.stdout)) == (0, [])
+    write('none.json', snapshot(hosts=None))
+    done = run('aggregate', 'diff', '--snapshot', 'none.json')
+    assert done.returncode == 1
+    assert done.stderr == 'error: the hosts are unknown: the snapshot does not contain them\n'

@@ -50,7 +50,7 @@ def test_constraints_are_listed_in_the_order_of_their_reasons(run):
 
 
 def test_the_table_is_in_the_manual(run):
-    page = (ROOT / 'doc/source/user/command.rst').read_text(encoding='utf-8')
+    page = (ROOT / 'doc/source/reference/command.rst').read_text(encoding='utf-8')
     output = textwrap.indent(run('constraint', 'list').stdout, '    ')
     assert f'    $ senlin-affinity constraint list\n{output}' in page
 
@@ -150,7 +150,7 @@ def test_show_prints_the_options_and_codes(run):
     assert (decoded['name'], decoded['level'], decoded['page']) == (
         'drs',
         'host',
-        'constraints/drs',
+        'reference/constraints/drs',
     )
     (option,) = decoded['options']
     assert option.pop('help').startswith('What the name of')

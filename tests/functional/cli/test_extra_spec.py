@@ -121,3 +121,13 @@ def test_an_export_to_an_existing_file_is_an_error(run, write):
     done = run('extra-spec', 'export', '--format', 'rst', '--output-dir', 'taken')
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr == 'error: taken cannot be written: File exists\n'
+
+
+def test_a_release_of_nova_decides_which_names_are_known(run):
+    specs = ('hw:cpu_max_cores=2', 'os:vram=3')
+    done = run('extra-spec', 'validate', *specs, '--nova-release', '26', '-f', 'value')
+    assert done.returncode == 3
+    assert done.stdout.splitlines() == [
+        'hw:cpu_max_cores 2 invalid Nova 26 does not know it, but Nova 30 does',
+        'os:vram 3 valid ',
+    ]

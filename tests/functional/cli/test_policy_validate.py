@@ -56,7 +56,7 @@ def test_spreads_are_summarized(run, write):
         'availability_zone (max_skew 1) and rack (max_skew 1, max_per_domain 4, soft)'
     )
     assert shown['hosts'] == 'chosen by the policy'
-    assert shown['note'] == 'a zone that is chosen for a server binds it for life'
+    assert shown['note'] == 'a server cannot leave a zone that is chosen for it'
     profile = write('profile.yaml', PROFILE.replace('{', '{availability_zone: nova, ', 1))
     done = run('policy', 'validate', path, '--profile', profile)
     assert done.returncode == 3
@@ -184,7 +184,7 @@ def test_an_unreadable_clouds_yaml_is_reported_once(run, write):
         ({}, 'could not log in at http://127.0.0.1:9/v3: Connection refused'),
         ({'OS_PASSWORD': ''}, 'could not log in at http://127.0.0.1:9/v3: the password is missing'),
         ({'OS_CLOUD': ''}, 'could not log in at http://127.0.0.1:9/v3: Connection refused'),
-        ({'OS_AUTH_URL': 'nonsense'}, 'could not log in at nonsense: that is no URL: write one'),
+        ({'OS_AUTH_URL': 'nonsense'}, 'could not log in at nonsense: this is not a URL: write one'),
         ({'OS_AUTH_TYPE': 'nonsense'}, 'could not connect to the cloud: '),
     ],
 )

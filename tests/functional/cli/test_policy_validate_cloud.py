@@ -39,7 +39,7 @@ def validate(run, write):
         ('m1.odd', 'permissive', "; flavor 'm1.odd': foo: no extra spec of this name is known"),
         ('m1.bad', 'off', ''),
         ('none', 'permissive',
-         "; the flavor 'none' of the profile is not there: its extra specs are not checked"),
+         "; the flavor 'none' of the profile does not exist: its extra specs are not checked"),
     ],
 )  # fmt: skip
 def test_a_valid_policy_is_summarized(validate, flavor, mode, note):
@@ -56,7 +56,7 @@ def test_a_valid_policy_is_summarized(validate, flavor, mode, note):
     [
         ('m1.odd', 'strict', ["flavor 'm1.odd': foo: "]),
         ('m1.bad', 'permissive', ['hw:cpu_policy: must be one of', 'hw:numa_nodes: must be']),
-        ('none', 'strict', ["properties.flavor: the flavor 'none' of the profile is not there"]),
+        ('none', 'strict', ["properties.flavor: the flavor 'none' of the profile does not exist"]),
     ],
 )
 def test_an_invalid_flavor_is_rejected(validate, flavor, mode, words):

@@ -50,11 +50,11 @@ def test_a_violation_names_no_host_id_and_at_most_five_hosts():
     hidden = ServerGroup(
         'g', 'web', 'anti-affinity', {}, tuple(Member(x, None, None, 'hash') for x in 'st')
     )
-    lines = 'server group web (anti-affinity): 2 servers on one host'
-    assert violation(hidden, violated(hidden)) == lines
+    line = 'Server group web (anti-affinity) is violated already: 2 servers on one host'
+    assert violation(hidden, violated(hidden)) == line
     members = tuple(Member(f's{n}', f'cmp-{n // 2}') for n in range(14))
     many = ServerGroup('g', 'web', 'anti-affinity', {}, members)
-    assert violation(many, violated(many)).endswith('2 servers on cmp-4, ... and 2 hosts more')
+    assert violation(many, violated(many)).endswith('2 servers on cmp-4, ... and 2 more hosts')
 
 
 @pytest.mark.parametrize(

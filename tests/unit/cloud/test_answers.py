@@ -189,7 +189,7 @@ class Senlin:
         self.lists = {'clusters': [{'id': 'c', 'name': 'c', 'project': 'p'}], **lists}
         self.bindings = bindings
 
-    def get(self, path, what, params=None):
+    def get(self, path, what, _microversion=None, params=None):
         if path.endswith('/policies') and path != '/policies':
             return {'cluster_policies': [*self.bindings]}
         key = path.strip('/')

@@ -32,7 +32,7 @@ def test_a_recent_placement_is_accepted(values, offered):
     [([f'!{U}'], '1.31', '1.32'), ([V, f'!{U}'], '1.28', '1.32'), ([U], '1.28', '1.29')],
 )
 def test_rx_08_r1_42_an_older_placement_is_rejected(values, offered, needed):
-    remedy = 'take the values with ! out' if needed == '1.32' else 'leave member_of out'
+    remedy = 'remove the values with !' if needed == '1.32' else 'leave member_of out'
     words = f'need Placement microversion {needed}, this cloud offers {offered}: {remedy}'
     with pytest.raises(InvalidSpec, match=words) as caught:
         check(values, offered)

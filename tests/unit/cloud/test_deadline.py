@@ -44,7 +44,7 @@ def test_an_exception_of_a_call_is_raised_unchanged(session, error):
 
 
 def test_a_malformed_response_that_breaks_a_library_is_reported(session):
-    with pytest.raises(GivenUp, match='an answer is not what the API says') as caught:
+    with pytest.raises(GivenUp, match='an answer is not what the API documents') as caught:
         within(60, lambda: None['versions'], session)
     assert caught.value.is_uncertain
     assert within(60, lambda: 'yes', session) == 'yes'
@@ -97,7 +97,7 @@ def test_a_call_without_an_end_is_given_up(endless, session):
 def test_an_abandoned_session_fails_at_once(endless, session):
     with pytest.raises(GivenUp):
         within(SHORT, endless, session)
-    words = r'given up: a request before had no complete answer within 0\.03 seconds'
+    words = r'abandoned: an earlier request had no complete answer within 0\.03 seconds'
     with pytest.raises(GivenUp, match=words) as caught:
         within(600, endless, session)
     assert not caught.value.is_uncertain, 'the request was not sent'
@@ -120,7 +120,7 @@ def test_an_interrupted_call_abandons_its_session(endless, session):
 
     with pytest.raises(KeyboardInterrupt):
         within(60, interrupt, session)
-    with pytest.raises(GivenUp, match='a request before had been interrupted'):
+    with pytest.raises(GivenUp, match='an earlier request had been interrupted'):
         within(60, endless, session)
 
 

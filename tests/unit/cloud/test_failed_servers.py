@@ -316,6 +316,21 @@ def test_a_name_that_several_servers_have():
         Story(servers).find('web')
 
 
+def test_an_answer_about_another_server_is_an_error():
+    story = Story([server(1)])
+    story.servers[uuid(2)] = story.servers.pop(uuid(1))
+    with pytest.raises(CloudError, match='the answer is about another object'):
+        story.find(uuid(2))
+
+
+def test_a_deleted_server_that_several_hosts_tried_to_start():
+    """Its message is gone: a race, or failed starts."""
+    for number, cause in ((1, Cause.BUILD), (2, Cause.RETRIES)):
+        builds = [{'event': 'compute__do_build_and_run_instance', 'result': None}] * number
+        story = Story([server(1, 'DELETED')], glance=glance(), events=builds)
+        assert story.find('web-1').failure.cause is cause
+
+
 def test_what_has_changed_since_the_failure():
     ended = {'OS-SRV-USG:launched_at': CREATED, 'OS-SRV-USG:terminated_at': '2026-11-24T02:30:00.1'}
     ended['OS-EXT-SRV-ATTR:reservation_id'] = 'r-2'

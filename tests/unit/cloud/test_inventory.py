@@ -97,7 +97,7 @@ def test_a_hypervisor_without_a_service_is_an_error(edge):
 @pytest.mark.parametrize('text', ['{}', '[]', '"no"'])
 def test_a_malformed_list_is_an_error(edge, url, key, text):
     edge.fail('GET', url, Failure('malformed', '', 200, text=text))
-    with pytest.raises(CloudError, match=f'the answer holds no list of {key}'):
+    with pytest.raises(CloudError, match=f'the answer contains no list of {key}'):
         edge.ports.inventory.hosts_named_like('drs')
 
 
@@ -252,7 +252,7 @@ def test_a_name_that_is_not_a_valid_path_is_searched_in_the_list(name):
     [
         ({}, "the answer lacks 'flavor'"),
         ({'flavor': {'id': 'tiny'}}, "the answer lacks '"),
-        ({'flavor': []}, 'a value in the answer is of another kind than the API says'),
+        ({'flavor': []}, 'a value in the answer has another type than the API documents'),
     ],
     ids=str,
 )

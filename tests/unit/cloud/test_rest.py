@@ -95,14 +95,14 @@ def test_a_body_that_is_not_json_is_an_error(edge, rest, status):
     edge.fail('GET', '/limits', Failure('no JSON', '', status, text='Hello\n  <b>you</b>'))
     error = error_of(rest)
     assert str(error) == (
-        "could not read the limits: the answer of Nova is no JSON: 'Hello <b>you</b>'"
+        "could not read the limits: the answer of Nova is not JSON: 'Hello <b>you</b>'"
     )
     assert not error.is_uncertain
 
 
 def test_null_is_an_error_and_does_not_mean_missing(edge, rest):
     edge.fail('GET', '/limits', Failure('null', '', 200, text='null'))
-    with pytest.raises(CloudError, match="the answer of Nova is no JSON: 'null'"):
+    with pytest.raises(CloudError, match="the answer of Nova is not JSON: 'null'"):
         rest.get('/limits', 'read the limits', LIMITS, may_be_missing=True)
 
 
@@ -193,7 +193,7 @@ def test_a_write_on_an_abandoned_session_was_not_sent(edge):
     with pytest.raises(GivenUp):
         within(0.01, end.wait, adapter.session)
     end.set()
-    with pytest.raises(CloudError, match='was given up') as caught:
+    with pytest.raises(CloudError, match='was abandoned') as caught:
         Rest(adapter, 'Nova').post('/os-server-groups', 'create', (2, 64), {})
     assert not caught.value.is_uncertain
 

@@ -159,7 +159,7 @@ def test_a_malformed_list_is_an_error(edge, text):
     with pytest.raises(CloudError) as caught:
         edge.ports.server_groups.named('web')
     assert str(caught.value) == (
-        'could not list the server groups: the answer holds no list of server_groups'
+        'could not list the server groups: the answer contains no list of server_groups'
     )
 
 

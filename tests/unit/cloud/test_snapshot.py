@@ -246,7 +246,7 @@ def test_groups_that_are_not_requested_are_unknown(edge):
     edge.nova.add_group('web')
     taken = take(edge, server_groups=())
     assert taken.snapshot.server_groups is None
-    assert taken.unavailable == {'server_groups': 'none was asked for'}
+    assert taken.unavailable == {'server_groups': 'none was requested'}
     assert GROUPS not in edge.nova.requests()
 
 
@@ -473,7 +473,7 @@ def test_a_non_admin_reads_no_data_of_another_project(member_edge):
 
     assert (taken.snapshot.server_groups, taken.snapshot.quotas) == (None, None)
     assert taken.unavailable['server_groups'] == (
-        "Nova lists another project's for administrators only"
+        'Nova lists the groups of another project for administrators only'
     )
     assert 'os-quota-sets:detail' in taken.unavailable['quotas']
     assert take(member_edge, server_groups='wbe').snapshot.server_groups == (), 'no such group'
@@ -531,8 +531,8 @@ def test_a_host_missing_from_a_truncated_answer_is_not_full(edge):
 
     assert [host.resources is None for host in taken.snapshot.hosts] == [False, False, True]
     assert taken.unavailable == {
-        'resources': "Placement's answers did not come to 1 of 3 hosts "
-        '(if it cuts them, raise its option max_allocation_candidates)'
+        'resources': "Placement's answers lack 1 of 3 hosts "
+        '(if it truncates them, raise its option max_allocation_candidates)'
     }
     assert edge.placement.asked == [SHARERS, BY_MEMORY, BY_CPU, CHECK]
 

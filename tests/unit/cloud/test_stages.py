@@ -7,9 +7,10 @@ import pytest
 
 from senlin_affinity.cloud import clients, stages
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
+from senlin_affinity.cloud.minute import Minute
 from senlin_affinity.cloud.stages import Stages
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.verdict import Verdict
@@ -205,7 +206,7 @@ def test_all_candidates_are_enough_to_reject(name, change, members, count, fits,
         assert reason(request, view).startswith(f'does not fit: at most {fits} of {count}; ')
         result = hook.decide(request, view)
         log = result.answer.reason if who == ADMIN else result.refusal
-        assert f'of the 4 host(s) that Placement has for it: does not fit: {fits} of' in log
+        assert f'of the 4 host(s) that Placement offers: does not fit: {fits} of' in log
         assert 'candidates.not_offered' in log
 
 
@@ -391,7 +392,7 @@ def test_another_zone_is_named_if_a_sample_shows_that_all_servers_fit(cloud, mon
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CANDIDATES
     text = reason(request, view)
-    assert 'they must be in zone az1' in text
+    assert 'the servers must be in zone az1' in text
     assert ('no availability_zone (9 of 9)' in text) == (spare == 2)
 
 
@@ -539,7 +540,7 @@ def test_a_warning_counts_the_candidates(cloud):
     request = rare_request(cloud, preflight='warn')
     result = hook.decide(request, fetched(cloud, request))
     assert isinstance(result.answer, Placement)
-    assert 'of the 4 host(s) that Placement has for it' in result.warning
+    assert 'of the 4 host(s) that Placement offers' in result.warning
 
 
 def test_too_many_candidates_need_the_cloud(cloud, monkeypatch):
@@ -596,6 +597,151 @@ def test_pinned_hosts_in_many_zones_need_the_cloud(cloud):
     assert fetched(cloud, scale(cloud, 2, pin_hosts=True)).coverage is Coverage.CANDIDATES
 
 
+# --- what is kept for a minute
+
+
+class Minutes:
+    """Operations of one owner, whose operator's client keeps what it read."""
+
+    def __init__(self, cloud):
+        self.cloud, self.now = cloud, 0.0
+        connection = cloud.connection(ADMIN)
+        self._operator = OperatorClient(connection, minute=Minute(lambda: self.now))
+
+    def run(self, request):
+        """Return the view, and the paths of the requests to Nova."""
+        before = len(self.cloud.nova.asked)
+        both = Clients(OwnerClient(self.cloud.connection(OWNER)), self._operator)
+        view = run.run(request, Stages(both))
+        return view, [each.path for each in self.cloud.nova.asked[before:]]
+
+
+def test_aggregates_are_read_once_a_minute_to_accept(cloud):
+    cloud.nova.aggregates = (ZONE,)
+    request, minutes = scale(cloud, availability_zone='az1'), Minutes(cloud)
+    for seconds, number in ((0, 1), (59, 0), (1, 1)):
+        minutes.now += seconds
+        view, asked = minutes.run(request)
+        assert view.coverage is Coverage.ENOUGH
+        assert asked.count('/os-aggregates') == number
+
+
+def test_a_rejection_reads_the_aggregates_again(cloud):
+    cloud.nova.aggregates = (ZONE,)
+    few, minutes = scale(cloud, availability_zone='az1'), Minutes(cloud)
+    many = with_question(few, count=20)
+    minutes.run(few)
+    view, asked = minutes.run(many)
+    assert view.coverage is Coverage.CANDIDATES
+    assert asked.count('/os-aggregates') == 1
+    assert asked.count('/limits') == 1
+    other = FakeAggregate('two', ZONE.hosts, {'availability_zone': 'az2'})
+    cloud.nova.aggregates = (other,)
+    with pytest.raises(InvalidSpec, match='az1'):
+        hook.decide(many, minutes.run(many)[0])
+
+
+def test_a_rejection_by_a_quota_reads_the_aggregates_again(cloud):
+    cloud.nova.aggregates = (ZONE,)
+    request, minutes = scale(cloud, 3, availability_zone='az1'), Minutes(cloud)
+    minutes.run(with_question(request, count=1))
+    cloud.nova.limits['maxTotalInstances'] = 2
+    view, asked = minutes.run(request)
+    assert view.coverage is Coverage.ENOUGH_FOR_QUOTA
+    assert asked.count('/os-aggregates') == 1
+
+
+def test_chosen_hosts_never_depend_on_kept_aggregates(cloud):
+    cloud.nova.add_aggregate('fast', [each.host for each in HOSTS])
+    minutes = Minutes(cloud)
+    request = scale(cloud, 1, member_of=['fast'])
+    minutes.run(request)
+    assert minutes.run(request)[1].count('/os-aggregates') == 1
+
+
+def test_the_id_of_a_named_flavor_is_kept_to_accept(cloud):
+    cloud.nova.add_flavor('m1.named', id='a-flavor')
+    request, minutes = scale(cloud, flavor='m1.named'), Minutes(cloud)
+    assert '/flavors/detail' in minutes.run(request)[1]
+    view, asked = minutes.run(request)
+    assert (view.coverage, view.snapshot.flavors[0].id) == (Coverage.ENOUGH, 'a-flavor')
+    assert '/flavors/detail' not in asked
+    cloud.nova.flavors = [replace(each, name='renamed') for each in cloud.nova.flavors]
+    cloud.nova.add_flavor('m1.named', id='another-flavor')
+    view, asked = minutes.run(request)
+    assert view.snapshot.flavors[0].id == 'another-flavor'
+
+
+# --- a spread over racks
+
+
+def racks(cloud, *places, **wanted):
+    """Put hosts into racks by their numbers, and return the properties of a spread over them."""
+    for number, hosts in enumerate(places):
+        cloud.nova.add_aggregate(f'r{number}', [f'cmp-{n}' for n in hosts], rack=f'r{number}')
+    return {'spread': [{'by': 'rack', **wanted}]}
+
+
+def test_a_spread_over_racks_reads_few_hosts(cloud):
+    wanted = racks(cloud, range(5), range(5, 10), range(10, 14))
+    request = scale(cloud, 1, members=['cmp-1', 'cmp-11'], **wanted)
+    before = len(cloud.nova.asked)
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CANDIDATES
+    asked = [each.path for each in cloud.nova.asked[before:]]
+    assert sum(path.startswith('/os-hypervisors') for path in asked) == 2
+    (place,) = hook.decide(request, view).answer.hosts
+    assert place.removeprefix('nova:') in {f'cmp-{n}' for n in range(5, 10)}
+
+
+def test_a_spread_counts_members_on_hosts_that_are_not_read(cloud):
+    wanted = racks(cloud, [0, 1], [2, 3], max_per_domain=1)
+    request = scale(cloud, 2, members=['cmp-0'], **wanted)
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CANDIDATES
+    assert 'at most 1 of 2' in reason(request, view)
+    assert 'of the 4 host(s) that Placement offers' in hook.decide(request, view).for_operators
+
+
+def test_a_full_rack_may_hold_back_the_others(cloud):
+    """Nova may start servers there again, so the other racks may not be further ahead of it."""
+    wanted = racks(cloud, [0, 1], [2, 3])
+    fill(cloud, 0, 1)
+    view = fetched(cloud, scale(cloud, 1, **wanted))
+    assert view.coverage is Coverage.CANDIDATES
+    request = scale(cloud, 2, group=view.snapshot.server_groups[0].id, **wanted)
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CLOUD  # is a host of the full rack up?
+    assert 'at most 1 of 2' in reason(request, view)
+
+
+def test_a_rack_of_hosts_that_are_down_holds_nothing_back(cloud):
+    wanted = racks(cloud, [0, 1], [2, 3])
+    cloud.nova.hosts = (*(replace(each, state='down') for each in HOSTS[:2]), *HOSTS[2:])
+    request = scale(cloud, 2, **wanted)
+    view = fetched(cloud, request)
+    assert isinstance(hook.decide(request, view).answer, Placement)
+
+
+def test_a_soft_spread_over_racks_begins_with_the_emptiest(cloud):
+    wanted = racks(cloud, range(5), range(5, 14), mode='soft')
+    request = scale(cloud, 1, members=['cmp-1'], **wanted)
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CANDIDATES
+    (place,) = hook.decide(request, view).answer.hosts
+    assert place.removeprefix('nova:') in {f'cmp-{n}' for n in range(5, 14)}
+
+
+def test_a_spread_over_racks_names_zones_that_placement_has(cloud):
+    cloud.nova.aggregates = [ZONE]
+    wanted = racks(cloud, range(5), range(5, 14))
+    cloud.placement.lost = {'cmp-5', 'cmp-6'}  # in no aggregate of Placement
+    request = scale(cloud, 2, **wanted)
+    places = hook.decide(request, fetched(cloud, request)).answer.hosts
+    assert {place.partition(':')[0] for place in places} == {'az1'}
+    assert {'az1:cmp-5', 'az1:cmp-6'}.isdisjoint(places)
+
+
 def test_a_reserved_host_among_the_candidates_needs_the_cloud(cloud):
     """Nova queries Placement, which does not have the host in the reserved aggregate."""
     cloud.nova.add_aggregate('reserved', ['cmp-0'], **{'reservation:x': '1'})
@@ -606,19 +752,32 @@ def test_a_reserved_host_among_the_candidates_needs_the_cloud(cloud):
     assert isinstance(hook.decide(request, view).answer, Placement)
 
 
-@pytest.mark.parametrize(('who', 'wanted'), [(ADMIN, {'availability_zone': 'az1'}), (OWNER, {})])
-def test_no_request_is_sent_twice(cloud, who, wanted):
+@pytest.mark.parametrize('is_hidden', [False, True], ids=['shown', 'forbidden'])
+@pytest.mark.parametrize(
+    ('who', 'wanted'),
+    [(ADMIN, {'availability_zone': 'az1'}), (OWNER, {}), (OWNER, {'pin_hosts': True})],
+)
+def test_no_request_is_sent_twice(cloud, who, wanted, is_hidden):
     cloud.nova.aggregates = (ZONE,)
     cloud.placement.cut = 4  # so the whole cloud follows
     request = scale(cloud, 15, members=['cmp-1'], who=who, **wanted)
-    before, sent = len(cloud.nova.asked), []
+    if is_hidden:
+        cloud.fail('GET', '/os-migrations', FORBIDDEN)
+    before, _ = len(cloud.nova.asked), cloud.placement.asked.clear()
+    assert run.run(request, Stages(clients_of(cloud, who))).coverage is Coverage.CLOUD
+    sent = [*map(repr, cloud.nova.asked[before:]), *cloud.placement.asked]
+    assert sum('/os-migrations' in each for each in sent) == 1
+    assert {each: sent.count(each) for each in sent} == dict.fromkeys(sent, 1)
 
-    class Noting(Stages):
-        def whole(self, scope):
-            sent.extend(cloud.nova.asked[before:])
-            return super().whole(scope)
 
-    assert run.run(request, Noting(clients_of(cloud, who))).coverage is Coverage.CLOUD
-    again = [*map(repr, cloud.nova.asked[before + len(sent) :])]
-    assert sent
-    assert {*map(repr, sent)}.isdisjoint(again)
+def test_migrations_are_read_once_for_a_group_and_a_hint(cloud):
+    other = cloud.nova.add_group('other', 'affinity', project_id=f'{OWNER}-project')
+    server = cloud.nova.boot(other, 'cmp-2', project=f'{OWNER}-project')
+    hints = {'image': 'cirros', 'scheduler_hints': {'different_host': server}}
+    request = scale(cloud, members=['cmp-1'], profile=hints)
+    before = len(cloud.nova.asked)
+    filters = (*DEFAULT_FILTERS, 'DifferentHostFilter')
+    view = fetched(cloud, with_question(request, enabled_filters=filters))
+    assert (view.coverage, len(view.snapshot.servers)) == (Coverage.CLOUD, 1)
+    asked = [each.path for each in cloud.nova.asked[before:]]
+    assert asked.count('/os-migrations') == 1

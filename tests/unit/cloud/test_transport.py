@@ -132,7 +132,7 @@ def test_a_read_only_session_sends_only_reads_and_logins(session, method, path, 
         session.session.request(method, f'http://nova{path}')
     else:
         with pytest.raises(
-            GivenUp, match=f'{method} is refused: this connection only reads'
+            GivenUp, match=f'{method} is rejected: this connection only reads'
         ) as caught:
             session.session.request(method, f'http://nova{path}')
         assert not caught.value.is_uncertain

@@ -94,9 +94,9 @@ FOREIGN = third_party('foreign', reasons={'server_group.full': FULL})
 @pytest.mark.parametrize(
     ('name', 'plugin', 'words'),
     [
-        ('breaks', Breaks, 'can not be made: no database'),
-        ('none', None, 'can not be made'),
-        ('needs', lambda _one: None, 'can not be made'),
+        ('breaks', Breaks, 'cannot be created: no database'),
+        ('none', None, 'cannot be created'),
+        ('needs', lambda _one: None, 'cannot be created'),
         ('no_subclass', NoSubclass, 'is not a subclass of senlin_affinity.constraints.base.'),
         ('no_check', NoCheck, 'has none of check_host, check_domains, check_request'),
         ('no_order', NoOrder, 'has no order, needs'),
@@ -143,7 +143,7 @@ def test_two_of_one_name():
 def test_a_reason_is_never_said_half(facts):
     code, known = facts
     reasons = {'rack.full': Reason('rack {rack} in row {row} is full')}
-    with pytest.raises(PluginError, match='can not be said'):
+    with pytest.raises(PluginError, match='cannot be rendered'):
         sentence(Verdict.rejected(code, **known), reasons)
 
 

@@ -193,7 +193,7 @@ def test_an_engine_reads_the_files_again_only_where_they_changed(write, tmp_path
 def test_a_file_of_an_engine_s_that_names_nova_s(
     write, tmp_path, caplog, name, filters, values, warning
 ):
-    """What Nova says counts, of what it says; what can not be read is not told."""
+    """What Nova says counts, of what it says; what cannot be read is not told."""
     isolating = '[scheduler]\nenable_isolated_aggregate_filtering = 1'
     write(f'[filter_scheduler]\nenabled_filters = A\n{isolating}')
     said = nova_conf.with_nova_conf(engine(write, tmp_path / name))

@@ -1,17 +1,19 @@
 """The operator's page of the aggregate filter: its examples, its words and its table are true."""
 
 import re
+import textwrap
 from types import SimpleNamespace
 
 import pytest
 import yaml
 from nova.scheduler.filters.aggregate_instance_extra_specs import AggregateInstanceExtraSpecsFilter
+from oslo_config import cfg
 
 from senlin_affinity.nova import aggregate_metadata
 from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeFilter
 from tests.unit.docs.test_manual import table, text_of
 
-PAGE = text_of('admin/aggregate-filter.rst')
+PAGE = text_of('howto/aggregate-filter.rst')
 EXAMPLES = [
     yaml.safe_load(text)
     for text in re.findall(r'^\.\. code-block:: yaml\n\n((?:(?: {3}.*)?\n)+)', PAGE, re.MULTILINE)
@@ -59,10 +61,16 @@ def answer(judge, host, asked):
         return 'raises'
 
 
-def test_the_class_of_nova_conf_is_there():
+def test_the_class_of_nova_conf_is_there(tmp_path):
     (line,) = (line for line in PAGE.splitlines() if '= senlin_affinity.' in line)
     module, _, name = line.partition('= ')[2].rpartition('.')
     assert (module, name) == (AggregateInstanceTypeFilter.__module__, 'AggregateInstanceTypeFilter')
-    (enabled,) = (line for line in PAGE.splitlines() if ' enabled_filters = ' in line)
-    assert enabled.endswith(f',{name}')
+    block = re.search(r'( +)enabled_filters = .*\n(?:\1 .*\n)+', PAGE)[0]
+    (tmp_path / 'nova.conf').write_text(f'[filter_scheduler]\n{textwrap.dedent(block)}')
+    conf = cfg.ConfigOpts()
+    conf.register_opt(cfg.ListOpt('enabled_filters'), 'filter_scheduler')
+    conf(['--config-file', str(tmp_path / 'nova.conf')])
+    enabled = conf.filter_scheduler.enabled_filters
+    assert enabled[-1] == name
+    assert len(enabled) == len({*enabled}) == 6
     assert AggregateInstanceExtraSpecsFilter.__name__ not in enabled

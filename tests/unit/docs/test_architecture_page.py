@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / 'senlin_affinity'
-PAGE = (ROOT / 'doc/source/contributor/architecture.rst').read_text(encoding='utf-8')
+PAGE = (ROOT / 'doc/source/contribute/architecture.rst').read_text(encoding='utf-8')
 STEP = re.compile(r'^   ( *)([\w.]+) +([\w/]+\.py|-)(?: |$)', re.MULTILINE)
 
 

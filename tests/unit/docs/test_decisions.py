@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.docs.test_manual import ROOT, SOURCE
 
-PAGES = sorted((SOURCE / 'decisions').glob('0*.rst'))
+PAGES = sorted((SOURCE / 'contribute/decisions').glob('0*.rst'))
 SECTIONS = ['Context', 'Options', 'Decision', 'Consequence']
 #: The words that a page may have; 250 by default.
 LONGER = {'0002': 400, '0004': 400, '0023': 470}
@@ -21,8 +21,16 @@ def test_a_page_has_the_form_and_is_short(page):
     assert len(text.split()) <= LONGER.get(number, 250)
 
 
+def test_the_page_of_decisions_includes_each_of_them():
+    page = (SOURCE / 'contribute/decisions.rst').read_text(encoding='utf-8')
+    labels_and_files = re.findall(
+        r'^\.\. _decision-(\d{4}):\n\n\.\. include:: decisions/(.+)$', page, re.MULTILINE
+    )
+    assert labels_and_files == [(path.stem[:4], path.name) for path in PAGES]
+
+
 def test_every_question_has_a_decision_and_every_decision_a_number():
-    pages = (SOURCE / 'decisions').glob('*.rst')
+    pages = (SOURCE / 'contribute/decisions').glob('*.rst')
     text = '\n'.join(path.read_text(encoding='utf-8') for path in pages)
     requirements = (ROOT / 'tests/mutants/requirements.yaml').read_text(encoding='utf-8')
     questions = {*re.findall(r'\{id: (Q\d-\d+)', requirements)}

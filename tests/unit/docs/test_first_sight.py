@@ -32,14 +32,12 @@ def test_the_changelog_begins_with_the_version_of_setup_cfg():
     assert f'prelude: > {" ".join(first[2].split())}' in note
 
 
-def test_tox_calls_targets_extras_and_folders_that_exist():
+def test_tox_calls_targets_and_folders_that_exist():
     tox = text_of('tox.ini')
     targets = set(re.findall(r'^([a-z][\w-]*):', text_of('Makefile'), re.MULTILINE))
     called = set(re.findall(r'make ([a-z]+)', re.sub(r'#.*', '', tox)))
     assert called
     assert called - targets == set()
-    extras = re.findall(r'^extras =\n((?: +\w+\n)+)', tox, re.MULTILINE)
-    assert {name for each in extras for name in each.split()} <= {*SETUP['options.extras_require']}
     folders = set(re.findall(r'\b(tests/\w+)', tox))
     assert folders
     assert [name for name in folders if not (ROOT / name).is_dir()] == []

@@ -15,7 +15,7 @@ from tests.support.letters import UUIDS, contract, expand
 from tests.support.picture import PICTURE, providers
 from tests.unit.docs.test_manual import table, text_of
 
-PAGE = text_of('user/member-of.rst')
+PAGE = text_of('reference/member-of.rst')
 
 
 def by_values(name):

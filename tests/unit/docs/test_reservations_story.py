@@ -15,7 +15,7 @@ from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX, constrain
 from tests.unit.docs.test_manual import table, text_of
 
-PAGE = text_of('admin/reservations.rst')
+PAGE = text_of('howto/reservations.rst')
 REQUESTS = [
     pytest.param(story, row, id=f'{story}: {" + ".join(row[:2])}')
     for story in ('windows', 'pool')

@@ -7,7 +7,7 @@ import pytest
 from senlin_affinity.cloud import snapshot_fields, snapshot_file, snapshot_hosts
 from tests.unit.docs.test_manual import table, text_of
 
-PAGE = text_of('user/snapshot-file.rst')
+PAGE = text_of('reference/snapshot-file.rst')
 HOSTS = snapshot_hosts.Hosts()
 TABLES = {
     'resource': snapshot_fields.RESOURCE,

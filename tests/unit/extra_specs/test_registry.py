@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from senlin_affinity.extra_specs import validate
+from senlin_affinity.extra_specs import image_properties, validate
 from senlin_affinity.extra_specs.base import Namespace
 from senlin_affinity.extra_specs.registry import (
     GROUPS,
@@ -74,7 +74,8 @@ class TestOwn:
             assert {*validator.depends_on, validator.replaced_by or validator.name} <= {*own}
         images = [each.image_property for each in own.values() if each.image_property]
         assert len(set(images)) == len(images) > 20
-        assert 'hw_cpu_policy' in images
+        assert {'hw_cpu_policy', 'img_hide_hypervisor_id', 'trait:{trait}'} <= {*images}
+        assert {*images} <= {each.name for each in image_properties.registry().own}
 
 
 class TestPlugins:
@@ -336,7 +337,7 @@ class TestConversion:
             ({'name': 'foo:{x}'}, ': foo:{x}.parameters.x: the placeholder has no parameter'),
             ({'value': None}, ': must be definitions (ExtraSpecValidator), not namespace('),
             ({'name': 5}, ': must be definitions (ExtraSpecValidator), not namespace('),
-            ({'parameters': [{}]}, " can not be read: 'name'; the entry point must be a list of "),
+            ({'parameters': [{}]}, " cannot be read: 'name'; the entry point must be a list of "),
         ],
     )
     def test_what_can_not_be_converted(self, converted, changes, says):

@@ -53,7 +53,7 @@ def test_a_bound_group_that_is_gone_is_refused_with_what_to_do():
     senlin = FakeSenlin(FakeCloud([ServerGroup('g1', 'web', 'affinity')]))
     assert senlin.run(CheckBound('g1')) is None
     assert senlin.run(CheckBound('g2')).reason == (
-        'server group g2, which the policy is bound to, does not exist any more: detach the policy '
+        'server group g2, which the policy is bound to, no longer exists: detach the policy '
         'and attach it again'
     )
 

@@ -30,7 +30,7 @@ ROWS = [
 @pytest.mark.parametrize('row', ROWS, ids=[row[0] for row in ROWS])
 def test_leaving(row):
     _name, every, good, expected = row
-    found = leaving(sets(*every), lambda each: each in sets(*good))
+    found = leaving({each: each in sets(*good) for each in sets(*every)})
     words = {'A': A, 'B': B, '!B': f'!{B}'}
     if expected is None:
         assert found is None
@@ -42,13 +42,13 @@ def test_more_aggregates_than_an_address_holds():
     """What is forbidden must be all of it; what is required need not be."""
     many = [f'{number:08d}-0000-4000-8000-000000000001' for number in range(300)]
     each = [frozenset((one,)) for one in many]
-    assert leaving([*each, frozenset()], lambda one: not one) is None
-    found = leaving([*each, frozenset((A,))], lambda one: A in one)
+    assert leaving({one: not one for one in [*each, frozenset()]}) is None
+    found = leaving({one: A in one for one in [*each, frozenset((A,))]})
     assert found == MemberOf.parse([A])
-    found = leaving([*each, frozenset()], bool)
+    found = leaving({one: bool(one) for one in [*each, frozenset()]})
     assert len(found.required[0]) == 100
-    assert keeping([*each, frozenset()], bool) == frozenset()
-    assert keeping([*each, frozenset((A,))], lambda one: A in one) == {A}
+    assert keeping({one: bool(one) for one in [*each, frozenset()]}) == frozenset()
+    assert keeping({one: A in one for one in [*each, frozenset((A,))]}) == {A}
 
 
 # the sets that there are, those that are let in, the aggregates (None: no host is let in)
@@ -65,20 +65,20 @@ KEEPING = [
 @pytest.mark.parametrize('row', KEEPING, ids=[row[0] for row in KEEPING])
 def test_keeping(row):
     _name, every, good, expected = row
-    found = keeping(sets(*every), lambda each: each in sets(*good))
+    found = keeping({each: each in sets(*good) for each in sets(*every)})
     assert found == (None if expected is None else {NAMES[name] for name in expected})
 
 
 @given(st.sets(ANY), st.sets(ANY))
 def test_everybody_stays_who_is_let_in(every, good):
-    found = keeping(every, lambda each: each in good)
+    found = keeping({each: each in good for each in every})
     assert (found is None) == (not every & good)
     assert not found or not any(map(found.isdisjoint, every & good))
 
 
 @given(st.sets(ANY), st.sets(ANY))
 def test_nobody_is_left_who_is_not_let_in(every, good):
-    found = leaving(every, lambda each: each in good)
+    found = leaving({each: each in good for each in every})
     if found is not None:
         left = {each for each in every if found.admits(each)}
         assert left

@@ -26,8 +26,8 @@ def test_admitted(row):
 @pytest.mark.parametrize(
     ('forest', 'words'),
     [
-        ([Provider('a'), Provider('b'), Provider('a')], 'provider a is there twice'),
-        ([Provider('a', parent='z')], 'parent z of the provider a is not there'),
+        ([Provider('a'), Provider('b'), Provider('a')], 'provider a occurs twice'),
+        ([Provider('a', parent='z')], 'parent z of the provider a is missing'),
         ([Provider('a', parent='a')], 'a is an ancestor of its own'),
         ([Provider('a', 'b'), Provider('b', 'c'), Provider('c', 'b')], 'ancestor of its own'),
     ],

@@ -130,8 +130,8 @@ ONE = {'hosts': {'cmp-1': {'free': 9}}}
 @pytest.mark.parametrize(
     ('answer', 'uses_resources', 'at_most'),
     [
-        (Verdict.passed('odd.ok'), None, ('constraint odd, which gives no room',)),
-        (Verdict.passed('odd.ok'), True, ('constraint odd, which gives no room',)),
+        (Verdict.passed('odd.ok'), None, ('constraint odd, which gives no number',)),
+        (Verdict.passed('odd.ok'), True, ('constraint odd, which gives no number',)),
         (Verdict.passed('odd.ok'), False, ()),
         (Verdict.skipped('odd.ok'), True, ()),
         (Verdict.passed('odd.ok', room=9), True, ()),

@@ -54,8 +54,8 @@ def test_the_example_of_the_manual():
     assert list(found.why()) == [
         'web-4 found no host at 2026-11-24 09:14 UTC (one of 4 servers requested together).',
         f'Nova: {NOT_ENOUGH}',
-        'Nova places such a request as a whole. 3 of 4 fit: a host may hold 1 of server group '
-        'web (3 of 5 hosts).',
+        'Nova places such a request as a whole. 3 of 4 fit: server group web allows 1 per host, '
+        'and 3 of 5 hosts are full.',
     ]
     assert found.today() == (
         'The same request would fail today. web-1 to web-4 still count: 4 of 10 instances, '
@@ -111,6 +111,17 @@ def test_why_nova_found_no_host_where_the_planner_finds_one(cause, changes, last
     found = explained({'hosts': THREE}, failed_server(1, cause=cause, changes=changes))
     assert found.decision.fits
     assert [*found.sentences()][-1].startswith(last)
+
+
+@pytest.mark.parametrize('are_hosts_known', [True, False])
+def test_a_zone_that_no_host_is_in_any_more(are_hosts_known):
+    snapshot = replace(snapshot_of({'hosts': THREE}), availability_zones=frozenset({'nova'}))
+    snapshot = snapshot if are_hosts_known else replace(snapshot, hosts=None, aggregates=None)
+    asked = Question(1, 'small', image_properties={}, availability_zone='gone')
+    found = explain(failed_server(1), asked, CloudView(snapshot), CONSTRAINTS)
+    assert found.decision.fits is (False if are_hosts_known else None)
+    words = 'No host is in availability zone gone any more, so Nova rejects the request.'
+    assert words in found.sentences()
 
 
 def test_a_failure_that_is_none_of_the_placement():

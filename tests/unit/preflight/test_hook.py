@@ -110,10 +110,11 @@ def test_place_nodes(row):
 @pytest.mark.parametrize(
     ('disk', 'note'),
     [
-        (1, 'fits, on 1 of the hosts that would do'),
+        (1, 'fits, on 1 of the hosts that are possible'),
         (
             0,
-            'fits, on 1 of the hosts that would do, assuming that Nova lets the user boot an image '
+            'fits, on 1 of the hosts that are possible, assuming that Nova lets the user boot an '
+            'image '
             'with a flavor of disk 0',
         ),
     ],

@@ -1,0 +1,247 @@
+"""Check with ``status`` whether the policy, its engines, options and server groups are healthy.
+
+Each check reads one part of the cloud, or of the configuration files, and yields findings. Each
+finding names its fix.
+
+Example::
+
+    | Check      | State   | Object | Details                         | Fix                      |
+    | engines    | ok      | ctl-1  | has 0.10.0 (options a420124...) |                          |
+    | aggregates | finding | cmp-7  | is in fast in Nova, but not in  | nova-manage placement    |
+    |            |         |        | Placement                       | sync_aggregates          |
+
+Units: exit statuses are 0 (healthy), 3 (there are findings), 1 (no findings, but a check failed), 2
+(usage).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from senlin_affinity.cli import base, config_file, configuration_check, group_view
+from senlin_affinity.cli.configuration_check import CheckResult
+from senlin_affinity.cli.group import AuditGroups, add_common
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.terminal_text import escaped
+from senlin_affinity.preflight.question import FetchScope
+
+OK, FINDING, UNKNOWN, NOT_CHECKED = 'ok', 'finding', 'unknown', 'not checked'
+_Check = Callable[[], Iterable[CheckResult]]
+COLUMNS = ('Check', 'State', 'Object', 'Details', 'Fix')
+_STATE = COLUMNS.index('State')
+_TENANTS = configuration_check.GUIDE.format('Clusters of tenants')
+#: How to fix each finding of ``group audit``.
+_FIXES = {
+    group_view.VIOLATED: 'migrate or delete servers until the policy of the group holds',
+    group_view.OUTSIDE: 'replace the node: a server cannot join a group later',
+    group_view.DOUBLED: 'detach or disable one of the policies',
+    group_view.GONE: 'detach the policy, and attach it again',
+    group_view.TWO_OWNERS: 'detach the policy of all owners but one, with on_detach: keep',
+    group_view.ORPHAN: 'senlin-affinity group delete --orphans',
+}
+#: A right that the credentials of the policy do not need. Nova 26 and older grant it to every role.
+_SUPERFLUOUS = 'os_compute_api:servers:index'
+#: What the credentials of the policy read: service, path, query, and the policy rule.
+_NOVA, _PLACEMENT = 'Nova', 'Placement'
+_RIGHTS: tuple[tuple[str, str, Mapping[str, str | int], str], ...] = (
+    (_NOVA, '/os-hypervisors/detail', {'limit': 1}, 'os_compute_api:os-hypervisors:list-detail'),
+    (_NOVA, '/os-services', {'binary': 'nova-compute'}, 'os_compute_api:os-services:list'),
+    (_NOVA, '/os-aggregates', {}, 'os_compute_api:os-aggregates:index'),
+    (_NOVA, '/os-migrations', {'limit': 1}, 'os_compute_api:os-migrations:index:all_projects'),
+    (_NOVA, '/servers', {'limit': 1}, _SUPERFLUOUS),
+    (_PLACEMENT, '/resource_providers', {'name': '-'}, 'placement:resource_providers:list'),
+    (
+        _PLACEMENT,
+        '/allocation_candidates',
+        {'resources': 'VCPU:1', 'limit': 1},
+        'placement:allocation_candidates:list',
+    ),
+)
+_MIGRATIONS, _TREES = (2, 59), (1, 29)
+
+
+class Skipped(Exception):
+    """A check that does not apply, with the reason."""
+
+
+class Status(AuditGroups):
+    """Check engines, credentials, options, aggregates, server groups and abandoned actions.
+
+    Run it as an administrator. --config-file and --nova-conf add the checks of the configuration,
+    on the host of an engine or with copies of its files.
+    """
+
+    example = '-f prometheus'
+
+    formatter_namespace = 'senlin_affinity.status_formatters'
+    formatter_default = 'table'
+
+    def _add_arguments(self, add: base.Add) -> None:
+        add('--config-file', metavar='FILE', help="the engine's senlin.conf")
+        add(
+            '--nova-conf',
+            metavar='PATH',
+            action='append',
+            default=[],
+            help="nova-scheduler's nova.conf, or its directory (may be repeated)",
+        )
+        add_common(add)
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Create a parser whose table fits the terminal."""
+        parser = super().get_parser(prog_name)
+        parser.set_defaults(fit_width=True)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
+        """Run all checks; return a row for each finding, and one for each check without any."""
+        parsed_args.group = parsed_args.cluster = None
+        parsed_args.all_projects = True
+        self._asked = parsed_args
+        checks: dict[str, _Check] = {
+            'engines': self._engines,
+            'credentials': self._credentials,
+            'options': self._options,
+            'filters': self._filters,
+            'aggregates': self._aggregates,
+            'groups': self._groups,
+            'actions': self._actions,
+        }
+        rows = [row for name, check in checks.items() for row in self._rows(name, check)]
+        states = {row[_STATE] for row in rows}
+        self.exit_status = 3 if FINDING in states else int(UNKNOWN in states)
+        return COLUMNS, rows
+
+    def _rows(
+        self, name: str, check: Callable[[], Iterable[CheckResult]]
+    ) -> Iterator[tuple[Any, ...]]:
+        try:
+            found = [*check()]
+        except Skipped as reason:
+            yield name, NOT_CHECKED, '', str(reason), ''
+        except CloudError as error:
+            yield name, UNKNOWN, '', escaped(' '.join(str(error).split())), ''
+        else:
+            for each in found:
+                yield name, FINDING if each.fix else OK, *map(escaped, each)
+            if not found:
+                yield name, OK, '', '', ''
+        finally:
+            self.end_operation()
+
+    def _engines(self) -> Iterator[CheckResult]:
+        from senlin_affinity.cloud import fleet
+
+        return configuration_check.engines(fleet.engines(self._clustering()))
+
+    def _actions(self) -> Iterator[CheckResult]:
+        from senlin_affinity.cloud import fleet
+
+        found = [*fleet.abandoned_actions(self._clustering())]
+        if self._asked.config_file is not None and (
+            url := self._configuration().database.connection
+        ):
+            found += fleet.kept_locks(url)
+        return configuration_check.abandoned(found)
+
+    def _groups(self) -> Iterator[CheckResult]:
+        _, rows = super().take_action(self._asked)
+        for row in rows:
+            state = row[group_view.STATE]
+            if state not in group_view.HARMLESS:
+                group, _, host, _, servers, *_ = map(_text, row)
+                details = ', '.join(filter(None, (state, host, servers.replace('\n', ' '))))
+                yield CheckResult(group, details, _FIXES[state])
+
+    def _credentials(self) -> Iterator[CheckResult]:
+        conf = self._configuration()
+        from senlin_affinity.cloud import clients, connection, service_user
+
+        what = f'[{service_user.GROUP.name}]'
+        if service_user.section(conf) is None:
+            details = 'there are no operator credentials'
+            return iter([CheckResult(what, details, f'set them: {_TENANTS}')])
+        own = conf.affinity
+        try:
+            made = service_user.connect(conf, own.request_timeout, own.max_answer_size)
+            operator = clients.of(made)
+            nova = connection.compute(operator.owner)
+            placement = connection.placement(operator.operator)
+        except CloudError as error:
+            return iter(
+                [CheckResult(what, f'they do not work: {error}', f'correct them: {_TENANTS}')]
+            )
+        answers = [
+            (rule, _is_allowed(nova if service == _NOVA else placement, path, query))
+            for service, path, query, rule in _RIGHTS
+        ]
+        return configuration_check.rights(answers, _SUPERFLUOUS)
+
+    def _options(self) -> Iterator[CheckResult]:
+        from senlin_affinity.conf import nova_conf, opts
+
+        conf, constraints = self._configuration(), load_constraints()
+        nova = config_file.read_nova(self._nova_conf(), constraints)
+        own = nova_conf.with_nova_conf(conf, constraints)
+        return configuration_check.differing_options(own, nova, opts.options_of(constraints))
+
+    def _filters(self) -> Iterator[CheckResult]:
+        settings = config_file.read_nova(self._nova_conf())
+        from senlin_affinity.cloud import connection
+
+        yield from configuration_check.doubled_filters(settings.filters or ())
+        yield from configuration_check.contradicting_prefixes(
+            settings, connection.ports(self._clients()).inventory.aggregates()
+        )
+
+    def _aggregates(self) -> Iterator[CheckResult]:
+        from senlin_affinity.cloud import mirrors, whole_cloud
+
+        timeout, clients = self._asked.timeout, self._clients()
+        scope = FetchScope(server_groups=())
+        snapshot = whole_cloud.fetch(clients, scope, timeout).snapshot
+        if snapshot.hosts is None or snapshot.aggregates is None:
+            raise CloudError('the credentials may not list hosts and aggregates')
+        sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
+        compared = mirrors.see(clients.operator, snapshot, sets, timeout)
+        return configuration_check.differing_aggregates(compared.hosts or (), snapshot.aggregates)
+
+    def _clients(self) -> Any:
+        from senlin_affinity.cloud import clients
+
+        return clients.of(self.connection(self._asked.timeout))
+
+    def _clustering(self) -> Any:
+        from senlin_affinity.cloud import connection
+
+        owner, timeout = self._clients().owner, self._asked.timeout
+        if not connection.has_clustering(owner, timeout):
+            raise Skipped('this cloud has no Senlin')
+        return connection.clustering(owner, timeout)
+
+    def _configuration(self) -> Any:
+        if self._asked.config_file is None:
+            raise Skipped("name the engine's senlin.conf with --config-file")
+        return config_file.parsed(self._asked.config_file, load_constraints())
+
+    def _nova_conf(self) -> list[str]:
+        if not self._asked.nova_conf:
+            raise Skipped("name nova-scheduler's nova.conf with --nova-conf")
+        return list(self._asked.nova_conf)
+
+
+def _is_allowed(service: Any, path: str, query: Mapping[str, str | int]) -> bool:
+    """Check whether a service permits a request; its answer is not used."""
+    from senlin_affinity.cloud.answers import allowed
+
+    microversion = service.pick(_TREES if service.name == _PLACEMENT else _MIGRATIONS)
+    read = partial(service.get, path, f'check {path}', microversion, params=query)
+    return allowed(read) is not None
+
+
+def _text(cell: Any) -> str:
+    return cell.human_readable() if isinstance(cell, base.Cell) else str(cell)

@@ -1,0 +1,197 @@
+"""Print a decision in sentences, for ``plan`` and for the explanation of a failure.
+
+Example::
+
+    Only 2 of 6 fit: server group web allows 1 per host, and both hosts are full.
+
+    What would help
+      max_server_per_host: 3 (capacity 6)
+          $ openstack server group create ...
+
+    Hosts
+      2 hosts: full with these servers: cmp-1 (1), cmp-2 (1)
+
+The answer comes first, then what would help, then the hosts, then what the answer is based on, and
+what is not known. ``is_long`` adds all hosts, the codes of the reasons, and the decision's line.
+
+Units: all lines but commands with quotes fit into the width of the terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TextIO
+
+from senlin_affinity import api
+from senlin_affinity.cli import servers_view, view_hosts, view_notes
+from senlin_affinity.cli.servers_view import counted
+from senlin_affinity.cli.view_notes import Answer
+from senlin_affinity.model import terminal_text
+from senlin_affinity.nova import host_status
+from senlin_affinity.nova.group_policy import FILTERS, holding, why_not_enforced
+from senlin_affinity.planner.decision import TWO, Decision
+from senlin_affinity.preflight.explanation import Explanation, limits
+
+#: SGR codes of the first line: green, red, yellow.
+_COLOURS = {True: 32, False: 31, None: 33}
+_AT_BLANKS: Any = {'break_long_words': False, 'break_on_hyphens': False}
+_Remedies = Iterable[tuple[str, Sequence[str]]]
+_Sections = Iterable[tuple[str, Iterable[str]]]
+
+
+def show_plan(answer: Answer, stream: TextIO, *, is_long: bool = False) -> None:
+    """Print a decision to a stream; use colours only on a terminal."""
+    decision, resolved = answer.decision, answer.resolved
+    remedies = ((str(each), each.commands) for each in decision.remedies)
+    spreads = (
+        (
+            f'Servers by {servers_view.in_words(spread)}',
+            servers_view.in_domains(resolved, spread, decision),
+        )
+        for spread in resolved.request.spread
+    )
+    _show(answer, _plan_sentences(answer), remedies, spreads, stream, is_long=is_long)
+
+
+def show_explanation(
+    explained: Explanation, view: api.CloudView, stream: TextIO, *, is_long: bool = False
+) -> None:
+    """Print the explanation of a failed server to a stream."""
+    answer = Answer(explained.decision, explained.resolved, view, is_explained=True)
+    hidden = explained.failed.hidden if explained.decision.fits is not False else {}
+    options = (f'{what}: {option}' for option, what in hidden.items())
+    required = () if explained.decision.is_hosts_known else explained.requirements
+    sections = (
+        ('What the request requires of a host', required),
+        ('What Nova does not return, and an option specifies', options),
+    )
+    remedies = explained.remedies()
+    _show(answer, explained.sentences(), remedies, sections, stream, is_long=is_long)
+
+
+def _show(
+    answer: Answer,
+    sentences: Iterable[str],
+    remedies: _Remedies,
+    sections: _Sections,
+    stream: TextIO,
+    *,
+    is_long: bool,
+) -> None:
+    width, decision = shutil.get_terminal_size().columns, answer.decision
+    colour = _COLOURS[None if decision.fits_by_upper_bound else decision.fits]
+    is_coloured = stream.isatty() and 'NO_COLOR' not in os.environ
+    for number, text in enumerate(sentences):
+        head = '\033[1;{}m{}\033[0m' if is_coloured and number == 0 else '{1}'
+        for line in textwrap.wrap(terminal_text.signed(text), width):
+            stream.write(f'{head.format(colour, line)}\n')
+    for line in _rest(answer, remedies, sections, width, is_long=is_long):
+        stream.write(f'{terminal_text.signed(line).rstrip()}\n')
+
+
+def _rest(
+    answer: Answer, remedies: _Remedies, sections: _Sections, width: int, *, is_long: bool
+) -> Iterator[str]:
+    decision, view = answer.decision, answer.view
+    yield from _helpful(answer, remedies, width)
+    yield from _section('Hosts', view_hosts.groups(answer, is_long=is_long), width)
+    for title, items in sections:
+        yield from _section(title, items, width)
+    yield from _section('Based on', view_notes.basis(answer), width)
+    yield from _section('What is not known', view_notes.unknown(answer, is_long=is_long), width)
+    differences = host_status.differences(view.snapshot)
+    yield from _section('Where Nova and Placement differ', differences, width)
+    group = answer.resolved.server_group
+    if group is not None and not decision.is_hosts_known:
+        title = f'What is known of server group {group.name}'
+        yield from _section(title, servers_view.together(group), width)
+    if is_long:
+        yield from _section('In one line', [decision.line()], width)
+        if decision.hosts:
+            yield from ('', *view_hosts.table(answer, width))
+
+
+def _section(title: str, items: Iterable[str], width: int) -> Iterator[str]:
+    """Yield a title and its items, indented; nothing without items."""
+    found = [*items]
+    if found:
+        yield from ('', *textwrap.wrap(title, width))
+    for text in found:
+        yield from textwrap.wrap(
+            text, width, initial_indent='  ', subsequent_indent='    ', break_on_hyphens=False
+        )
+
+
+def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
+    """Yield what would help, each with its commands, or the advice of the constraints."""
+    decision, found = answer.decision, [*remedies]
+    single = [each for each in decision.remedies if each.code != TWO]
+    is_enough = not single or any(each.capacity >= decision.wanted for each in single)
+    if found:
+        title = f'What would help{"" if is_enough else " (no single change is enough)"}'
+        yield from ('', *textwrap.wrap(title, width))
+    elif decision.fits is False:
+        yield from ('', 'No known change would help.')
+        yield from _section('What the constraints advise', decision.advice(), width)
+    for words, commands in found:
+        yield from textwrap.wrap(words, width, initial_indent='  ', subsequent_indent='    ')
+        for command in commands if all(map(str.isprintable, commands)) else ():
+            yield from (f'      {line}' for line in command_lines(command, width - 6))
+    if note := view_notes.of_remedies(answer):
+        yield from textwrap.wrap(note, width, initial_indent='  ', subsequent_indent='  ')
+
+
+def command_lines(command: str, width: int) -> list[str]:
+    """Wrap a command into lines that can be pasted; a command with quotes stays in one line."""
+    if not {'"', "'"}.isdisjoint(command):
+        return [f'$ {command}']
+    lines = textwrap.wrap(f'$ {command}', width - 2, subsequent_indent='  ', **_AT_BLANKS)
+    return [*(f'{line} \\' for line in lines[:-1]), lines[-1]]
+
+
+def _plan_sentences(answer: Answer) -> Iterator[str]:
+    """Yield whether the servers fit, and what is special about their server group."""
+    decision, group = answer.decision, answer.resolved.server_group
+    yield fit(decision)
+    if group is not None and decision.violated:
+        yield f'{servers_view.violation(group, decision.violated)}.'
+    if group is not None and group.policy in FILTERS and holding(answer.resolved) is None:
+        yield f'{why_not_enforced(group.policy)}.'
+
+
+def fit(decision: Decision) -> str:
+    """Return in a sentence whether the servers fit, and what limits their number."""
+    wanted, capacity = decision.wanted, decision.capacity
+    servers, verb = counted(wanted, 'server'), 'fits' if wanted == 1 else 'fit'
+    most = 'at most ' if decision.capacity_is_upper_bound else ''
+    if decision.fits is False:
+        head = f'{"At most" if most else "Only"} {capacity:,} of {wanted:,} fit'
+        if not capacity:
+            head = 'The server does not fit' if wanted == 1 else f'None of the {servers} fits'
+        return f'{head}: {limits(decision)}.'
+    if decision.fits is None or decision.fits_by_upper_bound:
+        head = f'It is not known whether {servers} {verb}'
+        known = '; '.join(_known(decision))
+        head = head if decision.fits is None else f'{servers} may fit'
+        return f'{head}{": " if known else ""}{known}.'
+    head = {1: 'The server', 2: 'Both servers'}.get(wanted, f'All {servers}')
+    if capacity is None:
+        return f'{head} {verb}; how many more would fit is not known.'
+    if not wanted:
+        return f'{most}{counted(capacity, "server")} would fit.'.capitalize()
+    more = f'{capacity - wanted:,}' if capacity > wanted else 'no'
+    return f'{head} {verb}; {most}{more} more would fit.'
+
+
+def _known(decision: Decision) -> Iterator[str]:
+    """Yield what is known of the number of servers."""
+    if not decision.is_hosts_known:
+        yield 'the hosts are not known'
+    if decision.capacity_certain:
+        yield f'{decision.capacity_certain:,} certainly fit'
+    if decision.capacity is not None:
+        why = f', because of {", ".join(decision.at_most)}' if decision.at_most else ''
+        yield f'at most {decision.capacity:,} fit{why}'

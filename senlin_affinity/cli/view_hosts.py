@@ -1,0 +1,145 @@
+"""Describe the hosts of a decision: grouped by reason in sentences, and all of them in a table.
+
+Example::
+
+    2 hosts: full with these servers: cmp-1 (3 in az-1), cmp-2 (3 in az-2)
+    40 hosts: free capacity: cmp-3 (for 8), cmp-4 (for 8), cmp-5 (for 8), ... and 37 more
+    1 host: too little MEMORY_MB left: cmp-9 (512 of 2048)
+    4,957 hosts: the compute service is disabled
+
+Chosen hosts come first, then hosts with free capacity, then those that nearly fit, because only one
+constraint rejects them. Groups of more than a few hosts name only such hosts.
+
+Units: numbers of servers; the free capacity is what remains after the new servers.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from senlin_affinity.cli import servers_view
+from senlin_affinity.cli.servers_view import counted
+from senlin_affinity.cli.view_notes import Answer
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.model.reason import sentence
+from senlin_affinity.planner.decision import Decision
+from senlin_affinity.planner.host_reports import HostReport
+from senlin_affinity.planner.row import capacity_constraints
+from senlin_affinity.preflight.explanation import in_short
+
+#: The maximum number of hosts that a group names, of chosen hosts, and of groups.
+MOST, _MOST_CHOSEN, _MOST_GROUPS = 5, 20, 10
+#: The facts that differ from host to host, by code.
+_DETAILS: Mapping[str, str] = {
+    'availability_zone.other_zone': ' ({zone})',
+    'resources.exhausted': ' ({free} of {amount})',
+    'resources.too_large': ' ({max_unit} of {amount})',
+    'server_count.full': ' ({servers})',
+    'server_group.host_full': ' (holds {members})',
+}
+
+
+class _Place(NamedTuple):
+    """One host of a group; hosts that come closest to taking a server sort first."""
+
+    rank: tuple[bool, bool, int, float]
+    text: str
+
+    @property
+    def is_near(self) -> bool:
+        return self.rank[2] < 2
+
+
+def groups(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
+    """Yield a sentence for each group of hosts with the same reason."""
+    zones, found = _zones(answer), dict[str, list[_Place]]()
+    full = capacity_constraints(load_constraints())
+    for report in answer.decision.hosts:
+        reason, detail = _reason(report, answer.decision, full, zones)
+        code = f' [{report.code}]' if is_long and report.code else ''
+        place = _Place(_rank(report), f'{report.host}{detail}')
+        found.setdefault(f'{reason}{code}', []).append(place)
+    in_order = sorted(found.items(), key=lambda item: _importance(item[1]))
+    shown = in_order if is_long else in_order[:_MOST_GROUPS]
+    for reason, places in shown:
+        places.sort(key=lambda place: place.rank)
+        near = [place for place in places if place.is_near or len(places) <= MOST]
+        most = _MOST_CHOSEN if not places[0].rank[0] else MOST
+        names = [place.text for place in near[:most]]
+        rest = [f'and {len(places) - len(names):,} more'] if len(places) > len(names) > 0 else []
+        named = f': {", ".join([*names, *rest])}' if names else ''
+        yield f'{counted(len(places), "host")}: {reason}{named}'
+    hidden = [len(places) for _reason, places in in_order[len(shown) :]]
+    if hidden:
+        yield f'{counted(sum(hidden), "host")}: {len(hidden)} other reasons (--long lists them)'
+
+
+def _importance(places: Sequence[_Place]) -> tuple[Any, ...]:
+    """Return a sort key for groups: that of the closest host, then the number of near hosts."""
+    return *min(places).rank[:3], -sum(place.is_near for place in places), -len(places)
+
+
+def _rank(report: HostReport) -> tuple[bool, bool, int, float]:
+    """Return a sort key: chosen, with free capacity, with few rejections, with much of it free."""
+    rejections = [verdict for verdict in report.verdicts.values() if not verdict]
+    free = dict(rejections[0].facts).get('free', 0) if rejections else report.room or 0
+    least = -free if isinstance(free, int | float) else 0
+    return not report.placed, report.code is not None, len(rejections), least
+
+
+def _reason(
+    report: HostReport, decision: Decision, full: frozenset[str], zones: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return why a host takes so many servers, and what is special about this host."""
+    rejection = None if report.rejected_by is None else report.verdicts[report.rejected_by]
+    if report.placed:
+        zone = f' in {zones[report.host]}' if report.host in zones else ''
+        reason = 'chosen, with free capacity left'
+        if rejection is not None:
+            why = in_short(rejection, decision)
+            is_full = report.rejected_by in full
+            reason = 'full with these servers' if is_full else f'chosen, then {why}'
+        return reason, f' ({report.placed:,}{zone})'
+    if rejection is not None:
+        detail = _DETAILS.get(rejection.code, '').format_map(dict(rejection.facts))
+        return in_short(rejection, decision), detail
+    for verdict in report.verdicts.values():
+        if not verdict.bounds.is_known:
+            return f'may fit: {sentence(verdict, decision.reasons)}', ''
+    return 'free capacity', '' if report.room is None else f' (for {report.room:,})'
+
+
+def _zones(answer: Answer) -> dict[str, str]:
+    """Return the zone of each host, or nothing if all hosts are in one zone."""
+    zones = {each.host: each.availability_zone or '?' for each in answer.view.snapshot.hosts or ()}
+    return zones if len(set(zones.values())) > 1 else {}
+
+
+def table(answer: Answer, width: int) -> Iterator[str]:
+    """Yield a line for each host: its domains, its servers, and the codes of all rejections."""
+    decision, zones = answer.decision, _zones(answer)
+    columns = ({'Zone': zones} if zones else {}) | servers_view.columns(answer.resolved)
+    rows = [('Host', *columns, 'Members', 'New', 'Free', 'Rejected by')]
+    for report in decision.hosts:
+        domains = (by_host.get(report.host, '?') for by_host in columns.values())
+        free = '?' if report.room is None else f'{report.room:,}'
+        numbers = f'{report.members:,}', f'{report.placed:,}', free
+        rows.append((report.host, *domains, *numbers, ', '.join(_codes(report, decision))))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(each) for cell, each in zip(row, widths, strict=True)]
+        cells[-4:-1] = [cell.strip().rjust(len(cell)) for cell in cells[-4:-1]]
+        yield from textwrap.wrap('  '.join(cells), width, subsequent_indent='    ')
+
+
+def _codes(report: HostReport, decision: Decision) -> Iterator[str]:
+    """Yield the codes of the rejections; for a host without one, those of unknown verdicts."""
+    for verdict in report.verdicts.values():
+        if not verdict:
+            reason = decision.reasons.get(verdict.code)
+            detail = reason.detail if reason is not None else ''
+            yield f'{verdict.code}{f" ({verdict.facts.get(detail)})" if detail else ""}'
+        elif report.code is None and not verdict.bounds.is_known:
+            yield f'{verdict.code}?'

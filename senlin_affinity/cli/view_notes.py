@@ -1,0 +1,127 @@
+"""Write the notes beside a decision: what it is based on, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from senlin_affinity import api
+from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.spread import ZONE
+from senlin_affinity.model.suggestion import typo_of
+from senlin_affinity.planner.scheduler_filters import KNOWN
+
+#: The beginning of Nova's answer to a request that only an administrator may send.
+_DENIED, _ADMINS = 'Nova answered 403', 'Nova shows them to administrators only'
+_NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the rules about it'
+_NEW_GROUP_NEEDED = (
+    'Nova cannot change the rules of an existing group. Create a new group, which counts only its '
+    'own servers. With Senlin: another policy, or another cluster.'
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A decision, the resolved request and the snapshot that it is based on.
+
+    ``options`` are the effective options by the file that sets them. ``is_file`` means that the
+    snapshot comes from a file, and ``is_explained`` that the project is that of a failed server.
+    """
+
+    decision: api.Decision
+    resolved: ResolvedRequest
+    view: api.CloudView
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    is_file: bool = False
+    is_explained: bool = False
+
+
+def of_remedies(answer: Answer) -> str:
+    """Return a note if a remedy needs a new server group; '' otherwise."""
+    is_named = any('server_group' in remedy.data for remedy in answer.decision.remedies)
+    group, known = answer.resolved.server_group, answer.view.snapshot.server_groups or ()
+    # An attach would create a group that is not in the snapshot.
+    is_there = group is not None and any(each.id == group.id for each in known)
+    return _NEW_GROUP_NEEDED if is_named and is_there else ''
+
+
+def basis(answer: Answer) -> Iterator[str]:
+    """Yield the project, the assumptions that count, and the options of each file."""
+    if (found := project(answer)) and not answer.is_explained:
+        yield f'project: {found}'
+    if assumptions := answer.decision.decisive_assumptions:
+        yield f'assuming {", ".join(item.text for item in assumptions)}'
+    for file, options in answer.options.items():
+        if options:
+            yield f'{file}: {", ".join(options)}'
+
+
+def unknown(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
+    """Yield a phrase for each unknown part, and for each constraint on the request."""
+    decision, view = answer.decision, answer.view
+    if decision.fits is False and decision.is_hosts_known:
+        return
+    for part, why in view.unavailable.items():
+        is_short = _DENIED in why and not is_long
+        yield f'the {part.replace("_", " ")}: {_ADMINS if is_short else why}'
+    if decision.fits is not None:
+        return
+    yield from missing(answer.resolved, view)
+    if not decision.is_hosts_known and view.snapshot.hosts is not None:
+        yield _NAMED_HOST
+    for name, verdict in decision.request.items():
+        if not verdict.bounds.is_known:
+            yield f'{name}: {sentence(verdict, decision.reasons)}'
+
+
+def project(answer: Answer) -> str:
+    """Return the project of the servers and its origin; '' if it or the hosts are unknown."""
+    resolved = answer.resolved
+    request, group, own = resolved.request, resolved.server_group, resolved.snapshot.project_id
+    if resolved.project_id is None or not answer.decision.is_hosts_known:
+        return ''
+    if request.project_id is not None:
+        why = 'from --project'
+    elif group is not None and group.project_id is not None:
+        why = f'that of server group {group.name}'
+    else:
+        why = 'your own: name another with --project'
+    if answer.is_file and resolved.project_id == own:
+        why = f'that of the snapshot{"" if request.project_id else ": name another with --project"}'
+    quotas = (
+        '' if resolved.has_quotas and resolved.snapshot.quotas else '; its quotas are not known'
+    )
+    return f'{resolved.project_id} ({why}{quotas})'
+
+
+def missing(resolved: ResolvedRequest, view: api.CloudView) -> Iterator[str]:
+    """Yield a phrase for each relevant part that the snapshot lacks without a reported reason."""
+    request, snapshot = resolved.request, resolved.snapshot
+    keys = ', '.join(item.by for item in request.spread if item.by != ZONE)
+    of_keys = f'the domains by {keys} are not known'
+    lacking = {
+        'hosts': (view.snapshot.hosts, _ADMINS),
+        'aggregates': (
+            snapshot.aggregates if request.member_of or keys else (),
+            'the names in member_of cannot be looked up' if request.member_of else of_keys,
+        ),
+        'flavors': (snapshot.flavors, f'nobody checked that there is {request.flavor!r}'),
+        'server_groups': (
+            snapshot.server_groups if request.server_group is not None else (),
+            f'nobody checked that there is {request.server_group!r}',
+        ),
+        'quotas': (snapshot.quotas, 'no server is refused for them'),
+    }
+    for part, (value, why) in lacking.items():
+        if value is None and part not in view.unavailable:
+            yield f'{part.replace("_", " ")}: not in the snapshot ({why})'
+
+
+def misspelt(names: Iterable[str], modelled: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield each unknown filter that resembles a known one, with the known name."""
+    known = {name.lower(): name for name in sorted({*KNOWN, *modelled})}
+    for name in names:
+        near = typo_of(name.lower(), known)
+        if near and name not in known.values():
+            yield name, known[near]

@@ -1,0 +1,247 @@
+"""Fetch the last failed action of a Senlin cluster or node, and what became of its servers.
+
+Senlin deletes a server whose creation failed at once, and keeps its id in the node. Nova shows
+tenants less of a deleted server, so the profile, the placement of the node and the binding of the
+policy complete the request.
+
+Example::
+
+    find(api, clients, 'cluster', 'web', settings)  # (FailedServer of node web-2, Question)
+
+Units: at most 7 requests to Senlin, and those of :mod:`~senlin_affinity.cloud.failed_servers`.
+
+Raises: InvalidSpec for a cluster or node that does not exist, whose name is not unique, or whose
+last action did not fail; AffinityError for a failed action that creates no server; CloudError if
+Senlin does not answer.
+
+Source: Senlin's API reference, version 1; the ``cluster_id`` of actions from 1.14. Senlin 16.0.0,
+``engine/actions``, has the messages.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from senlin_affinity.cloud import failed_servers, senlin
+from senlin_affinity.cloud.answers import check_identity, reading
+from senlin_affinity.cloud.clients import Clients
+from senlin_affinity.cloud.rest import Microversion, OwnerRest
+from senlin_affinity.groups.audit import BindingRecord
+from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
+from senlin_affinity.policy import profile
+from senlin_affinity.policy.group_lookup import is_uuid
+from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.preflight.failed_server import (
+    Cause,
+    CreationFailure,
+    FailedServer,
+    SenlinAction,
+    action_cause,
+    cause_of,
+)
+from senlin_affinity.preflight.question import Question
+
+_VERSION: Microversion = (1, 14)
+#: The actions that create servers.
+_CREATING = (
+    *('CLUSTER_CREATE', 'CLUSTER_SCALE_OUT', 'CLUSTER_RESIZE', 'CLUSTER_RECOVER'),
+    *('NODE_CREATE', 'NODE_RECOVER'),
+)
+#: Also "Derived Action with Lifecycle Hook".
+_DERIVED = 'Derived Action'
+_PREFIX = 'Failed in creating server: '
+_FAILED = ('FAILED', 'CANCELLED')
+_MOST_IDS = 5
+
+
+def find(
+    api: OwnerRest,
+    clients: Clients,
+    kind: str,
+    named: str,
+    settings: Question,
+    timeout: float | None = None,
+) -> tuple[FailedServer, Question]:
+    """Fetch what failed, and the question that Nova's response to the request leaves open.
+
+    :param api: Senlin's API.
+    :param kind: 'cluster' or 'node'.
+    :param settings: the settings of the cloud.
+    """
+    entity = _entity(api, kind, named)
+    with reading(f'read the actions of {kind} {named}'):
+        return _ActionReader(api, clients, kind, entity, timeout).read(settings)
+
+
+class _ActionReader:
+    """The last action of one cluster or node, and the requests for what belongs to it."""
+
+    def __init__(
+        self,
+        api: OwnerRest,
+        clients: Clients,
+        kind: str,
+        entity: Mapping[str, Any],
+        timeout: float | None,
+    ) -> None:
+        self._api, self._clients, self._timeout = api, clients, timeout
+        self._kind, self._entity = kind, entity
+        self._what = f'{kind} {entity["name"]}'
+        self._cluster = str(entity['id'] if kind == 'cluster' else entity['cluster_id'])
+
+    def read(self, settings: Question) -> tuple[FailedServer, Question]:
+        """Fetch the action, its failed nodes and their server; see :func:`find`."""
+        action, failed = self._actions()
+        spec = _get(self._api, 'profile', self._entity['profile_id'])['spec']
+        reason, at = str(action['status_reason']), f'{str(action["created_at"])[:19]}Z'
+        cause, policy = action_cause(str(action['status']), reason), None
+        bound = self._bound()
+        if cause is Cause.POLICY:
+            cause, failed = Cause.SENLIN, []
+            if bound is not None and f"policy '{bound.policy_name}'" in reason:
+                cause, policy = Cause.POLICY, _get(self._api, 'policy', bound.policy)['spec']
+        nodes = {str(each['id']): each for each in self._nodes()} if failed else {}
+        known = [nodes[each['target']] for each in failed if each['target'] in nodes]
+        names = tuple(str(each['name']) for each in known if self._kind == 'cluster')
+        summary = SenlinAction(str(action['action']), self._what, cause, reason, at, names)
+        count = len(known) or _count(action, self._entity)
+        words = f' ({count} nodes)' if count > 1 else ''
+        base = FailedServer(
+            '',
+            f'{action["action"]} of {self._what}{words}',
+            str(action['status']),
+            CreationFailure(cause, reason, at, source='Senlin'),
+            project_id=self._entity['project'],
+            user_id=self._entity['user'],
+            flavor_name=profile.flavor(spec),
+            action=summary,
+        )
+        node = next((each for each in known if each['physical_id']), next(iter(known), None))
+        placed = ((node or {}).get('data') or {}).get('placement') or {}
+        group = None if bound is None else bound.binding.servergroup_id
+        given = replace(
+            settings,
+            count=count,
+            profile=spec,
+            policy=policy,
+            server_group=placed.get('servergroup', group),
+            availability_zone=placed.get('zone'),
+        )
+        return (base if node is None else self._failed(node, base)), given
+
+    def _actions(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return the last action that failed or created servers, and its failed parts.
+
+        These are the derived actions on nodes, or the action itself if it is one on a node.
+        """
+        key = {'cluster': 'cluster_id', 'node': 'target'}[self._kind]
+        query = {key: str(self._entity['id']), 'sort': 'created_at:desc'}
+        every = senlin.list_all(self._api, 'actions', None, _VERSION, **query)
+        actions = [*itertools.islice(every, senlin.PAGE)]
+        is_derived = {each['id'] for each in actions if each['cause'].startswith(_DERIVED)}
+        own = [each for each in actions if self._kind == 'node' or each['id'] not in is_derived]
+        own.sort(key=lambda each: float(each['start_time'] or math.inf), reverse=True)
+        relevant = (each for each in own if each['action'] in _CREATING or _is_failed(each))
+        action = next(relevant, own[0] if own else None)
+        if action is None:
+            raise InvalidSpec(f'Senlin has no action of {self._what}')
+        name, status = action['action'], action['status']
+        if _is_failed(action) and name not in _CREATING:
+            why = action['status_reason']
+            raise AffinityError(f'{name} of {self._what} failed, and creates no server: {why}')
+        parts = [
+            each
+            for each in actions
+            if each['id'] in is_derived and each['created_at'] >= action['created_at']
+        ]
+        failed = [each for each in parts if each['action'] in _CREATING and _is_failed(each)]
+        failed = failed if name.startswith('CLUSTER') else [action]
+        # Senlin may call an action successful although one of its nodes failed.
+        if status not in _FAILED and not any(map(_is_failed, failed)):
+            how = 'succeeded' if status == 'SUCCEEDED' else f'is {status}'
+            raise InvalidSpec(f'the last action of {self._what}, {name}, {how}')
+        return action, failed
+
+    def _bound(self) -> BindingRecord | None:
+        """Return the enabled affinity policy of the cluster; None if there is none."""
+        found = senlin.bindings(self._api, self._cluster, self._what, None) if self._cluster else ()
+        ours = (each for each in found if each.policy_type.rpartition('-')[0] == TYPE)
+        return next((each for each in ours if each.is_enabled), None)
+
+    def _nodes(self) -> Iterable[dict[str, Any]]:
+        if self._kind == 'node':
+            return [dict(self._entity)]
+        return senlin.list_all(self._api, 'nodes', None, cluster_id=self._cluster)
+
+    def _failed(self, node: Mapping[str, Any], base: FailedServer) -> FailedServer:
+        """Return the failed server of a node; what Senlin knows of it if Nova has none."""
+        message = str(node['status_reason']).removeprefix(_PREFIX)
+        failure = replace(base.failure, cause=cause_of(message), message=message)
+        base = replace(base, name=str(node['name']), status=str(node['status']), failure=failure)
+        try:
+            server = str(node['physical_id'] or '')
+            found = failed_servers.find(self._clients, server, self._timeout) if server else base
+        except InvalidSpec:  # it ran once, or Nova does not have it any more
+            return base
+        return replace(
+            found,
+            name=base.name if found.name == found.id else found.name,
+            project_id=base.project_id,
+            user_id=base.user_id,
+            flavor_name=found.flavor_name or base.flavor_name,
+            action=base.action,
+            hidden={},
+        )
+
+
+def _entity(api: OwnerRest, kind: str, named: str) -> dict[str, Any]:
+    """Fetch the only cluster or node with this id or name."""
+    if is_uuid(named):
+        try:
+            return _get(api, kind, named)
+        except CloudError as error:
+            if error.status != 404:
+                raise
+    found = [*senlin.list_all(api, f'{kind}s', None, name=named)]
+    if not found:
+        raise InvalidSpec(f'there is no {kind} {named!r}')
+    if len(found) > 1:
+        ids = ', '.join(str(each['id']) for each in found[:_MOST_IDS])
+        raise InvalidSpec(f'{len(found)} {kind}s are called {named!r}: use an id, such as {ids}')
+    return found[0]
+
+
+def _get(api: OwnerRest, kind: str, identity: str) -> dict[str, Any]:
+    """Fetch a cluster, a node, a profile or a policy by its id."""
+    what, plural = f'get {kind} {identity}', {'policy': 'policies'}.get(kind, f'{kind}s')
+    body = api.get(f'/{plural}/{quote(identity, safe="")}', what)
+    with reading(what):
+        found = dict(body[kind])
+        check_identity(found['id'], identity, what)
+        return found
+
+
+def _is_failed(action: Mapping[str, Any]) -> bool:
+    return action['status'] in _FAILED and not action['action'].endswith('_CHECK')
+
+
+def _count(action: Mapping[str, Any], entity: Mapping[str, Any]) -> int:
+    """Return the number of nodes that an action would have created, at least 1."""
+    data, inputs = action['data'] or {}, action['inputs'] or {}
+    decided = (data.get('creation') or {}).get('count')
+    # A webhook may send a number as text.
+    size, number = len(entity.get('nodes') or ()), float(inputs.get('number') or 0)
+    by_kind = {
+        'EXACT_CAPACITY': number - size,
+        'CHANGE_IN_CAPACITY': number,
+        'CHANGE_IN_PERCENTAGE': size * number / 100,
+    }
+    if action['action'] == 'CLUSTER_CREATE':
+        decided = entity['desired_capacity']
+    kind = str(inputs.get('adjustment_type'))
+    return max(1, int(decided or by_kind.get(kind) or inputs.get('count') or 1))

@@ -1,0 +1,132 @@
+"""Fetch from Senlin which engines run, with which release, and which actions and locks they left.
+
+Each engine writes its release and a hash of its options into the ``data`` of policies
+(``plugins.senlin.engine_report``). Requests: one for the services, one per page of policies and of
+actions. All of them need an administrator. The API does not show locks; Senlin's database does.
+
+Source: Senlin's API reference, version 1: services (1.7), policies and actions; the tables
+``action``, ``cluster``, ``cluster_lock`` and ``node_lock`` of Senlin 14 to 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from senlin_affinity.cloud.answers import list_of, reading
+from senlin_affinity.cloud.rest import OwnerRest
+from senlin_affinity.cloud.senlin import UNFINISHED, list_all
+from senlin_affinity.model.errors import CloudError
+
+#: The key in the data of a policy.
+REPORTS = 'affinity_engines'
+#: The binary of an engine in the list of services.
+ENGINE = 'senlin-engine'
+_SERVICES = 'list the services of Senlin'
+_UP = 'up'
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The engines of one host; ``release`` and ``options`` are None if they have not reported yet.
+
+    A report of engines that have been stopped since does not count.
+    """
+
+    host: str
+    is_up: bool
+    release: str | None = None
+    options: str | None = None
+
+
+@dataclass(frozen=True)
+class AbandonedAction:
+    """An action that may lock, or locks, a cluster or node (``target``) forever.
+
+    Either it has not ended and its engine is not up, or it has ended without releasing the lock.
+    """
+
+    id: str
+    name: str
+    target: str
+    has_ended: bool = False
+
+
+def reports(data: object) -> dict[str, dict[str, str]]:
+    """Return the entries of engines in the data of a policy, by host; leave out malformed ones."""
+    found = data.get(REPORTS) if isinstance(data, Mapping) else None
+    entries = found if isinstance(found, Mapping) else {}
+    return {
+        str(host): {str(key): str(value) for key, value in entry.items()}
+        for host, entry in entries.items()
+        if isinstance(entry, Mapping)
+    }
+
+
+def engines(senlin: OwnerRest) -> tuple[Engine, ...]:
+    """Fetch the engines that Senlin lists, one for each host, with their latest reports."""
+    policies = [*list_all(senlin, 'policies', None)]
+    alive: dict[str, set[str]] = {}
+    for service in _services(senlin):
+        here = alive.setdefault(str(service['host']), set())
+        here.update([str(service['id'])] if service['state'] == _UP else [])
+    latest: dict[str, dict[str, str]] = {}
+    for policy in policies:
+        for host, entry in reports(policy.get('data')).items():
+            if not alive.get(host, set()).isdisjoint(entry.get('services', '').split()):
+                latest[host] = max(latest.get(host, {}), entry, key=lambda each: each.get('at', ''))
+    return tuple(
+        Engine(host, bool(alive[host]), entry.get('release'), entry.get('options'))
+        for host in sorted(alive)
+        for entry in [latest.get(host, {})]
+    )
+
+
+def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
+    """Yield the unfinished actions whose engine is not up."""
+    # The actions are read first: an engine that starts an action in between is up.
+    actions = [*list_all(senlin, 'actions', None, global_project='True', status=UNFINISHED)]
+    alive = {str(service['id']) for service in _services(senlin) if service['state'] == _UP}
+    with reading('list the actions of Senlin'):
+        for each in actions:
+            if each['owner'] and each['owner'] not in alive:
+                yield AbandonedAction(str(each['id']), str(each['action']), str(each['target']))
+
+
+def kept_locks(url: str) -> list[AbandonedAction]:
+    """Return the actions that have ended and lock a cluster or node, from Senlin's database.
+
+    Those that lock a cluster come first. Actions release their locks before they end. Locks of
+    server groups are left out: the next action takes them over. Raise CloudError if the database
+    cannot be read.
+    """
+    try:
+        # Imported here: only the hosts of engines need SQLAlchemy.
+        from sqlalchemy import column, create_engine, exc, select, table
+    except ImportError as error:
+        raise CloudError(f'the database cannot be read: {error}') from error
+    actions = table('action', column('id'), column('action'), column('status'))
+    clusters = table('cluster', column('id'))
+    of_clusters = table('cluster_lock', column('cluster_id'), column('action_ids'))
+    of_nodes = table('node_lock', column('node_id'), column('action_id'))
+    query = select(actions.c.id, actions.c.action).where(actions.c.status.not_in(UNFINISHED))
+    queries = (
+        query.add_columns(clusters.c.id)
+        .where(of_clusters.c.cluster_id == clusters.c.id)
+        .where(of_clusters.c.action_ids.contains(actions.c.id)),
+        query.add_columns(of_nodes.c.node_id).where(of_nodes.c.action_id == actions.c.id),
+    )
+    try:
+        with create_engine(url).connect() as database:
+            rows = [tuple(row) for each in queries for row in database.execute(each)]
+    except (exc.SQLAlchemyError, ImportError) as error:
+        raise CloudError(f'the database of Senlin cannot be read: {error}') from error
+    return [AbandonedAction(key, name, target, True) for key, name, target in rows]
+
+
+def _services(senlin: OwnerRest) -> list[dict[str, Any]]:
+    body = senlin.get('/services', _SERVICES)
+    with reading(_SERVICES):
+        listed = list_of(body, 'services', _SERVICES)
+        return [each for each in listed if each['binary'] == ENGINE and each['host'] and each['id']]

@@ -1,0 +1,35 @@
+"""The application that uwsgi serves: the function ``module:name`` in CLUSTER_APPLICATION makes it.
+
+Neutron is a stub: Nova lists ports and security groups even for servers without networks.
+"""
+
+import importlib
+import json
+import os
+
+
+def neutron():
+    """Return an application with the discovery of Neutron, no limits, and empty collections."""
+
+    def answer(environ, start_response):
+        parts = environ['PATH_INFO'].strip('/').split('/')
+        is_read = environ['REQUEST_METHOD'] == 'GET'
+        if parts == ['']:
+            link = {'rel': 'self', 'href': f'http://{environ["HTTP_HOST"]}/v2.0/'}
+            body = {'versions': [{'id': 'v2.0', 'status': 'CURRENT', 'links': [link]}]}
+        elif parts[1:2] == ['quotas']:
+            body = {'quota': {'network': -1, 'port': -1}}
+        else:
+            body = {parts[-1].removesuffix('.json').replace('-', '_'): []}
+        is_known = is_read and ('quota' in body or len(parts) <= 2)
+        status = '200 OK' if is_known else '404 Not Found'
+        start_response(status, [('Content-Type', 'application/json')])
+        return [json.dumps(body if is_known else {}).encode()]
+
+    return answer
+
+
+_module, _, _name = os.environ['CLUSTER_APPLICATION'].partition(':')
+application = (
+    neutron() if _module == 'neutron' else getattr(importlib.import_module(_module), _name)()
+)

@@ -1,0 +1,97 @@
+"""An engine records its release and the hash of its options in the data of a policy."""
+
+import uuid
+
+import pytest
+from oslo_config import cfg
+from senlin import objects
+
+from senlin_affinity.cloud.fleet import reports
+from senlin_affinity.plugins.senlin import clients, engine_report
+
+
+def stored(desk, policy):
+    return dict(objects.Policy.get(desk.context, policy.id).data)
+
+
+@pytest.fixture
+def identity(monkeypatch):
+    """``identity('0.10.0')``: an engine that was started with this release."""
+
+    def start(release):
+        monkeypatch.setattr(clients, 'log_identity', lambda: (release, 'a420'))
+
+    return start
+
+
+@pytest.fixture
+def start(desk):
+    """``start()``: the id of a new engine on this host, as Senlin registers it."""
+    started = []
+
+    def register():
+        started.append(str(uuid.uuid4()))
+        objects.Service.create(
+            desk.context, started[-1], host=cfg.CONF.host, binary='senlin-engine', topic='t'
+        )
+        return started[-1]
+
+    yield register
+    for each in started:
+        objects.Service.delete(each)
+
+
+def test_an_entry_is_written_once_and_again_after_an_upgrade(desk, identity, start, monkeypatch):
+    policy, service = desk.policy(), start()
+    policy.data = {}
+    identity('0.9.1')
+    engine_report.record(policy)
+    first = reports(stored(desk, policy))[cfg.CONF.host]
+    assert (first['release'], first['options'], first['services']) == ('0.9.1', 'a420', service)
+    with monkeypatch.context() as context:
+        context.setattr(engine_report, '_write', None)
+        engine_report.record(policy)
+    identity('0.10.0')
+    engine_report.record(policy)
+    assert reports(stored(desk, policy))[cfg.CONF.host]['release'] == '0.10.0'
+
+
+def test_an_entry_is_written_again_after_a_restart(desk, identity, start):
+    policy, before = desk.policy(), start()
+    policy.data = {}
+    identity('0.10.0')
+    engine_report.record(policy)
+    objects.Service.delete(before)
+    after = start()
+    engine_report.record(policy)
+    assert reports(stored(desk, policy))[cfg.CONF.host]['services'] == after
+
+
+def test_entries_of_other_engines_and_other_data_stay(desk, identity):
+    policy = desk.policy()
+    policy.data = {}
+    other = {'other': 1, 'affinity_engines': {'engine-2': {'release': '0.9.1'}, 'odd': 'text'}}
+    objects.Policy.update(desk.context, policy.id, {'data': other})
+    identity('0.10.0')
+    engine_report.record(policy)
+    assert stored(desk, policy)['other'] == 1
+    assert reports(stored(desk, policy)).keys() == {'engine-2', cfg.CONF.host}
+
+
+def test_a_failing_database_only_logs_a_warning(desk, identity, monkeypatch, caplog):
+    policy = desk.policy()
+    policy.data = {}
+    identity('0.10.0')
+
+    def fail():
+        raise RuntimeError('the database is gone')
+
+    monkeypatch.setattr(engine_report.database, 'session_for_write', fail)
+    engine_report.record(policy)
+    assert 'the release is not recorded: the database is gone' in caplog.text
+
+
+def test_an_attach_records_the_engine(desk):
+    policy, cluster = desk.policy(), desk.cluster()
+    assert policy.attach(cluster)[0]
+    assert reports(stored(desk, policy)).keys() == {cfg.CONF.host}

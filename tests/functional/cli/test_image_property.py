@@ -1,0 +1,89 @@
+"""``senlin-affinity image-property validate``, ``list`` and ``export``."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[3] / 'doc/source/reference/image-properties.rst'
+
+
+def test_the_manual_shows_a_run(run):
+    block = PAGE.read_text().split(':name: image-property-validate\n\n')[1].split('\n\n')[0]
+    words, lines = block.replace('\\\n', '').split('\n', 1)
+    done = run(*shlex.split(words)[2:])
+    assert (done.returncode, done.stderr) == (3, '')
+    assert done.stdout == ''.join(f'{line.strip()}\n' for line in lines.split('\n'))
+
+
+def rows_of(run, *arguments, status=0):
+    done = run('image-property', *arguments, '-f', 'json')
+    assert (done.returncode, done.stderr) == (status, '')
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ('given', 'mode', 'status', 'verdict', 'message'),
+    [
+        ('hw_cpu_policy=dedicated', 'strict', 0, 'valid', ''),
+        ('hw_vif_model=VirtualE1000', 'strict', 0, 'valid', ''),
+        ('hw_numa_cpus.1=0-3,^2', 'strict', 0, 'valid', ''),
+        ('vmware_ostype=debian', 'strict', 0, 'valid', 'deprecated: use os_distro'),
+        ('img_bittorrent=true', 'strict', 0, 'valid', 'deprecated'),
+        (
+            'hw_pmu=enabled',
+            'strict',
+            0,
+            'let through',
+            "Nova reads 'enabled' as false: write true or f",
+        ),
+        ('hw_cpu_policy=shard', 'strict', 3, 'invalid', 'did you mean shared?'),
+        ('hw_numa_cpus.0=3-1', 'permissive', 3, 'invalid', "must not have the range '3-1'"),
+        ('img_hv_requested_version=1.0', 'permissive', 3, 'invalid', 'such as >=1.2,<2'),
+        ('img_hv_requested_version=>=x', 'permissive', 3, 'invalid', "'x'"),
+        ('mappings=[]', 'strict', 0, 'valid', ''),
+        ('mappings={}', 'strict', 3, 'invalid', 'a list of mappings of names to texts, in JSON'),
+        ('img_mappings=[]', 'strict', 3, 'invalid', 'cannot read it from an image: set mappings'),
+        ('vmware_adaptertype=IDE', 'strict', 3, 'invalid', "must be 'ide' in lower case"),
+        ('hw_numa_cpus=0', 'strict', 3, 'invalid', 'did you mean hw_numa_cpus.{num}?'),
+        ('hw:cpu_policy=shared', 'strict', 3, 'invalid', 'did you mean hw_cpu_policy?'),
+        ('colour=red', 'strict', 3, 'invalid', 'no image property of this name is known: use perm'),
+        ('colour=red', 'permissive', 0, 'let through', 'no image property of this name is known'),
+        ('hw_cpu_policy=shard', 'off', 0, 'not checked', ''),
+    ],
+)
+def test_validate(run, given, mode, status, verdict, message):
+    """Document 004, use case 1."""
+    (row,) = rows_of(run, 'validate', given, '--mode', mode, status=status)
+    assert ([row['name'], row['value']], row['verdict']) == (given.split('=', 1), verdict)
+    assert message in row['message']
+    assert bool(row['message']) == bool(message)
+
+
+def test_a_release_of_nova_is_an_option_for_extra_specs_only(run):
+    done = run('image-property', 'validate', 'hw_pmu=1', '--nova-release', '26')
+    assert (done.returncode, done.stdout) == (2, '')
+    assert '--nova-release' in done.stderr
+
+
+def test_list(run):
+    rows = {row['name']: row for row in rows_of(run, 'list')}
+    assert rows['os_type']['value'] == 'one of linux, windows'
+    assert rows['owner_id']['status'] == 'deprecated'
+    assert all(row['description'] and '``' not in row['description'] for row in rows.values())
+    of_system = {row['name'] for row in rows_of(run, 'list', '--namespace', 'os')}
+    assert of_system == {name for name in rows if name.startswith('os_')}
+
+
+def test_export(run, tmp_path):
+    """One file for each namespace, in the form of extra specs."""
+    done = run('image-property', 'export', '--format', 'metadef', '--output-dir', 'out')
+    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
+    names = {path.stem: json.loads(path.read_text()) for path in (tmp_path / 'out').iterdir()}
+    assert {*names} == {'hw', 'img', 'os', 'other'}  # a trait has many names
+    assert names['img']['namespace'] == 'OS::Compute::ImageProperties::img'
+    page = run('image-property', 'export', '--format', 'rst', '--namespace', 'hw')
+    assert (page.returncode, page.stderr) == (0, '')
+    assert '\n``hw_cpu_policy``\n' in page.stdout
+    assert ':Extra spec: ``hw:cpu_policy``' in page.stdout

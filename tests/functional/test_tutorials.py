@@ -1,0 +1,59 @@
+"""The commands of the tutorials print what their pages show, on a real Nova, Placement and Senlin.
+
+With WRITE=1 in the environment, a page gets the new output: check the difference, and commit it.
+"""
+
+import os
+import re
+import textwrap
+
+import pytest
+
+from senlin_affinity.sandbox.supervisor import Wanted
+from tests.support.transcripts import SOURCE, commands, run, same
+
+#: Commands that start, choose or end the cloud; ``test_sandbox_command`` runs them.
+ELSEWHERE = re.compile(r'make |\. \.venv/|senlin-affinity sandbox|export ')
+
+
+@pytest.fixture
+def cloud(tmp_path):
+    """Return the environment of a user of the cloud of ``sandbox up``."""
+    with Wanted().made(lambda _stage: None) as running:
+        file = tmp_path / 'clouds.yaml'
+        file.write_text(running.clouds_yaml(), encoding='utf-8')
+        yield {'OS_CLIENT_CONFIG_FILE': str(file)}
+
+
+@pytest.mark.parametrize(
+    ('page', 'user'),
+    [
+        ('ask-from-python', 'sandbox'),
+        ('spread-a-cluster', 'sandbox-demo'),
+        ('explain-a-failed-server', 'sandbox'),
+    ],
+)
+def test_a_tutorial_shows_what_its_commands_print(cloud, page, user):
+    path = SOURCE / f'start/{page}.rst'
+    text = path.read_text(encoding='utf-8')
+    wrong = []
+    for command, shown in commands(text):
+        if ELSEWHERE.match(command):
+            continue
+        printed = run(command, **cloud, OS_CLOUD=user)
+        if same(printed) != same(shown):
+            wrong.append((command, shown, printed))
+    if os.environ.get('WRITE'):
+        path.write_text(rewritten(text, wrong), encoding='utf-8')
+    assert wrong == []
+
+
+def rewritten(text, wrong):
+    """Return the page with the output that the commands printed."""
+    for command, shown, printed in wrong:
+        head = command.split('\n')[0]
+        indent = re.search(rf'^( +)\$ {re.escape(head)}$', text, re.MULTILINE)[1]
+        old = textwrap.indent(f'$ {command}\n{shown}'.rstrip('\n'), indent)
+        new = textwrap.indent(f'$ {command}\n{printed}'.rstrip('\n'), indent)
+        text = text.replace(old, new, 1)
+    return text

@@ -1,0 +1,369 @@
+"""The view of a plan and of a failed server handles every width, cloud, name and stream."""
+
+import functools
+import io
+from dataclasses import replace
+
+import pytest
+
+from senlin_affinity.cli import view, view_hosts
+from senlin_affinity.cli.view_notes import Answer
+from senlin_affinity.model.server_group import Member
+from senlin_affinity.planner.planner import plan
+from senlin_affinity.planner.resolution import resolve
+from senlin_affinity.preflight.cloud_view import CloudView
+from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
+from tests.unit.preflight.test_explanation import GROUP, THREE, explained, failed_server
+
+CLOUD = {
+    'hosts': {**THREE, 'cmp-4': {'disabled': True}, 'cmp-5': {'free': 0}},
+    'group': GROUP,
+    'quotas': {'instances': [10, 4], 'server_group_members': [10, None]},
+}
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    monkeypatch.setenv('COLUMNS', '80')
+
+
+def answer_of(row, snapshot=None, unavailable=None, **more):
+    snapshot = snapshot or snapshot_of(row)
+    request = request_of(row)
+    if snapshot.server_groups:
+        request = replace(request, server_group=snapshot.server_groups[0].id)
+    decision, resolved = plan(request, snapshot, CONSTRAINTS), resolve(request, snapshot)
+    return Answer(decision, resolved, CloudView(snapshot, unavailable or {}), **more)
+
+
+def planned(answer, stream=None, *, is_long=False):
+    stream = stream or io.StringIO()
+    view.show_plan(answer, stream, is_long=is_long)
+    return stream.getvalue()
+
+
+def shown(found, cloud_view=None, *, is_long=False):
+    stream = io.StringIO()
+    view.show_explanation(found, cloud_view or CloudView(), stream, is_long=is_long)
+    return stream.getvalue()
+
+
+# -- both
+
+
+@functools.cache
+def large_cloud(number):
+    """A third of the hosts is disabled, most others are full, and two take servers."""
+    hosts = {
+        f'compute-{n:04}.example.org': {'disabled': n % 3 == 2, 'free': n < 2}
+        for n in range(number)
+    }
+    row = {'hosts': hosts, 'group': GROUP, 'request': {'count': 6}}
+    return answer_of(row), explained(row, failed_server(6))
+
+
+@pytest.mark.parametrize('is_long', [False, True])
+@pytest.mark.parametrize('width', [80, 140])
+@pytest.mark.parametrize('number', [3, 5000])
+def test_it_is_legible(width, number, is_long, monkeypatch):
+    """No line is wider, no cloud makes it long, and the answer comes before help and hosts."""
+    monkeypatch.setenv('COLUMNS', str(width))
+    answer, explanation = large_cloud(number)
+    of_plan, of_server = planned(answer, is_long=is_long), shown(explanation, is_long=is_long)
+    for text in of_plan, of_server:
+        lines = text.splitlines()
+        assert [line for line in lines if len(line) > width and '$ ' not in line] == []
+        titles = [line for line in lines if line in ('What would help', 'Hosts')]
+        assert titles == ['What would help', 'Hosts']
+        assert 'compute-0000.example.org' in text
+        assert ('[host_state.disabled]' in text) == is_long
+        assert len(lines) < 30 or is_long
+        assert (f'compute-{number - 1:04}.example.org' in text) == (is_long or number == 3)
+    assert of_plan.startswith('Only 2 of 6 fit: server group web allows 1 per host, and ')
+
+
+def test_the_hosts_of_a_large_cloud_are_grouped():
+    answer, _explanation = large_cloud(5000)
+    assert [*view_hosts.groups(answer)] == [
+        '2 hosts: full with these servers: compute-0000.example.org (1), '
+        'compute-0001.example.org (1)',
+        '3,332 hosts: too little VCPU left: compute-0003.example.org (0 of 1), '
+        'compute-0004.example.org (0 of 1), compute-0006.example.org (0 of 1), '
+        'compute-0007.example.org (0 of 1), compute-0009.example.org (0 of 1), and 3,327 more',
+        '1,666 hosts: the compute service is disabled',
+    ]
+
+
+def test_hosts_that_nearly_fit_come_first_by_name():
+    """Those that only one constraint rejects, and of these, those with most of it free."""
+    hosts = {f'far-{n}': {'disabled': True, 'free': 0} for n in range(6)}
+    hosts |= {'near-1': {'disabled': True}, 'near-2': {'free': 1}, 'near-3': {'free': 2}}
+    row = {'hosts': hosts, 'request': {'count': 1, 'flavor': 'large'}}
+    row['flavors'] = {'large': {'vcpus': 3}}
+    assert [*view_hosts.groups(answer_of(row))] == [
+        '2 hosts: too little VCPU left: near-3 (2 of 3), near-2 (1 of 3)',
+        '7 hosts: the compute service is disabled: near-1, and 6 more',
+    ]
+
+
+def test_many_reasons_are_cut():
+    hosts = {f'cmp-{n}': {'aggregates': [f'a-{n}']} for n in range(15)}
+    forbidden = tuple(f'!a-{n}' for n in range(15))
+    row = {'hosts': hosts, 'aggregates': {f'a-{n}': {} for n in range(15)}}
+    found = explained(row, member_of=forbidden)
+    answer = Answer(found.decision, found.resolved, CloudView())
+    lines = [*view_hosts.groups(answer)]
+    assert len(lines) == 11
+    assert lines[0] == '1 host: is in a-0, which member_of forbids: cmp-0'
+    assert lines[-1] == '5 hosts: 5 other reasons (--long lists them)'
+    assert len([*view_hosts.groups(answer, is_long=True)]) == 15
+
+
+@pytest.mark.parametrize(
+    'character', ['\x1b[31m', '\x9b31m', '\ud800', '\u2028', '\u202e', '\u200b']
+)
+@pytest.mark.parametrize('is_long', [False, True])
+def test_control_characters_are_replaced(character, is_long):
+    """In the names of hosts, aggregates and groups, and in reasons of the cloud."""
+    row = {
+        'hosts': {
+            f'cmp{character}': {'resources': None},
+            'b': {'aggregates': [f'fenced{character}']},
+        },
+        'group': {'policy': 'affinity', 'members': [None]},
+        'request': {'count': 2},
+    }
+    text = planned(answer_of(row, unavailable={'quotas': f'no{character}'}), is_long=is_long)
+    failed = failed_server(1, message=f'No valid host was found. {character}')
+    text += shown(explained({'hosts': THREE}, failed), is_long=is_long)
+    assert 'cmp?' in text
+    assert 'the quotas: no?' in text
+    assert not any(sign in text for sign in character if not sign.isalnum() and sign != '[')
+    text.encode()
+
+
+@pytest.mark.parametrize('name', ['web[bold]', 'a:smile:b'])
+def test_a_name_is_printed_literally(name):
+    """Markup and emoji codes are not interpreted."""
+    row = {'hosts': {name: {}}, 'group': {'policy': 'affinity'}}
+    assert f'\n{name}  ' in planned(answer_of(row), is_long=True)
+    snapshot = replace(snapshot_of(row), hosts=None)
+    group = replace(snapshot.server_groups[0], name=name, members=(Member('vm-1', host_id='1'),))
+    snapshot = replace(snapshot, server_groups=(group,))
+    assert f'What is known of server group {name}\n' in planned(answer_of(row, snapshot))
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_only_a_terminal_gets_colours(monkeypatch):
+    answer = answer_of({'hosts': {'cmp-1': {}}})
+    assert planned(answer, Terminal()).startswith('\x1b[1;32mThe server fits')
+    assert planned(answer).startswith('The server fits')
+    monkeypatch.setenv('NO_COLOR', '1')
+    assert planned(answer, Terminal()).startswith('The server fits')
+
+
+class ClosedStream(io.StringIO):
+    """A stream whose reader is closed."""
+
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def test_a_broken_pipe_is_raised_to_the_command():
+    with pytest.raises(BrokenPipeError):
+        planned(answer_of({'hosts': {'cmp-1': {}}}), ClosedStream())
+
+
+# -- a plan
+
+
+@pytest.mark.parametrize(
+    ('row', 'sentence'),
+    [
+        ({'hosts': {'a': {'free': 1}}}, 'The server fits; no more would fit.'),
+        (
+            {'hosts': {'a': {'free': 3}}, 'request': {'count': 2}},
+            'Both servers fit; 1 more would fit.',
+        ),
+        (
+            {'hosts': {'a': {'free': 3}}, 'request': {'count': 3}},
+            'All 3 servers fit; no more would fit.',
+        ),
+        ({'hosts': {'a': {'free': 3}}, 'request': {'count': 0}}, '3 servers would fit.'),
+        (
+            {'hosts': {'a': {'free': 0}}},
+            'The server does not fit: too little VCPU left (the only host).',
+        ),
+        ({'hosts': {}, 'request': {'count': 3}}, 'None of the 3 servers fits: there is no host.'),
+        (
+            {'hosts': {'a': {'free': 1}, 'b': {'disabled': True}}, 'request': {'count': 2}},
+            'Only 1 of 2 fit: too little VCPU left (1 of 2 hosts).',
+        ),
+        (
+            {'hosts': {'a': {'free': 1}, 'b': {'resources': None}}, 'request': {'count': 2}},
+            'It is not known whether 2 servers fit: 1 certainly fit',
+        ),
+    ],
+)
+def test_the_answer_is_a_sentence(row, sentence):
+    assert planned(answer_of(row)).startswith(sentence)
+
+
+def test_hosts_of_which_nothing_is_known_are_a_group():
+    row = {'hosts': {'a': {'free': 1}, 'b': {'resources': None}}, 'request': {'count': 2}}
+    text = planned(answer_of(row), is_long=True)
+    assert '  1 host: may fit: the free resources are not known: b\n' in text
+    assert text.splitlines()[-1].split() == ['b', '0', '0', '?', 'resources.unknown?']
+
+
+def test_the_zones_of_chosen_hosts_are_named():
+    row = {'hosts': {'cmp-1': {'zone': 'az-1', 'free': 1}, 'cmp-2': {'zone': 'az-2', 'free': 3}}}
+    row['request'] = {'count': 2}
+    text = planned(answer_of(row))
+    assert '  1 host: chosen, with free capacity left: cmp-2 (1 in az-2)\n' in text
+    assert '  1 host: full with these servers: cmp-1 (1 in az-1)\n' in text
+
+
+def test_long_lists_every_host_with_its_codes():
+    row = {
+        'hosts': {
+            'cmp-1': {'zone': 'az-1'},
+            'cmp-2': {'zone': 'az-2', 'disabled': True, 'free': 0},
+            'cmp-3': {'zone': 'az-2'},
+        },
+        'group': {'policy': 'anti-affinity', 'members': ['cmp-3']},
+        'request': {'count': 3},
+    }
+    text = planned(answer_of(row), is_long=True)
+    assert '\nIn one line\n  does not fit: 1 of 3 placed; 0/3 hosts left: ' in text
+    assert [' '.join(line.split()) for line in text.splitlines()[-4:]] == [
+        'Host Zone Members New Free Rejected by',
+        'cmp-1 az-1 0 1 0 server_group.host_full',
+        'cmp-2 az-2 0 0 0 host_state.disabled, resources.exhausted (VCPU)',
+        'cmp-3 az-2 1 0 0 server_group.host_full',
+    ]
+
+
+def test_a_spread_lists_the_domains_that_do_not_count():
+    """A full domain counts: the skew limits the servers in the other domains."""
+    row = {
+        'hosts': {
+            'cmp-1': {'zone': 'az-1', 'aggregates': ['one']},
+            'cmp-2': {'zone': 'az-2', 'aggregates': ['two'], 'disabled': True},
+            'cmp-3': {'zone': 'az-3', 'aggregates': ['three'], 'free': 0},
+            'cmp-4': {'zone': 'nova'},
+        },
+        'aggregates': {'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}, 'three': {'zone': 'az-3'}},
+        'request': {'count': 2, 'spread': [{'by': 'availability_zone'}]},
+    }
+    text = ' '.join(planned(answer_of(row)).split())
+    no_host = 'does not count: no host in it may take a server'
+    assert f'az-2 {no_host} (the compute service is disabled)' in text
+    assert f'nova {no_host} (' in text
+    assert text.count('does not count') == 2
+
+
+OWN = 'project: ours (your own: name another with --project)'
+
+
+@pytest.mark.parametrize(
+    ('group', 'request_project', 'is_file', 'line'),
+    [
+        (None, None, False, OWN),
+        ('ours', None, False, 'project: ours (that of server group web)'),
+        (
+            'theirs',
+            None,
+            False,
+            'project: theirs (that of server group web; its quotas are not known)',
+        ),
+        (None, 'ours', False, 'project: ours (from --project)'),
+        (None, None, True, 'project: ours (that of the snapshot: name another with --project)'),
+    ],
+)
+def test_the_project_of_the_quotas_is_printed(group, request_project, is_file, line):
+    """An administrator reads the project, because the quotas may be those of their own project."""
+    row = {'hosts': {'a': {}}, 'project': 'ours', 'quotas': {'instances': [9, 0]}}
+    row['request'] = {'project_id': request_project}
+    if group is not None:
+        row['group'] = {'policy': 'anti-affinity', 'project': group}
+    answer = answer_of(row, is_file=is_file)
+    assert line in ' '.join(planned(answer).split())
+    (quota,) = (
+        each for each in answer.decision.as_dict()['request'] if each['constraint'] == 'quota'
+    )
+    assert quota['facts'].get('project_id') == (None if group == 'theirs' else 'ours')
+
+
+# -- a failed server
+
+
+def test_the_example_of_the_manual():
+    assert (
+        shown(explained(CLOUD)).partition('  max_server_per_host')[0]
+        == """\
+web-4 found no host at 2026-11-24 09:14 UTC (one of 4 servers requested
+together).
+Nova: No valid host was found. There are not enough hosts available.
+Nova places such a request as a whole. 3 of 4 fit: server group web allows 1 per
+host, and 3 of 5 hosts are full.
+The same request would fail today. web-1 to web-4 still count: 4 of 10
+instances, 4 of 10 group members.
+For two minutes, nova-scheduler may count the failed servers on the chosen
+hosts.
+
+What would help
+  delete the 4 servers, then request 3
+"""
+    )
+    assert (
+        shown(explained(CLOUD)).partition('\n\nHosts\n')[2]
+        == """\
+  3 hosts: full with these servers: cmp-1 (1), cmp-2 (1), cmp-3 (1)
+  1 host: the compute service is disabled: cmp-4
+  1 host: too little VCPU left: cmp-5 (0 of 1)
+"""
+    )
+
+
+def test_a_tenant_reads_the_own_requirements():
+    row = {**CLOUD, 'hosts': None}
+    message = 'could not list the hypervisors: Nova answered 403: Policy'
+    cloud_view = CloudView(
+        replace(snapshot_of(row), hosts=None), {'hosts': message, 'aggregates': 'odd'}
+    )
+    text = shown(explained(row), cloud_view)
+    assert (
+        'What the request requires of a host\n'
+        '  flavor small: 1 VCPU, 512 MiB of memory, 1 GiB of disk\n'
+        '  a host may hold 1 of server group web\n'
+    ) in text
+    assert '  the hosts: Nova shows them to administrators only\n  the aggregates: odd\n' in text
+    assert 'Whether the same request would fit today is not known.' in text
+    assert f'  the hosts: {message}\n' in shown(explained(row), cloud_view, is_long=True)
+
+
+def test_what_nova_does_not_return_is_named_unless_it_does_not_matter():
+    hidden = {'--hint': 'the scheduler hints (from microversion 2.100)'}
+    title = 'What Nova does not return, and an option specifies'
+    fits = failed_server(1, hidden=hidden)
+    assert f'{title}\n  the scheduler hints (from microversion 2.100): --hint\n' in shown(
+        explained({'hosts': THREE}, fits)
+    )
+    assert title not in shown(explained({'hosts': {'cmp-1': {'free': 0}}}, fits))
+
+
+def test_the_project_of_a_failed_server_is_not_an_option():
+    assert 'project: ' not in shown(explained({**CLOUD, 'project': 'ours'}))
+
+
+def test_no_change_would_help():
+    text = shown(explained({'hosts': {}}, failed_server(1)))
+    assert 'No host takes it: there is no host.' in text
+    assert '\nNo known change would help.\n' in text

@@ -1,0 +1,113 @@
+"""The published JSON Schemas describe what ``plan`` prints, and what a snapshot may contain."""
+
+import json
+
+import jsonschema
+import pytest
+
+from senlin_affinity.cloud import snapshot_fields
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.planner import changes
+from tests.recordings import plans
+from tests.unit.docs import test_snapshot_page
+from tests.unit.docs.test_manual import ROOT, SOURCE, text_of
+from tests.unit.docs.test_snapshot_page import HOSTS
+
+TABLES = {
+    **test_snapshot_page.TABLES,
+    'host': HOSTS,
+    'quota': snapshot_fields.QUOTA,
+    None: snapshot_fields.Snapshots(HOSTS),
+}
+#: The required keys that are not texts.
+NUMBERS = ('capacity', 'used', 'room', 'certain', 'vcpus', 'ram', 'disk', 'limit')
+#: Of each JSON type, and near each limit.
+VALUES = [
+    *(None, True, -2, -1, 0, 1, 1.5, 'x', '', 'affinity'),
+    *([], ['x'], [1], [None], [['x']], [{}], {}, {'x': 'x'}, {'X': 1}, {'X': {}}, {'x': {}}),
+    *({'max_server_per_host': 1}, {'limit': 1}, {'cores': {'limit': -1, 'used': 0}}),
+    *({'cores': {'limit': -2}}, {'X': {'capacity': 1, 'used': 1}}, {'VCPU': None}),
+]
+
+
+def closed(schema):
+    """Return the schema without keys that it does not name."""
+    if isinstance(schema, list):
+        return [*map(closed, schema)]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: closed(each) for key, each in schema.items()}
+    return {'additionalProperties': False, **found} if 'properties' in found else found
+
+
+def read(name):
+    schema = json.loads(text_of(f'reference/schemas/{name}.json'))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
+
+
+PLAN, SNAPSHOT = read('plan'), read('snapshot')
+CASES = plans.read(plans.INPUTS)
+
+
+@pytest.mark.parametrize('number', range(plans.NUMBER))
+def test_recorded_plans_and_snapshots_have_exactly_these_keys(number):
+    """Each key is in the schema, and has the type that it gives."""
+    answer = plans.read(plans.ANSWERS)[number]
+    jsonschema.Draft202012Validator(closed(PLAN)).validate(answer)
+    jsonschema.Draft202012Validator(closed(SNAPSHOT)).validate(CASES[number]['snapshot'])
+
+
+def test_the_published_snapshots_are_valid():
+    paths = sorted((ROOT / 'etc/senlin-affinity/snapshots').glob('*.json'))
+    assert len(paths) > 1
+    for path in paths:
+        jsonschema.Draft202012Validator(closed(SNAPSHOT)).validate(json.loads(path.read_text()))
+
+
+def test_a_remedy_s_data_may_have_every_action():
+    assert {*PLAN['$defs']['data']['properties']} == {*changes._ACTIONS}
+
+
+@pytest.mark.parametrize('answer', [{}, {'fits': 'yes'}, {'hosts': [{}]}, {'remedies': [1]}])
+def test_another_answer_is_not_valid(answer):
+    whole = answer and {**plans.read(plans.ANSWERS)[0], **answer}
+    assert not jsonschema.Draft202012Validator(PLAN).is_valid(whole)
+
+
+def is_read(table, item):
+    try:
+        table.read(item)
+    except InvalidSpec:
+        return False
+    return True
+
+
+@pytest.mark.parametrize('name', TABLES)
+def test_the_schema_has_the_keys_and_types_of_the_parser(name):
+    """A value is valid for the schema if the parser accepts it, and no other value is."""
+    table, schema = TABLES[name], closed(SNAPSHOT['$defs'][name] if name else SNAPSHOT)
+    assert schema['properties'].keys() - {'format'} == table.fields.keys()
+    minimal = table.fields.keys() - table.defaults.keys()
+    item = {key: 1 if key in NUMBERS else 'anti-affinity' for key in minimal}
+    others = [{each: item[each] for each in item if each != key} for key in item]
+    needed = {*item} - {
+        key for key, other in zip(item, others, strict=True) if is_read(table, other)
+    }
+    assert {*schema['required']} - {'format'} == needed
+    judge = jsonschema.Draft202012Validator({**schema, '$defs': closed(SNAPSHOT['$defs'])})
+    more = {} if name else {'format': 1}
+    differences = [
+        (key, value)
+        for key in table.fields
+        for value in VALUES
+        if judge.is_valid({**item, **more, key: value}) is not is_read(table, {**item, key: value})
+    ]
+    assert differences == []
+
+
+def test_the_manual_publishes_each_schema():
+    names = {path.stem for path in (SOURCE / 'reference/schemas').iterdir()}
+    page = text_of('reference/json.rst')
+    assert names == {'plan', 'snapshot'}
+    assert all(f'.. json-schema:: schemas/{name}.json' in page for name in names)
