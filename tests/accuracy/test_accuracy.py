@@ -2,12 +2,11 @@
 
 import dataclasses
 import functools
-from concurrent.futures import Future
 
 import pytest
 import yaml
 
-from tests.accuracy import comparison, kept, run, table
+from tests.accuracy import comparison
 from tests.accuracy.case import read
 from tests.accuracy.kinds import KINDS, plain
 from tests.accuracy.stage import Stage
@@ -62,20 +61,6 @@ def test_the_cases_are_about_something(results):
     assert sum(placed) >= 1.5 * len(placed)
 
 
-@pytest.mark.parametrize(
-    ('what', 'body'),
-    [
-        ('hosts', {'cmp-99': {}}),
-        ('hosts', {'cmp-1': {'cores': 4}}),
-        ('options', {'DEFAULT': {'no_such_option': 1}}),
-        ('flavors', {}),
-    ],
-)
-def test_a_stage_does_not_become_what_it_can_not_be(stage, what, body):
-    with pytest.raises(AssertionError, match='error'):
-        stage.put(what, body)
-
-
 @pytest.mark.parametrize('kind', KINDS)
 def test_a_seed_is_always_the_same_cloud_also_out_of_a_table(kind):
     cases = [KINDS[kind](seed) for seed in range(40)]
@@ -90,26 +75,6 @@ def test_a_seed_is_always_the_same_cloud_also_out_of_a_table(kind):
 def test_at_least_half_of_the_questions_are_fully_specified(kind):
     asked = [ask.is_told for seed in range(40) for ask in KINDS[kind](seed).asks]
     assert asked.count(True) >= asked.count(False) > 0
-
-
-def test_a_cloud_that_differs_is_kept_whole_and_once(tmp_path):
-    cases = [KINDS[kind](7) for kind in KINDS]
-    kept, done = tmp_path / 'found.yaml', Future()
-    done.set_exception(TimeoutError('server 1 waits\nand its logs'))
-    for case, result in 2 * run.outcome(cases, done):
-        tables.keep(kept, run.row(case, result))
-    rows = tables.load(kept.read_text())
-    assert [read(row['case']) for row in rows] == cases
-    assert rows[0]['name'] == 'plain 7'
-    assert rows[0]['differed'].endswith('said None, placed 0 (TimeoutError: server 1 waits')
-
-
-def test_kinds_and_generators_can_be_chosen():
-    words = ['--clouds', '2', '--first', '5']
-    chosen = list(run.drawn(run.parse([*words, '--kinds', 'images,ratios'])))
-    assert list(map(str, chosen)) == ['images 5', 'images 6', 'ratios 5', 'ratios 6']
-    own = run.drawn(run.parse([*words, '--generator', 'tests.accuracy.kinds.plain:case']))
-    assert list(own) == [plain.case(5), plain.case(6)]
 
 
 OUTCOMES = [
@@ -146,23 +111,6 @@ def test_the_manual_says_what_each_kind_is():
     assert rows == ['Clouds', *KINDS]
 
 
-def test_the_table_has_a_row_for_each_kind_and_their_sum():
-    results = [
-        comparison.Result(
-            kind, number, 0, capacity, is_at_most, placed, '', assumed, at_most=most.get(number, ())
-        )
-        for kind, most in (('plain', {}), ('images', {4: ('affinity without members',)}))
-        for number, (capacity, is_at_most, placed, assumed, _outcome) in enumerate(OUTCOMES)
-    ]
-    lines = [line.strip(' *-') for line in table.text(results).splitlines()]
-    assert lines[0].startswith('.. list-table:: 22 questions about 22 random clouds (nova ')
-    assert lines[14:] == [
-        *('images', '11', '3', '1', '1', '1', '1', '4', '10', '40 %'),
-        *('plain', '11', '3', '1', '1', '1', '1', '4', '11', '36 %'),
-        *('all', '22', '6', '2', '2', '2', '2', '8', '21', '38 %'),
-    ]
-
-
 UNTOLD = {'assumed': ('nova.filters',), 'is_told': False}
 
 
@@ -180,31 +128,3 @@ UNTOLD = {'assumed': ('nova.filters',), 'is_told': False}
 def test_what_the_answers_of_nova_and_placement_determine(more, is_determined):
     result = comparison.Result('plain', 1, 0, 3, True, 3, '', **more)
     assert result.is_determined is is_determined
-
-
-def test_the_words_for_what_is_left_open_are_those_of_a_plan():
-    known = ' '.join(
-        path.read_text()
-        for path in (tables.CASES / 'plan.yaml', tables.CASES / 'flavor_demand.yaml')
-    )
-    of_rules = {f'constraint {name}' for name in ('image_hypervisor',)}
-    assert [words for words in comparison.UNDETERMINED if words not in known] == sorted(of_rules)
-
-
-def test_a_run_goes_on_and_several_are_added_up(tmp_path, monkeypatch, capsys):
-    made = comparison.Result('plain', 1, 0, 3, True, 3, 'fits', ('a',), at_most=('b', 'c'))
-    played = []
-
-    def compare(cases, _jobs, _until):
-        played.append([case.seed for case in cases])
-        return [(case, dataclasses.replace(made, seed=case.seed)) for case in cases]
-
-    monkeypatch.setattr(run, 'compare', compare)
-    first, second = tmp_path / 'first', tmp_path / 'second'
-    for out, clouds in ((first, '2'), (first, '3'), (second, '1')):
-        assert not run.main(['--kinds', 'plain', '--clouds', clouds, '--out', str(out)])
-    assert played == [[1, 2], [3], [1]]
-    assert kept.read(first)[0] == made
-    assert not run.main(['--sum', str(first), str(second), '--write', str(tmp_path / 'table')])
-    assert played[3:] == [[]]
-    assert '4 questions about 3 random clouds' in (tmp_path / 'table').read_text()

@@ -127,13 +127,3 @@ def test_a_plugin_for_nova_loads_no_more_modules(name):
     command = [sys.executable, '-c', LOADED.format(name)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     hold('nova_plugins', name, done.stdout.split(), 'Import only what the plugin uses.')
-
-
-def test_upward_calls_are_found():
-    """A call is upward if the caller is lower; iterating over a generator expression is not."""
-    high, low = ({'__name__': f'senlin_affinity.{name}.new'} for name in ('planner', 'model'))
-    exec('def one(): return 1\ndef some(): return (each for each in [1])', high)
-    exec('def call(one, some): return one() + sum(some)', low)
-    with Trace() as trace:
-        low['call'](high['one'], high['some']())
-        assert trace.upward == {'senlin_affinity.model.new.call -> senlin_affinity.planner.new.one'}

@@ -1,8 +1,7 @@
 """``make nightly``: all that is long, with random input that no run had before.
 
-Data flow: a seed is drawn and shown. Each part is a process with that seed; the input with which a
-part finds a difference becomes a row of a table, which ``make test-services`` runs again. One part
-that fails keeps no other from running. The seed is shown again at the end.
+Each part is a process with the same seed, which is printed before and after. If a part fails, the
+others run as well. A cloud that differs becomes a row of ``tests/cases/found_clouds.yaml``.
 
 Units: the exit status is 1 if a part failed.
 """
@@ -16,15 +15,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from tests.support.tables import CASES
 
 #: What generates its input: ``-m hypothesis``.
 EXPLORED = ('tests/property', 'tests/functional')
 #: What is random in ``make soak``, and how much of it.
-SOAKED = ('fuzz', 'races', 'kills', 'matrix')
-_IN_SMALL = ('--every=101', '--rounds=20', '--examples=1000', '--workers=2')
+SOAKED = ('fuzz', 'kills', 'matrix')
+_IN_SMALL = ('--every=101', '--examples=1000', '--workers=2')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--soak', nargs='*', default=SOAKED, help='parts of the soak, in small')
     parser.add_argument('--workers', default='3', help='of pytest')
     parser.add_argument('--explore', nargs='*', default=EXPLORED, help='generated input')
-    parser.add_argument('--tables', type=Path, default=CASES, help='folder of the rows')
     given = parser.parse_args(arguments)
     again = f"seed {given.seed}: make nightly ARGS='--seed {given.seed}'"
     print(again, flush=True)
@@ -51,22 +48,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         explore = {**os.environ, 'HYPOTHESIS_PROFILE': 'explore'}
         if subprocess.run([sys.executable, '-m', *command], env=explore, check=False).returncode:
             failed.append(name)
-    print(f'== {", ".join(failed) or "nothing"} failed; new rows, if any: git diff {given.tables}')
+    print(f'== {", ".join(failed) or "nothing"} failed; new rows, if any: git diff {CASES}')
     print(again)
     return 1 if failed else 0
 
 
 def parts(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
     """Each part's name, and its module with arguments."""
-    tests = ['pytest', '-p', 'tests.nightly.found', f'--hypothesis-seed={given.seed}']
-    tests += [f'--keep={given.tables / "found_examples.yaml"}', '--dist=loadfile']
+    tests = ['pytest', '-p', 'tests.nightly.until', f'--hypothesis-seed={given.seed}']
+    tests += ['--dist=loadfile']
     clouds = [f'--first={given.seed}', f'--clouds={given.clouds}']
-    clouds += [f'--keep={given.tables / "found_clouds.yaml"}']
-    soak = [f'--seed={given.seed}', f'--keep={given.tables / "found_cases.yaml"}']
+    clouds += [f'--keep={CASES / "found_clouds.yaml"}']
     return [
         ('accuracy', ['tests.accuracy.run', *clouds]),
         ('explore', [*tests, '-n', given.workers, '-m', 'hypothesis', *given.explore]),
-        ('soak', ['tests.reliability.soak', *soak, *_IN_SMALL, '--parts', *given.soak]),
+        (
+            'soak',
+            ['tests.reliability.soak', f'--seed={given.seed}', *_IN_SMALL, '--parts', *given.soak],
+        ),
     ]
 
 

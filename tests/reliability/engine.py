@@ -103,17 +103,6 @@ def act(
     return Ended(is_killed, str(row.status), str(row.status_reason), steps)
 
 
-def carry_out(
-    context: Any, cluster: str, name: str, inputs: Mapping[str, Any] | None = None
-) -> Ended:
-    """Carry out an action in this very thread, as one of an engine's workers does."""
-    made = action(context, cluster, name, inputs)
-    assert objects.Action.acquire(context, made, _ENGINE, time.time()) is not None
-    action_module.ActionProc(context, made)
-    row = objects.Action.get(context, made, refresh=True)
-    return Ended(False, str(row.status), str(row.status_reason))
-
-
 def action(
     context: Any,
     cluster: str,

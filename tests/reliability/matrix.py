@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from tests.reliability import cell, missed, operations, quiet
+from tests.reliability import cell, operations, quiet
 from tests.reliability.cell import Cell, Result
 from tests.reliability.report import Part
 
@@ -64,6 +64,6 @@ def _part(results: Sequence[Result], seconds: float) -> Part:
         NAME,
         len(results),
         Counter(each.outcome for each in results),
-        *missed.sorted_out((str(each.cell), *item) for each in results for item in each.broken),
+        tuple((str(each.cell), *item) for each in results for item in each.broken),
         seconds,
     )

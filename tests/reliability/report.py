@@ -25,16 +25,12 @@ _PACKAGES = ('senlin-affinity', 'senlin', 'nova', 'openstack-placement', 'openst
 
 @dataclass(frozen=True)
 class Part:
-    """One part: so many cases, how they ended, and which promises were broken in which of them.
-
-    ``missed`` are those of which it is known (:mod:`tests.reliability.missed`), with the reason.
-    """
+    """One part: the number of cases, their outcomes, and the promises that they broke."""
 
     name: str
     cases: int
     outcomes: Counter[str]
     broken: tuple[Broken, ...] = ()
-    missed: tuple[Broken, ...] = ()
     seconds: float = 0.0
 
     def line(self) -> str:
@@ -43,14 +39,13 @@ class Part:
         return f'{self.name}: {self.cases} cases in {self.seconds:.0f} s: {ended}; {self._lost()}'
 
     def counts(self) -> Counter[str]:
-        """How often each kind of promise was broken, known or not."""
-        return Counter(kind for _case, kind, _words in (*self.broken, *self.missed))
+        """Count the broken promises of each kind."""
+        return Counter(kind for _case, kind, _words in self.broken)
 
     def _lost(self) -> str:
         counts = self.counts()
         shown = [kind for kind in KINDS if counts[kind] or kind in (LEAK, FOREIGN, HANG)]
-        known = f' ({len(self.missed)} of them known)' if self.missed else ''
-        return ', '.join(f'{kind}: {counts[kind]}' for kind in shown) + known
+        return ', '.join(f'{kind}: {counts[kind]}' for kind in shown)
 
 
 def load(path: Path | None) -> dict[str, Part]:
@@ -67,7 +62,6 @@ def load(path: Path | None) -> dict[str, Part]:
             part['cases'],
             Counter(part['outcomes']),
             tuple(map(tuple, part['broken'])),
-            tuple(map(tuple, part['missed'])),
             part['seconds'],
         )
         for name, part in kept.items()
@@ -109,23 +103,12 @@ def page(parts: Sequence[Part]) -> str:
         f'{minutes:.0f} minutes.\n',
         table(('Part', 'Cases', 'Outcomes', 'Broken promises'), rows),
     ]
-    for title, lost in (
-        ('Broken promises:\n', _broken(parts)),
-        ('Known broken promises:\n', _known(parts)),
-    ):
-        if lost:
-            pieces += [title, table(('Part', 'Case', 'Promise', 'Details'), lost)]
-    return '\n'.join(pieces)
-
-
-def _broken(parts: Sequence[Part]) -> list[tuple[object, ...]]:
-    return [
+    broken = [
         (part.name, f'``{case}``', kind, f'``{words.replace("`", " ").strip()}``')
         for part in parts
         for case, kind, words in part.broken
     ]
-
-
-def _known(parts: Sequence[Part]) -> list[tuple[object, ...]]:
-    counts = Counter((part.name, kind, why) for part in parts for _case, kind, why in part.missed)
-    return [(name, f'{number} cases', kind, why) for (name, kind, why), number in counts.items()]
+    if broken:
+        lost = table(('Part', 'Case', 'Promise', 'Details'), broken)
+        pieces += ['Broken promises:\n', lost]
+    return '\n'.join(pieces)

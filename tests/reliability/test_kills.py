@@ -11,7 +11,3 @@ def test_an_engine_that_dies_leaves_nothing_that_cannot_be_undone():
     assert part.broken == ()
     assert kills.RECOVERED in part.outcomes
     assert kills.STUCK not in part.outcomes
-
-
-def test_the_clean_up_is_called_by_its_command():
-    assert kills.ORPHANS == 'cluster deleted, group delete --orphans'

@@ -1,7 +1,6 @@
 """A part of the fault matrix, and that a broken promise is seen; make soak runs all of it."""
 
 import contextlib
-import logging
 import multiprocessing
 import threading
 from types import SimpleNamespace
@@ -9,9 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from senlin_affinity.groups import attachment
-from senlin_affinity.model.errors import CloudError
 from tests.reliability import cell, matrix, operations, promises
-from tests.reliability.cell import TRIES, Cell
+from tests.reliability.cell import TRIES
 from tests.reliability.faults import FAULTS
 from tests.reliability.operations import FOREIGN, OPERATIONS
 from tests.support.fake_nova import FakeNova
@@ -99,17 +97,6 @@ def test_half_a_placement_is_seen(data, refused, is_whole):
     assert ([*promises.placement(stage, refused)] == []) is is_whole
 
 
-@pytest.mark.parametrize(
-    ('error', 'is_mistake'), [(CloudError('Nova answered 403'), False), (KeyError('x'), True)]
-)
-def test_a_traceback_of_our_own_error_is_no_mistake(error, is_mistake):
-    """It is for operators, of a refusal of which the owner may not read all."""
-    with promises.listening() as ears:
-        logging.getLogger('senlin_affinity.x').warning('refused', exc_info=error)
-    assert (ears.mistakes != []) is is_mistake
-    assert (ears.warnings == ['refused']) is not is_mistake
-
-
 def lose_the_database():
     """Its one connection goes with what hangs in it; how many rows there are afterwards."""
     cell.prepare()
@@ -134,20 +121,6 @@ def test_a_hang_takes_no_other_case_with_it():
         assert pool.apply(lose_the_database) == 0
 
 
-def test_a_case_that_can_not_be_tried_ends_no_other(monkeypatch):
-    def fail():
-        raise OSError('no port')
-
-    monkeypatch.setattr(operations, 'new_cloud', fail)
-    result = cell.run(Cell('attach: own group', 'GET /', 1, '503', 'first'), {})
-    assert result.broken == ((promises.EXCEPTION, 'the case itself: OSError: no port'),)
-
-
 def test_what_hangs_is_given_up():
     with pytest.raises(promises.Hung), promises.ends_within(0.05):
         threading.Event().wait(60)
-
-
-def test_a_cell_says_how_it_is_run_again():
-    case = Cell('hook: DRS', 'GET /compute', 1, '503', 'second')
-    assert str(case) == 'hook: DRS; GET /compute #1; 503; second try'

@@ -2,7 +2,6 @@
 
 import importlib.util
 import textwrap
-import weakref
 
 import pytest
 
@@ -42,11 +41,6 @@ def changed(source):
 )
 def test_the_mistakes_of_one_statement(body, expected):
     assert changed(f'def f(a, b):\n    {body}') == expected
-
-
-def test_a_condition_is_turned_round_and_what_runs_at_import_is_left_alone():
-    assert ['if not a:'] in changed('def f(a):\n    if a:\n        return 1\n    return 2')
-    assert changed('X = 1 + 1\nclass A:\n    y = X < 2\n') == []
 
 
 def test_the_key_holds_while_the_file_changes_elsewhere():
@@ -99,12 +93,3 @@ def test_one_functions_code_is_exchanged(module, tmp_path, name, mistake, value,
     assert exchange(functions(tmp_path), path, name, mutant.source)
     assert value(module) == mutated != before
     assert module.plain is held  # who has imported it runs the new code as well
-
-
-def test_a_weak_proxy_whose_object_is_gone_is_no_function(tmp_path):
-    class Referent:
-        pass
-
-    proxies = [weakref.proxy(Referent())]
-    assert functions(tmp_path) == {}
-    assert len(proxies) == 1  # it was among the objects of this process

@@ -1,0 +1,15 @@
+"""A plugin of pytest for ``make nightly``: no test begins after ``--until``, a ``time.time()``."""
+
+import time
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption('--until', type=float, default=float('inf'))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    if time.time() > item.config.getoption('--until'):
+        pytest.skip('the time is up')
