@@ -21,10 +21,7 @@ from senlin_affinity.preflight.question import FetchScope, Question, ask
 
 
 def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) -> CloudView:
-    """Fetch what is needed; for a DRS search, only the hosts that match.
-
-    :param read: the part that was fetched before, and is not fetched again.
-    """
+    """Fetch what is needed; for a DRS search, only the hosts that match."""
     if needed.drs_pattern is not None:
         inventory = ports(clients, timeout).inventory
         found = inventory.hosts_named_like(needed.drs_pattern)

@@ -215,8 +215,8 @@ def _is_same_without_unread(request: ScaleRequest, view: CloudView, now: Evaluat
 def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
     """Return the owner's constraints because of which a view of candidates lacks hosts.
 
-    The names are ``availability_zone``, ``member_of`` and ``server_group``; none for other
-    coverage.
+    The names are ``availability_zone``, ``member_of``, ``server_group`` and ``spread``; none for
+    other coverage.
     """
     if view.coverage is not Coverage.CANDIDATES:
         return frozenset()

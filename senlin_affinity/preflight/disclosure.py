@@ -31,7 +31,7 @@ from typing import Any
 from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.errors import AffinityError, BindingError, CloudError, InvalidSpec
 from senlin_affinity.model.proposal import Kind
-from senlin_affinity.model.reason import is_for_owner, sentence
+from senlin_affinity.model.reason import Reason, is_for_owner, sentence
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.model.server_group import AFFINITY
@@ -87,9 +87,10 @@ def tenant_report(
     bounds = [wanted]
     reasons = []
     for verdict in decision.request.values():
-        if not verdict and decision.reasons[verdict.code].for_owner is not None:
+        words = decision.reasons[verdict.code].for_owner
+        if not verdict and words is not None:
             bounds.append(verdict.room or 0)
-            reasons.append(sentence(verdict, decision.reasons))
+            reasons.append(sentence(verdict, {verdict.code: Reason(words)}))
     causes = []
     if number < min(bounds):  # otherwise, a quota ends the trial, which shows nothing about hosts
         found = _limiting(decision, resolved, constraints, number, restricting)

@@ -126,12 +126,11 @@ def _undecided(scale_request: ScaleRequest, error: AffinityError) -> HookResult:
     It is raised if a host or a zone must be chosen, and with ``preflight: enforce`` unless it is a
     CloudError.
     """
-    asked, zones = scale_request.question, scale_request.zones
-    is_chosen = asked.is_pinned or (zones is not None and zones.is_hard)
     may_reject = scale_request.properties.preflight == 'enforce'
-    if is_chosen or (may_reject and not isinstance(error, CloudError)):
+    if scale_request.must_choose or (may_reject and not isinstance(error, CloudError)):
         raise error
-    warning = f'could not determine whether {asked.count} node(s) fit: {error}'
+    count = scale_request.question.count
+    warning = f'could not determine whether {count} node(s) fit: {error}'
     return HookResult(scheduler_chooses(scale_request), warning)
 
 

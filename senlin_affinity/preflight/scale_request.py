@@ -49,6 +49,11 @@ class ScaleRequest:
         """The first spread over zones of the policy; None if it has none."""
         return next((item for item in self.properties.spread if item.by == ZONE), None)
 
+    @property
+    def must_choose(self) -> bool:
+        """Whether the policy must choose hosts, or zones for a hard spread."""
+        return self.question.is_pinned or (self.zones is not None and self.zones.is_hard)
+
     def resolve(self, view: CloudView) -> ResolvedRequest:
         """Resolve the question in the view, with the binding's group rules and ``change``."""
         snapshot = remembered(view.snapshot, self.binding)

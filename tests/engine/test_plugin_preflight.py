@@ -229,8 +229,10 @@ def test_a_constraint_that_does_not_load_fails_closed(desk, monkeypatch):
 @pytest.mark.parametrize(
     'error', [KeyError('oops'), ConstraintError('odd', 'check_host', "KeyError: 'oops'", 'host x')]
 )
-def test_a_mistake_of_the_preflights_own_refuses_nothing(desk, monkeypatch, caplog, error):
-    """A constraint's neither. What it was asked about is in the log, and no user reads it."""
+def test_a_defect_rejects_only_nodes_whose_host_or_zone_the_policy_chooses(
+    desk, monkeypatch, caplog, error
+):
+    """The log has the details, which the owner must not read."""
 
     def mistaken(*_arguments):
         raise error
@@ -239,11 +241,13 @@ def test_a_mistake_of_the_preflights_own_refuses_nothing(desk, monkeypatch, capl
     action, _group = run(desk, spec())
     assert zones(action) == [None] * 2
     assert f'{type(error).__name__}: {error}' in caplog.text
-    caplog.clear()
-    action, _group = run(desk, PINNED)
-    assert 'KeyError' in refusal(action)
-    assert 'host x' not in refusal(action)
-    assert 'Traceback' in caplog.text
+    hard = spec(spread=[{'by': 'availability_zone', 'max_skew': 1}])
+    for chosen in (PINNED, hard):
+        caplog.clear()
+        action, _group = run(desk, chosen)
+        assert 'KeyError' in refusal(action)
+        assert 'host x' not in refusal(action)
+        assert 'Traceback' in caplog.text
 
 
 # -- pinned

@@ -120,7 +120,7 @@ def place(
 ) -> Placement | Refusal:
     """Decide the placement of the nodes.
 
-    A defect of code rejects no request for which Nova chooses the hosts.
+    A defect of code rejects no request for which Nova chooses the hosts and zones.
 
     :param who: the beginning of a log line: the policy, the cluster, the action and its request.
     :param advise: informs the owner of nodes that do not fit, but are not rejected.
@@ -128,7 +128,7 @@ def place(
     try:
         outcome = hook.decide(request, view)
     except Exception as error:
-        if registry.is_mistake(error) and not request.question.is_pinned:
+        if registry.is_mistake(error) and not request.must_choose:
             OPERATORS.exception('%s: the preflight failed', who)
             return hook.scheduler_chooses(request)
         if not isinstance(view, api.CloudView) or view.owner_sees_hosts:

@@ -146,6 +146,15 @@ def test_a_reason_is_hidden_unless_it_has_a_sentence_for_the_owner():
         assert sentence in TenantStory(ROW).outcome([rule, RESOURCES]).answer.reason
 
 
+def test_a_tenant_reads_the_owners_sentence_of_a_rejected_request():
+    kind = next(type(rule) for rule in CONSTRAINTS if rule.name == 'quota')
+    code, reason = next((code, reason) for code, reason in kind.reasons.items() if reason.for_owner)
+    opened = {**kind.reasons, code: Reason(reason.sentence, for_owner='ask for fewer')}
+    rule = revealing_constraint(type('Open', (kind,), {'reasons': opened}), code)
+    outcome = TenantStory(ROW).outcome([rule, RESOURCES])
+    assert outcome.answer.reason == 'does not fit: at most 0 of 3; ask for fewer'
+
+
 @pytest.mark.parametrize('kind', OURS, ids=lambda kind: kind.name)
 def test_all_codes_about_hosts_share_one_sentence_for_the_owner(kind):
     """So the sentence does not reveal which host was rejected for which reason."""
