@@ -8,9 +8,6 @@ waits. If domains cross, the hard spreads come first, because a soft spread must
 servers are placed. With affinity, hard or soft, a server goes where the most members are, and zones
 do not count.
 
-The keys of cells and hosts only grow. Two levels of heaps hold them, and a key that has grown is
-pushed back when it comes up.
-
 Units: numbers of servers; hosts are given by index.
 """
 
@@ -47,19 +44,15 @@ def choose(
     domains: DomainCapacity | None,
     number: int,
 ) -> list[int]:
-    """Return the host index of each server, up to this number or as many as can be placed."""
+    """Return the host index of each server in the order of placement, up to ``number`` servers.
+
+    Fewer if no more can be placed. An index may repeat.
+    """
     if not number:
         return []
     choice = _Choice(resolved, hosts, matrix, domains)
-    is_alone = not resolved.snapshot.has_shared_services and len(choice.spreads) < 2
-    if domains is None and is_alone:
-        return choice.quickly(number)
-    choice.begin()
     chosen: list[int] = []
-    while len(chosen) < number:
-        index = choice.next()
-        if index is None:
-            break
+    while len(chosen) < number and (index := choice.next()) is not None:
         chosen.append(index)
     return chosen
 
@@ -67,25 +60,32 @@ def choose(
 def _cells(
     resolved: ResolvedRequest,
     hosts: Sequence[Host],
-    places: Sequence[int],
+    indexes: Sequence[int],
     spreads: Iterable[Spread],
 ) -> dict[Cell, list[int]]:
-    """Return the given indexes by cell: its domain of each spread, or '' for none or several."""
+    """Return the given indexes of hosts by cell: their domain of each spread.
+
+    '' for no domain, or several. Without spreads, all are in cell ``()``.
+    """
     where = _ZONE if all(spread.by == ZONE for spread in spreads) else _WHERE
     domains = [partial(domain_of, resolved, spread.by) for spread in spreads]
-    numbers, firsts = numbered(map(where, map(hosts.__getitem__, places)))
+    numbers, firsts = numbered(map(where, map(hosts.__getitem__, indexes)))
     alike: list[list[int]] = [[] for _ in firsts]
-    for place, number in zip(places, numbers, strict=True):
-        alike[number].append(place)
-    found: dict[Cell, list[int]] = {}
+    for index, number in zip(indexes, numbers, strict=True):
+        alike[number].append(index)
+    cells: dict[Cell, list[int]] = {}
     for each in alike:
         cell = (*[domain(hosts[each[0]]) or '' for domain in domains],)
-        found.setdefault(cell, []).extend(each)
-    return found
+        cells.setdefault(cell, []).extend(each)
+    return cells
 
 
 class _Choice:
-    """The servers that are placed so far, and the choice of the next host."""
+    """The servers that are placed so far, and the choice of the next host.
+
+    The keys of cells and hosts only grow. Two levels of heaps hold them, and a key that has grown
+    is pushed back when it comes up.
+    """
 
     def __init__(
         self,
@@ -110,88 +110,18 @@ class _Choice:
             spreads = (Spread(ZONE),)
         if domains is not None and domains.crossing:
             spreads = tuple(sorted(spreads, key=lambda spread: not spread.is_hard))
-        self.spreads = spreads
-        self._resolved = resolved
-        self._counts: list[Counter[str]] = []
+        self._spreads = spreads
+        self._floors = self._eligible(domains)
+        self._counts = [servers(resolved, spread.by) for spread in spreads]
         open_ = [index for index, room in enumerate(self._rooms) if room]
         if affinity_host is not None:
             open_ = [index for index in open_ if self._names[index] == affinity_host]
-        self._open = _cells(resolved, hosts, open_, spreads)
-        self._cells: dict[Cell, list[_Key]] = {}
-        self._heap: list[tuple[tuple[tuple[int, ...], _Key], Cell]] = []
-        self._floors = self._eligible(domains)
-
-    def begin(self) -> None:
-        """Sort the hosts of each cell, and the cells."""
-        self._counts = [servers(self._resolved, spread.by) for spread in self.spreads]
-        names, free, sign, members = self._names, self._free, self._sign, self._held.get
-        self._cells = {
-            cell: [(sign * members(names[at], 0), -free[at], names[at], at) for at in hosts]
-            for cell, hosts in self._open.items()
-        }
+        cells = _cells(resolved, hosts, open_, spreads)
+        self._cells = {cell: [*map(self._key, indexes)] for cell, indexes in cells.items()}
         for keys in self._cells.values():
-            if len(keys) > 1:
-                heapq.heapify(keys)
+            heapq.heapify(keys)
         self._heap = [(self._cell_key(cell), cell) for cell in self._cells]
         heapq.heapify(self._heap)
-
-    def quickly(self, number: int) -> list[int]:
-        """Return the host indexes of this number of servers, or of as many as fit.
-
-        Only for a choice in which a server changes only the keys of its own host and cell.
-        """
-        if len(self._open) == 1 and self._sign > 0:
-            (hosts,) = self._open.values()
-            return self._evenly(hosts, number)
-        self.begin()
-        heap, cells, rooms, sign = self._heap, self._cells, self._rooms, self._sign
-        chosen: list[int] = []
-        while heap and len(chosen) < number:
-            (counts, _key), cell = heap[0]
-            keys = cells[cell]
-            held, free, name, index = keys[0]
-            chosen.append(index)
-            rooms[index] -= 1
-            if rooms[index]:
-                heapq.heapreplace(keys, (held + sign, free + 1, name, index))
-            else:
-                heapq.heappop(keys)
-            if keys:
-                heapq.heapreplace(heap, (((*(count + 1 for count in counts),), keys[0]), cell))
-            else:
-                heapq.heappop(heap)
-        return chosen
-
-    def _evenly(self, hosts: Iterable[int], number: int) -> list[int]:
-        """Return the host indexes if there is one cell, those with the fewest members first."""
-        waiting: dict[int, list[int]] = {}
-        names, members = self._names, self._held.get
-        for index in hosts:
-            waiting.setdefault(members(names[index], 0), []).append(index)
-        chosen: list[int] = []
-        layer: list[int] = []
-        held, free, rooms = 0, self._free, self._rooms
-        while (layer or waiting) and len(chosen) < number:
-            held = held if layer else min(waiting)
-            more = waiting.pop(held, [])
-            if more:  # the sort is stable: the hosts of the layer keep their order
-                layer = self._emptiest(layer + more, number - len(chosen))
-            chosen += layer
-            held += 1
-            for index in layer:
-                rooms[index] -= 1
-                free[index] -= 1
-            layer = [index for index in layer if rooms[index]]
-        return chosen[:number]
-
-    def _emptiest(self, hosts: list[int], most: int) -> list[int]:
-        """Return at most this many hosts, the emptiest first; equal ones by name."""
-        free, names = self._free, self._names
-        if len(hosts) > most:
-            least = sorted([free[index] for index in hosts], reverse=True)[most - 1]
-            hosts = [index for index in hosts if free[index] >= least]
-        hosts = sorted(hosts, key=names.__getitem__)
-        return sorted(hosts, key=free.__getitem__, reverse=True)  # stable: equal hosts by name
 
     def next(self) -> int | None:
         """Place the next server, and return the index of its host; None if no host takes one."""
@@ -214,6 +144,7 @@ class _Choice:
         return chosen
 
     def _place(self, index: int, cell: Cell) -> None:
+        """Count one more server on the host, in its domains and in the cell."""
         self._rooms[index] -= 1
         self._free[index] -= 1
         self._held[self._names[index]] += 1
@@ -225,10 +156,15 @@ class _Choice:
             counts[name] += 1
 
     def _key(self, index: int) -> _Key:
+        """Return the sort key of a host: members, free servers as a negative number, name, index.
+
+        With affinity, the number of members is negative, too.
+        """
         name = self._names[index]
         return (self._sign * self._held.get(name, 0), -self._free[index], name, index)
 
     def _cell_key(self, cell: Cell) -> tuple[tuple[int, ...], _Key]:
+        """Return the servers in each domain of the cell (none: ``_LAST``), and its first key."""
         each = zip(self._counts, cell, strict=True)
         counts = (*[counts.get(name, 0) if name else _LAST for counts, name in each],)
         return counts, self._cells[cell][0]
@@ -252,15 +188,15 @@ class _Choice:
         return None
 
     def _eligible(self, domains: DomainCapacity | None) -> Mapping[int, set[str]]:
-        """Return the domains that the skew of each hard spread counts, by the spread's index.
+        """Return the names of the domains that each hard spread counts, by the spread's index.
 
-        Empty if no placement needs a check: with a single spread whose domains cross no others, the
+        {} if no placement needs a check: with a single spread whose domains cross no others, the
         emptiest domain always comes first.
         """
         eligible: dict[int, set[str]] = {}
-        if domains is None or not (domains.crossing or len(self.spreads) > 1):
+        if domains is None or not (domains.crossing or len(self._spreads) > 1):
             return eligible
-        for place, spread in enumerate(self.spreads):
+        for place, spread in enumerate(self._spreads):
             for _constraint, domain in domains.limits if spread.is_hard else ():
                 if domain.by == spread.by:
                     eligible.setdefault(place, set()).add(domain.name)
@@ -270,6 +206,6 @@ class _Choice:
         """Check whether one more server in the cell exceeds the skew of a hard spread."""
         return any(
             self._counts[place][cell[place]]
-            >= min(self._counts[place][name] for name in names) + self.spreads[place].max_skew
+            >= min(self._counts[place][name] for name in names) + self._spreads[place].max_skew
             for place, names in self._floors.items()
         )
