@@ -147,6 +147,11 @@ class ResolvedRequest:
         return demand(self.flavor, self.image_properties, is_volume_booted=is_volume_booted)
 
     @property
+    def extra_specs(self) -> Mapping[str, str]:
+        """Return the extra specs of the flavor; {} if the flavor is unknown."""
+        return {} if self.flavor is None else self.flavor.extra_specs
+
+    @property
     def image_properties(self) -> Mapping[str, str] | None:
         """Return the properties of the servers' image; None if they are unknown."""
         image = self.request.image

@@ -67,7 +67,7 @@ def counting(resolved: ResolvedRequest) -> tuple[str, ...]:
 
     If Nova enforces reservations, the keys of an image are its required traits only.
     """
-    specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
+    specs = resolved.extra_specs
     if resolved.option(FLAVORS_ONLY):
         return (*specs,)
     image = resolved.image_properties or {}

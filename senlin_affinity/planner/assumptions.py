@@ -1,14 +1,5 @@
 """Find the assumptions of a decision: unspecified inputs that could not be read.
 
-Example::
-
-    (Assumption('nova.filters', "Nova's default filters"),
-     Assumption('image.unknown', 'an image without properties'))
-
-A filter beyond Nova's defaults, or a property of an image, only removes hosts: such an assumption
-matters only if some servers fit. An ``OpenAssumption`` may also hide capacity, so it always matters
-(:func:`mattering`).
-
 Raises: ConstraintError for a constraint whose ``assumptions`` fail.
 """
 
@@ -34,18 +25,23 @@ SAME_AGGREGATES = OpenAssumption(
 
 
 def find(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> tuple[Assumption, ...]:
-    """Return the assumptions about the inputs and those that constraints declare, each once."""
+    """Return the assumptions about the request, then those that constraints declare, each once."""
     of_constraints = declared(resolved, constraints)
     found = (item for item in of_constraints if isinstance(item, Assumption))
-    return tuple(dict.fromkeys((*_of_question(resolved), *found)))
+    return tuple(dict.fromkeys((*_of_request(resolved), *found)))
 
 
-def mattering(found: Iterable[Assumption], total: Capacity) -> tuple[Assumption, ...]:
-    """Return the assumptions that could change the number; if none is expected, only open ones."""
-    return tuple(one for one in found if total.bounds.expected or isinstance(one, OpenAssumption))
+def mattering(assumptions: Iterable[Assumption], total: Capacity) -> tuple[Assumption, ...]:
+    """Return the assumptions that could change the number.
+
+    If no server is expected to fit, only each ``OpenAssumption``: the others only remove hosts.
+    """
+    expected = total.bounds.expected
+    return tuple(one for one in assumptions if expected or isinstance(one, OpenAssumption))
 
 
-def _of_question(resolved: ResolvedRequest) -> Iterator[Assumption]:
+def _of_request(resolved: ResolvedRequest) -> Iterator[Assumption]:
+    """Yield DEFAULT, NO_IMAGE, SHARED and SAME_AGGREGATES, as far as these inputs are unknown."""
     if resolved.are_filters_unspecified:
         yield DEFAULT
     if resolved.image_properties is None:

@@ -38,7 +38,10 @@ class Capacity:
 
 
 def is_open_affinity(resolved: ResolvedRequest) -> bool:
-    """Check whether Nova may choose any host for an affinity group: no member is on any host."""
+    """Check whether affinity is enforced, and no member or planned server is on any host.
+
+    False if the host of a member is unknown (``has_lost_members``).
+    """
     group = resolved.server_group
     return has_unknown_host(resolved) and not (group and group.has_lost_members)
 
@@ -60,6 +63,8 @@ def total_capacity(
 ) -> Capacity:
     """Return the smallest of the capacities of hosts, domains and the request, with caveats.
 
+    An upper bound of 0 has no caveats.
+
     :param hosts: None: unknown, so nothing is expected to fit.
     :param domains: the capacity of the domains; None if no constraint limits domains.
     :param request: the verdicts about the request as a whole.
@@ -69,6 +74,7 @@ def total_capacity(
     """
     of_request = [verdict.bounds for verdict in request]
     bounds = reduce(and_, of_request, _of_hosts(hosts, matrix, domains))
+    matrix = matrix if domains is None else domains.matrix
     upper, expected = bounds.upper, bounds.expected or 0
     if upper == 0:
         return Capacity(NONE)
@@ -80,8 +86,8 @@ def total_capacity(
     if is_open_affinity(resolved):
         if is_less:  # the number depends on the host
             caveats['affinity without members (Nova chooses the host)'] = None
-    elif _all(matrix, domains).is_at_most and is_less:
-        caveats |= _vague(resolved, hosts or (), _all(matrix, domains), reasons, most_caveats)
+    elif matrix.is_at_most and is_less:
+        caveats |= _caveats_of_hosts(resolved, hosts or (), matrix, reasons, most_caveats)
     if upper is not None and expected < upper:
         if domains is not None and domains.crossing:
             caveats[f'domains that limit each other ({", ".join(domains.crossing)})'] = None
@@ -100,15 +106,13 @@ def total_capacity(
     return Capacity(Bounds(min(expected, lower) if texts else expected, expected, upper), texts)
 
 
-def _all(matrix: VerdictMatrix, domains: DomainCapacity | None) -> VerdictMatrix:
-    """Return the matrix that includes verdicts about domains, if there are any."""
-    return matrix if domains is None else domains.matrix
-
-
 def _of_hosts(
     hosts: Sequence[Host] | None, matrix: VerdictMatrix, domains: DomainCapacity | None
 ) -> Bounds:
-    """Return the bounds of all hosts together; the lower one is 0 unless ``domains`` gives it."""
+    """Return the bounds of all hosts together; the lower one is 0 unless ``domains`` gives it.
+
+    ``Bounds(0, 0, None)`` if the hosts are unknown.
+    """
     if hosts is None:
         return Bounds.unknown()
     if domains is not None:
@@ -119,28 +123,30 @@ def _of_hosts(
 def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapacity | None) -> int:
     """Return the number of servers that fit even if every caveat about hosts applies.
 
-    If Nova may choose any host for an affinity group, that of the worst host; 0 if domains limit
-    it.
+    If Nova may choose any host for an affinity group, that of the worst host that no constraint
+    rejects; 0 without such a host, or with domains.
+
+    :param matrix: includes the verdicts about domains.
     """
     is_any = is_open_affinity(resolved)
     if domains is not None and domains.of_host:
         if is_any:
             return 0
         lower, expected, _upper = domains.bounds
-        return (lower if domains.matrix.is_at_most else expected) or 0
+        return (lower if matrix.is_at_most else expected) or 0
     if is_any:
-        every = _all(matrix, domains)
-        places = (index for index, row in enumerate(every.host_rows) if row.rejected_by is None)
-        lower = min((_alone(every, index) for index in places), default=0)
+        places = (index for index, row in enumerate(matrix.host_rows) if row.rejected_by is None)
+        lower = min((_alone(matrix, index) for index in places), default=0)
         # The scheduler does not send the other servers to the host of the first one.
         return min(lower, 1) if is_only_checked_late(resolved) else lower
-    return sum(_all(matrix, domains).lower)
+    return sum(matrix.lower)
 
 
 def _alone(matrix: VerdictMatrix, index: int) -> int:
-    """Return the guaranteed number of a host that Nova may choose for a group without members.
+    """Return the number that the host at this index guarantees to a group without members.
 
-    It is the expected number if no caveat applies, and 0 if a constraint gives no number.
+    The expected number if no caveat applies; 0 if a constraint gives no number; otherwise the
+    smallest of it and the lower bounds of verdicts with a caveat, except that of ``server_group``.
     """
     row, expected = matrix.host_rows[index], matrix.expected[index]
     if not row.is_at_most:
@@ -153,17 +159,17 @@ def _alone(matrix: VerdictMatrix, index: int) -> int:
     return 0 if row.unbounded else min([expected, *others])
 
 
-def _vague(
+def _caveats_of_hosts(
     resolved: ResolvedRequest,
     hosts: Sequence[Host],
     matrix: VerdictMatrix,
     reasons: Mapping[str, Reason],
     most: int | None,
 ) -> dict[str, None]:
-    """Return the caveats about hosts, at most ``most`` (None: all), as the keys of a dict.
+    """Return the first ``most`` caveats about hosts (None: all), as the keys of a dict.
 
-    First, only hosts whose lower bound is below the upper one count. Without any, a domain is the
-    cause, and all hosts with a caveat count.
+    Only hosts whose lower bound is below the upper one count. Without any, a domain is the cause,
+    and all hosts with a caveat count.
     """
     found: dict[str, None] = {}
     for is_any in (False, True):
@@ -180,7 +186,12 @@ def _vague(
 def _caveats(
     resolved: ResolvedRequest, hosts: Iterable[tuple[Host, Row]], reasons: Mapping[str, Reason]
 ) -> Iterator[str]:
-    """Yield the texts of the caveats about hosts; a text may repeat."""
+    """Yield the cause of the caveat of each host, such as 'vSphere clusters'; a text may repeat.
+
+    The first cause that applies counts: resources and providers, then members of the group, then
+    the constraints, as "constraint <name> (<why>)". A constraint that gives no number always adds
+    "constraint <name>, which gives no number".
+    """
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.memo(placement_answer)
     known: set[int] = set()

@@ -40,30 +40,37 @@ _Action = Callable[[ResolvedRequest, Any], ResolvedRequest]
 
 
 def carry_out(data: Data, resolved: ResolvedRequest) -> ResolvedRequest:
-    """Return the request with each action of ``data`` applied in order."""
+    """Return the request with each action of ``data`` applied in order; {} changes nothing."""
     for name, value in data.items():
         resolved = _ACTIONS[name](resolved, value)
     return resolved
 
 
-def _started(host: Host) -> Host:
-    return host.but(up=True)
+def _with_request(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
+    """Return the request with other values of fields of ``PlacementRequest``."""
+    return replace(resolved, request=replace(resolved.request, **fields))
+
+
+def _with_rules(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
+    """Return the request with other values of fields of ``Rules``."""
+    return replace(resolved, rules=replace(resolved.rules, **fields))
 
 
 def _with_hosts(resolved: ResolvedRequest, hosts: Iterable[Host]) -> ResolvedRequest:
+    """Return the request with these hosts in place of the snapshot's."""
     return replace(resolved, snapshot=replace(resolved.snapshot, hosts=tuple(hosts)))
 
 
 def _each_host(
     resolved: ResolvedRequest, names: Iterable[str], change: Callable[[Host], Host]
 ) -> ResolvedRequest:
-    """Return the request with the hosts of these services changed."""
+    """Return the request with ``change`` applied to each host of these service hosts."""
     chosen, hosts = set(names), resolved.snapshot.hosts or ()
     return _with_hosts(resolved, (change(each) if each.host in chosen else each for each in hosts))
 
 
 def _new_host(value: Data) -> Host:
-    """Return one of the new hosts from its description (:mod:`new_hosts`)."""
+    """Return the empty host of a description (the example of :mod:`new_hosts`)."""
     units = value.get('units', {})
     return Host(
         value['name'],
@@ -83,6 +90,10 @@ def _new_host(value: Data) -> Host:
 
 
 def _new_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    """Append ``number`` copies of the described host, named "<name>-1" and so on.
+
+    Skip the names of existing hosts.
+    """
     hosts, one = resolved.snapshot.hosts or (), _new_host(value)
     taken = [*resolved.snapshot.hosts_by_name, *resolved.members_on]
     names = islice(unused(one.host, taken, 1), value['number'])
@@ -91,31 +102,38 @@ def _new_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
 
 
 def _aggregate_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    """Add the hosts to the aggregate; they get its zone, if it has one."""
     aggregate = resolved.snapshot.aggregates_by_uuid[value['aggregate']['uuid']]
     return _each_host(resolved, value['hosts'], lambda host: with_aggregate(host, aggregate))
 
 
 def _host_traits(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
-    given = frozenset(value['traits'])
-    return _each_host(resolved, value['hosts'], lambda host: host.but(traits=host.traits | given))
+    """Add the traits to those of the hosts."""
+    added = frozenset(value['traits'])
+    return _each_host(resolved, value['hosts'], lambda host: host.but(traits=host.traits | added))
 
 
 def _flavor(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
-    known = resolved.snapshot.flavors or ()
-    flavor = next(each for each in known if each.id == value['id'])
-    return replace(resolved, request=replace(resolved.request, flavor=flavor.id), flavor=flavor)
+    """Replace the flavor with the snapshot's flavor of this id."""
+    flavors = resolved.snapshot.flavors or ()
+    flavor = next(each for each in flavors if each.id == value['id'])
+    return replace(_with_request(resolved, flavor=flavor.id), flavor=flavor)
 
 
 def _server_group(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    """Replace the server group with a new one without servers, whose id is its name.
+
+    ``project_id`` defaults to that of the old group.
+    """
     old = resolved.server_group
     name, policy, rules = value['name'], value['policy'], value['rules']
     project = value.get('project_id', None if old is None else old.project_id)
     group = ServerGroup(name, name, policy, rules, project_id=project)
-    request = replace(resolved.request, server_group=name)
-    return replace(resolved, request=request, server_group=group)
+    return replace(_with_request(resolved, server_group=name), server_group=group)
 
 
 def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    """Set the limits of quotas that the snapshot has, and ``user_limits`` of those per user."""
     known, limits = resolved.snapshot.quotas or {}, value['limits']
     raised = {**known, **{key: replace(known[key], limit=each) for key, each in limits.items()}}
     for name, limit in value.get('user_limits', {}).items():
@@ -125,23 +143,15 @@ def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     return replace(resolved, snapshot=replace(resolved.snapshot, quotas=raised))
 
 
-def _availability_zone(resolved: ResolvedRequest, value: str | None) -> ResolvedRequest:
-    return replace(resolved, request=replace(resolved.request, availability_zone=value))
-
-
 def _member_of(resolved: ResolvedRequest, value: list[str]) -> ResolvedRequest:
+    """Replace the expressions, and resolve the names of their aggregates."""
     expressions = tuple(value)
     asked = member_of(expressions, resolved.snapshot)
-    request = replace(resolved.request, member_of=expressions)
-    return replace(resolved, request=request, member_of=asked)
-
-
-def _spread(resolved: ResolvedRequest, value: list[Data]) -> ResolvedRequest:
-    request = replace(resolved.request, spread=read_all(value, 'spread'))
-    return replace(resolved, request=request)
+    return replace(_with_request(resolved, member_of=expressions), member_of=asked)
 
 
 def _extra_specs(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
+    """Remove these extra specs from the flavor, whose id becomes ''; skip an unknown flavor."""
     if resolved.flavor is None:
         return resolved
     left = _without(resolved.flavor.extra_specs, value)
@@ -149,48 +159,38 @@ def _extra_specs(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedReq
 
 
 def _image_properties(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
-    request, left = resolved.request, _without(resolved.image_properties or {}, value)
-    image = None if request.image is None else replace(request.image, properties=left)
-    return replace(resolved, request=replace(request, image=image, image_properties=left))
+    """Remove these properties from the image; unknown properties become {}."""
+    image, left = resolved.request.image, _without(resolved.image_properties or {}, value)
+    image = None if image is None else replace(image, properties=left)
+    return _with_request(resolved, image=image, image_properties=left)
 
 
-def _without(known: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    left = dict(known)
-    for name in names:
-        left.pop(name, None)
-    return left
-
-
-def _drs(resolved: ResolvedRequest, value: bool) -> ResolvedRequest:
-    return replace(resolved, rules=replace(resolved.rules, is_drs_required=value))
-
-
-def _options(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
-    rules = resolved.rules
-    return replace(resolved, rules=replace(rules, options={**rules.options, **value}))
-
-
-def _given_up(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
-    given_up = resolved.rules.given_up.union(value)
-    return replace(resolved, rules=replace(resolved.rules, given_up=given_up))
+def _without(values: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
+    """Return a copy without these keys; missing ones are ignored."""
+    removed = {*keys}
+    return {key: value for key, value in values.items() if key not in removed}
 
 
 _ACTIONS: Mapping[str, _Action] = {
     'aggregate_hosts': _aggregate_hosts,
-    'availability_zone': _availability_zone,
-    'enable_drs_extension': _drs,
+    'availability_zone': lambda resolved, zone: _with_request(resolved, availability_zone=zone),
+    'enable_drs_extension': lambda resolved, value: _with_rules(resolved, is_drs_required=value),
     'enabled_hosts': lambda resolved, names: _each_host(resolved, names, enabled),
     'flavor': _flavor,
-    'given_up': _given_up,
+    'given_up': lambda resolved, names: _with_rules(
+        resolved, given_up=resolved.rules.given_up.union(names)
+    ),
     'host_traits': _host_traits,
     'member_of': _member_of,
     'new_hosts': _new_hosts,
-    'options': _options,
+    'options': lambda resolved, values: _with_rules(
+        resolved, options={**resolved.rules.options, **values}
+    ),
     'quotas': _quotas,
     'removed_extra_specs': _extra_specs,
     'removed_image_properties': _image_properties,
     'server_group': _server_group,
-    'spread': _spread,
+    'spread': lambda resolved, value: _with_request(resolved, spread=read_all(value, 'spread')),
     'started_hosts': lambda resolved, names: _each_host(
         resolved, names, lambda host: host.but(up=True)
     ),

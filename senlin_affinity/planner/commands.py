@@ -26,7 +26,11 @@ _PLACEMENT = ('--os-placement-api-version', '1.6')
 
 
 def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
-    """Return the command lines for the data of a remedy; () if no command exists."""
+    """Return the command lines for the data of a remedy; an action without a command adds none.
+
+    ``{'enabled_hosts': ['cmp-1']}`` gives
+    ``('openstack compute service set --enable cmp-1 nova-compute',)``.
+    """
     quoted = cache(shlex.quote)  # most words occur in many lines
     lines: list[str] = []
     for number, (name, value) in enumerate(data.items(), 1):
@@ -46,12 +50,15 @@ _Lines = Callable[[ResolvedRequest, Any], Iterator[_Words]]
 
 
 def _named(*names: str) -> tuple[str, ...]:
-    """Return the names as last arguments, after ``--`` if any of them begins with a hyphen."""
+    """Return the names, after ``'--'`` if any of them begins with a hyphen."""
     return ('--', *names) if any(name.startswith('-') for name in names) else names
 
 
 def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    """Create the group in the servers' project; by default, Nova uses that of the credentials."""
+    """Create the group in ``project_id``, or without it in the project of the credentials.
+
+    Nothing without an existing group.
+    """
     old = resolved.server_group
     if old is None or old.id == NOT_YET:
         return  # an attach creates it, as its policy says
@@ -67,8 +74,8 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
 
 def _enabled_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
     """Enable services. If only the trait is stale, remove it: Nova would not write it again."""
-    known, chosen = resolved.snapshot.hosts or (), set(value)
-    stale = [each for each in known if each.host in chosen and has_stale_trait(each)]
+    hosts, chosen = resolved.snapshot.hosts or (), set(value)
+    stale = [each for each in hosts if each.host in chosen and has_stale_trait(each)]
     enabled = {each.host for each in stale}
     for name in (name for name in value if name not in enabled):
         yield ('compute', 'service', 'set', '--enable', *_named(name, 'nova-compute'))
@@ -80,6 +87,10 @@ _QUOTA: Mapping[str, str] = {'metadata_items': '--properties'}
 
 
 def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    """Yield ``('quota', 'set', '--instances', '7', <project>)``.
+
+    Nothing without a project or ``limits``; ``user_limits`` have no command.
+    """
     if value['project_id'] is None or not value['limits']:
         return
     limits = (
@@ -95,25 +106,30 @@ def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_W
 
 
 def _aggregate_hosts(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    """Yield ``('aggregate', 'add', 'host', <aggregate>, <host>)`` for each host."""
     for host in value['hosts']:
         yield ('aggregate', 'add', 'host', *_named(value['aggregate']['name'], host))
 
 
 def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    known, chosen = resolved.snapshot.hosts or (), set(value['hosts'])
-    given = [
-        words for host in known if host.host in chosen for words in _traits(host, value['traits'])
+    """Create each trait, then add all of them to the provider of each host.
+
+    Nothing if every host is nested.
+    """
+    hosts, chosen = resolved.snapshot.hosts or (), set(value['hosts'])
+    lines = [
+        line for host in hosts if host.host in chosen for line in _traits(host, value['traits'])
     ]
-    for trait in value['traits'] if given else ():
+    for trait in value['traits'] if lines else ():
         yield (*_PLACEMENT, 'trait', 'create', trait)
-    yield from given
+    yield from lines
 
 
 def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterator[str]:
-    """Yield the command that changes the traits of a host's provider.
+    """Yield one shell command that changes the traits of a host's provider.
 
-    ``trait set`` replaces all traits, so the command first reads them, and fails if it cannot. A
-    tree of providers has no command, because it is not known which of them has a trait.
+    ``trait set`` replaces all traits, so the command first reads them, and fails if it cannot.
+    Nothing for a nested host, because it is not known which provider has a trait.
     """
     if host.is_nested:
         return
@@ -129,8 +145,11 @@ def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterato
 
 
 def _flavor_without(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
-    """Create a flavor of the same size for one project, because others may use the existing one."""
-    flavor, known = resolved.flavor, resolved.snapshot.flavors or ()
+    """Create a flavor of the same size without these extra specs, private to a known project.
+
+    Its name is unused, such as "m1-2" for "m1". Nothing without a flavor or extra specs.
+    """
+    flavor, flavors = resolved.flavor, resolved.snapshot.flavors or ()
     if flavor is None or not value:
         return
     sizes = ('vcpus', 'ram', 'disk', 'ephemeral', 'swap')
@@ -140,7 +159,7 @@ def _flavor_without(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator
     words = (word for pair in (*amounts, *specs) for word in pair)
     project = resolved.project_id
     owner = () if project is None else ('--private', '--project', project)
-    name = next(unused(flavor.name, (each.name for each in known)))
+    name = next(unused(flavor.name, (each.name for each in flavors)))
     yield ('flavor', 'create', *words, *owner, *_named(name))
 
 

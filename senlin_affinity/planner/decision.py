@@ -1,8 +1,5 @@
 """The planner's answer: how many servers fit, where they go, and why no more of them fit.
 
-The report of each host and all texts are created on demand from :class:`HostsAfter`, which holds
-one row for all hosts with equal verdicts. A decision keeps only names of the snapshot.
-
 Example: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is::
 
     does not fit: 4 of 6 placed; 0/5 hosts left: server_group.host_full on 3, member_of.forbidden
@@ -73,7 +70,7 @@ class Remedy:
     is_held_back: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the remedy for JSON, with the fields that users read."""
+        """Return the remedy for JSON, without ``size``, ``for_tenant`` and ``is_held_back``."""
         shown = {name: getattr(self, name) for name in _SHOWN}
         more = {'kind': self.kind.value, 'data': self.data, 'commands': list(self.commands)}
         return shown | more
@@ -149,15 +146,11 @@ class Decision:
         ]
 
     def line(self) -> str:
-        """Return the decision in one line, without the name of any host.
-
-        It is the summary with ", assuming ..." at its end if an assumption applies; if the request
-        does not fit, only assumptions that may hide capacity are named.
-        """
+        """Return the summary, and ", assuming TEXT, TEXT" if there are decisive assumptions."""
         return f'{self.summary()}{assuming(self.decisive_assumptions)}'
 
     def summary(self) -> str:
-        """Return the line without the assumptions.
+        """Return the decision in one line, without the name of any host.
 
         The counts are those of the first REJECT of each host, so they and the remaining hosts add
         up to all hosts. Rejections of the request as a whole (a quota) follow, and are not counted.
@@ -205,8 +198,8 @@ class Decision:
     def advice(self) -> Sequence[str]:
         """Return the advice for the hosts with the fewest REJECTs, and for the request, once each.
 
-        A host with two REJECTs needs the advice for both. The most frequent codes come first. The
-        result is empty if nothing is rejected, or if no reason has advice.
+        A host with two REJECTs needs the advice for both. The advice for the most frequent codes
+        comes first, that for the request last. () if nothing is rejected, or no reason has advice.
         """
         rows = [row for row, _number in self.tally if row.code is not None]
         refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
@@ -222,6 +215,10 @@ class Decision:
 
 
 def _hosts(decision: Decision) -> str:
+    """Return "1/4 hosts left: resources.exhausted on 2 (DISK_GB, VCPU), host_state.down on 1".
+
+    Without a rejection "4/4 hosts left".
+    """
     known = sum(number for _row, number in decision.tally)
     left = sum(number for row, number in decision.tally if row.code is None)
     counts = ', '.join(
@@ -233,7 +230,7 @@ def _hosts(decision: Decision) -> str:
 def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
     """Return each code with the number of hosts that it is the first to reject.
 
-    The largest number comes first, then the first constraint.
+    The largest number comes first, then the first constraint; [] if no host is rejected.
     """
     counts: Counter[str] = Counter()
     order: dict[str, int] = {}
@@ -245,7 +242,7 @@ def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
 
 
 def _details(code: str, decision: Decision) -> str:
-    """Return the ``detail`` facts of a code as in " (DISK_GB, VCPU)"; '' if it declares none."""
+    """Return the sorted ``detail`` facts of a code, as in " (DISK_GB, VCPU)"; '' without any."""
     reason = decision.reasons.get(code)
     if reason is None or not reason.detail:
         return ''
@@ -259,6 +256,7 @@ def _details(code: str, decision: Decision) -> str:
 
 
 def _verdicts(verdicts: Mapping[str, Verdict], skipped: bool) -> list[dict[str, Any]]:
+    """Return constraint, outcome, code and facts of each verdict, by default without any SKIP."""
     return [
         {
             'constraint': name,

@@ -48,11 +48,6 @@ class Criterion(NamedTuple):
         """Return the name of the constraint, and the domain."""
         return self.constraint.name, domain
 
-    @property
-    def couples_domains(self) -> bool:
-        """Return whether the number of servers of a domain depends on the others."""
-        return self.constraint.couples_domains
-
 
 #: Criteria that nest, from the inside out.
 Chain = list[Criterion]
@@ -84,7 +79,9 @@ def domain_capacity(
     *,
     is_together: bool = False,
 ) -> DomainCapacity | None:
-    """Return the capacity of the domains of these hosts; None without domains and ``is_together``.
+    """Return the capacity of these hosts and their domains.
+
+    None if no host has a domain, unless ``is_together``.
 
     :param is_together: whether all servers share one service host, ``affinity_host``.
     """
@@ -122,20 +119,23 @@ def domain_capacity(
     )
 
 
-def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, fitting: _Total) -> int:
-    """Return the guaranteed number for nested criteria: that of ``fitting`` without caveats."""
-    is_at_most = any(verdict.bounds.is_at_most for verdict in fitting.verdicts.values())
+def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, expected: _Total) -> int:
+    """Return the guaranteed number: the sum of the lower bounds, or that of ``expected``.
+
+    The latter if no caveat applies to any host or domain.
+    """
+    is_at_most = any(verdict.bounds.is_at_most for verdict in expected.verdicts.values())
     if matrix.is_at_most or is_at_most:
-        fitting = _add_up(resolved, chain, matrix.host_rows, matrix.lower, _LOWER)
-    return int(fitting.number)
+        expected = _add_up(resolved, chain, matrix.host_rows, matrix.lower, _LOWER)
+    return int(expected.number)
 
 
 def _by_name(hosts: Iterable[Host]) -> Mapping[str, list[int]]:
-    """Return the indexes of the hosts by the name of the service host."""
-    found: dict[str, list[int]] = defaultdict(list)
+    """Return the ascending indexes of the hosts of each service host, by its name."""
+    indexes: dict[str, list[int]] = defaultdict(list)
     for index, host in enumerate(hosts):
-        found[host.host].append(index)
-    return found
+        indexes[host.host].append(index)
+    return indexes
 
 
 def _only_on(
@@ -156,9 +156,12 @@ def _best_host(
     by_name: Mapping[str, list[int]],
     which: int,
 ) -> str | None:
-    """Return the service host that takes the most servers, of equal ones the first by name.
+    """Return the service host that takes the most servers, even 0; of equal ones the first by name.
 
     None without hosts.
+
+    :param numbers: the number of servers of each host, which domains limit further.
+    :param which: the index of the bound of each verdict that limits its domain.
     """
     sums = {name: sum(numbers[index] for index in each) for name, each in by_name.items()}
     best, most = None, -1.0
@@ -176,6 +179,10 @@ def _best_host(
 def _criteria(
     resolved: ResolvedRequest, constraints: Iterable[Constraint], hosts: Sequence[Host]
 ) -> list[Criterion]:
+    """Return one criterion for each constraint and ``Domain.by``, in the order of appearance.
+
+    Only of constraints that check domains, and whose ``has_domains`` is true.
+    """
     found: dict[tuple[str, str], Criterion] = {}
     for constraint in constraints:
         if not is_of_domains(constraint):
@@ -196,7 +203,7 @@ def _criteria(
 
 
 def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]]:
-    """Return the criteria in chains, and the distinct names of the criteria that limit each other.
+    """Return the criteria in chains, and the ``by`` of each criterion that limits another, once.
 
     Criteria that all nest form one chain, from the inside out (without criteria, an empty one); it
     names an inner one that couples its domains, and the outer one. If some cross, there is one
@@ -211,14 +218,14 @@ def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]
     depth = [sum(within[inner, one] for inner in every) for one in every]
     nested = sorted(
         set(every).difference(crossing),
-        key=lambda one: (depth[one], criteria[one].couples_domains, one),
+        key=lambda one: (depth[one], criteria[one].constraint.couples_domains, one),
     )
     if not crossing:
         bound = [
             criteria[each].by
             for place, one in enumerate(nested)
             for outer in nested[place + 1 :]
-            if criteria[one].couples_domains and within[one, outer]
+            if criteria[one].constraint.couples_domains and within[one, outer]
             for each in (one, outer)
         ]
         return [[criteria[one] for one in nested]], tuple(dict.fromkeys(bound))
@@ -232,21 +239,23 @@ def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]
 
 
 def _is_within(inner: Criterion, outer: Criterion) -> bool:
-    """Check whether each inner domain lies within one outer domain, or outside of all.
+    """Check whether the hosts of each inner domain share one outer domain, or all have none.
 
-    False if outer domains overlap.
+    False if a host is in two outer domains.
     """
     where: dict[int, Domain] = {}
     for domain, indexes in outer.hosts.items():
         for index in indexes:
             if where.setdefault(index, domain) != domain:
-                return False  # its own domains overlap
+                return False
     return all(
         len({where.get(index) for index in indexes}) == 1 for indexes in inner.hosts.values()
     )
 
 
 class _Total(NamedTuple):
+    """The number of servers of all hosts together, and the verdict about each domain."""
+
     number: float
     verdicts: Mapping[Key, Verdict]
 
@@ -258,11 +267,11 @@ def _add_up(
     numbers: Sequence[float],
     which: int,
 ) -> _Total:
-    """Return the number of servers that all hosts take together, and the verdict about each domain.
+    """Return the number of servers that all hosts take, limited by their domains, and the verdicts.
 
-    Only domains with a host that is or may be eligible have a verdict.
+    Only domains with a host that is or may be eligible (``Row.is_eligible``) have a verdict.
 
-    :param numbers: the numbers of servers of the hosts.
+    :param numbers: the number of servers of each host.
     :param which: the index of the bound of each verdict that limits its domain.
     """
     group_of = list(range(len(numbers)))
@@ -300,6 +309,7 @@ def _bound(verdict: Verdict, which: int) -> float:
 def _check(
     constraint: Constraint, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
 ) -> Mapping[Domain, Verdict]:
+    """Return the result of ``check_domains``; raise ConstraintError if it lacks a domain."""
     with plugin_errors.attributing(constraint, 'check_domains', plugin_errors.domain_names(rooms)):
         verdicts = constraint.check_domains(resolved, rooms)
         for domain in rooms:

@@ -1,8 +1,5 @@
 """Evaluate all constraints for a request, and derive how many servers fit.
 
-This module places no server and renders no text: the search for remedies evaluates many requests,
-and needs only the number.
-
 Raises: ConstraintError for a constraint that fails.
 """
 
@@ -59,7 +56,10 @@ class Evaluation:
         return self.total.bounds.upper
 
     def chosen(self) -> list[int]:
-        """Return the host index of each requested server, as far as these are expected to fit."""
+        """Return the host index of each requested server, in the order of placement.
+
+        At most the expected number of servers; [] if that is 0.
+        """
         number = min(self.resolved.request.count, self.total.bounds.expected or 0)
         return choose(self.resolved, self.hosts, self.matrix, self.domains, number)
 
@@ -67,12 +67,13 @@ class Evaluation:
 def evaluate(
     resolved: ResolvedRequest,
     constraints: Sequence[Constraint],
-    known: Evaluation | None = None,
+    previous: Evaluation | None = None,
 ) -> Evaluation:
-    """Evaluate every constraint that the rules do not give up, and compute the capacity.
+    """Evaluate each constraint that ``Rules.given_up`` does not name, and compute the capacity.
 
-    :param known: the evaluation of a request that differs only in the count, hosts and quotas. Its
-        verdicts about the other hosts are reused; for any other request, it is ignored.
+    :param previous: an evaluation, whose verdicts about unchanged hosts are reused if its request
+        differs only in count, hosts and quotas. With it, the result has at most one caveat about
+        hosts.
     """
     hosts = resolved.snapshot.hosts
     constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
@@ -80,7 +81,7 @@ def evaluate(
         item.name: _of_request(resolved, item) for item in constraints if is_of_requests(item)
     }
     of_hosts = [item for item in constraints if is_of_hosts(item)]
-    matrix = _matrix(resolved, of_hosts, known)
+    matrix = _matrix(resolved, of_hosts, previous)
     is_together = has_unknown_host(resolved)
     domains = domain_capacity(resolved, constraints, hosts or (), matrix, is_together=is_together)
     if domains is not None and domains.crossing:
@@ -88,35 +89,37 @@ def evaluate(
         domains = replace(domains, bounds=domains.bounds._replace(expected=len(tried)))
     phrases = tuple(_unmodelled(resolved, constraints, matrix))
     reasons = {code: why for item in of_hosts for code, why in item.reasons.items()}
-    most = None if known is None else 1  # of a change, only whether there is a caveat counts
+    most = None if previous is None else 1  # of a change, only whether there is a caveat counts
     of_request = request.values()
     total = total_capacity(resolved, hosts, matrix, domains, of_request, phrases, reasons, most)
     return Evaluation(resolved, constraints, matrix, domains, request, total)
 
 
 def _matrix(
-    resolved: ResolvedRequest, constraints: Sequence[Constraint], known: Evaluation | None
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], previous: Evaluation | None
 ) -> VerdictMatrix:
-    """Return the verdicts about all hosts; reuse those of ``known`` about unchanged hosts.
+    """Return the verdicts about all hosts; reuse the previous ones about unchanged hosts.
 
-    Return the matrix of ``known`` itself if no host differs. Evaluate all hosts if it is None, has
-    more hosts, or its request is not alike.
+    Return the previous matrix itself if no host differs. Evaluate all hosts if ``previous`` is
+    None, has more hosts, or its request is not alike. A host is unchanged if it is the same object.
     """
     hosts = resolved.snapshot.hosts or ()
-    if known is None or len(hosts) < len(known.hosts) or not _is_alike(resolved, known.resolved):
+    old = () if previous is None else previous.hosts
+    if previous is None or len(hosts) < len(old) or not _is_alike(resolved, previous.resolved):
         return evaluate_hosts(resolved, constraints, hosts, resolved.snapshot.host_classes)
-    changed = [index for index, other in enumerate(map(is_not, hosts, known.hosts)) if other]
-    changed += range(len(known.hosts), len(hosts))
+    changed = [index for index, other in enumerate(map(is_not, hosts, old)) if other]
+    changed += range(len(old), len(hosts))
     if not changed:
-        return known.matrix
+        return previous.matrix
     others = evaluate_hosts(resolved, constraints, [hosts[index] for index in changed])
-    return known.matrix.patched(changed, others)
+    return previous.matrix.patched(changed, others)
 
 
 def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
     """Check whether the verdict about an unchanged host is the same for both requests.
 
-    True if they differ at most in the count, the hosts and the quotas, with equal zones.
+    True if they differ at most in the count, the hosts and the quotas, with equal zones
+    (``CloudSnapshot.zones``). The other parts of both snapshots must be the same objects.
     """
     request = replace(one.request, count=two.request.count), one.flavor, one.rules, one.member_of
     if request != (two.request, two.flavor, two.rules, two.member_of):
@@ -131,6 +134,7 @@ def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
 
 
 def _of_request(resolved: ResolvedRequest, constraint: Constraint) -> Verdict:
+    """Return the verdict of ``check_request``; raise ConstraintError if it fails."""
     with plugin_errors.attributing(constraint, 'check_request'):
         return plugin_errors.check_verdict(constraint.check_request(resolved))
 
@@ -151,7 +155,10 @@ def _unmodelled(
 
 
 def _is_granted(resolved: ResolvedRequest, matrix: VerdictMatrix) -> bool:
-    """Check whether every host whose upper bound is not 0 has a grant for the request's query."""
+    """Check whether every host whose upper bound is not 0 has a grant for the request's query.
+
+    True without such hosts.
+    """
     query = resolved.memo(placement_answer).query
     hosts = zip(resolved.snapshot.hosts or (), matrix.upper, strict=True)
     return all(host.grant(query) is not None for host, upper in hosts if upper != 0)

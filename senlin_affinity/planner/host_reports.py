@@ -58,14 +58,14 @@ class HostsAfter:
     placed: Mapping[int, int] = field(hash=False, repr=False)
 
     def first(self, number: int) -> HostsAfter:
-        """Return only the first hosts, this many."""
+        """Return the value with only the first ``number`` hosts."""
         kept = slice(number)
         return replace(
             self, names=self.names[kept], row_of=self.row_of[kept], rooms=self.rooms[kept]
         )
 
     def tally(self) -> list[tuple[Row, int]]:
-        """Return the distinct rows, each with the number of its hosts."""
+        """Return each row that a host has, with the number of its hosts, by first appearance."""
         return [(self.rows[row], number) for row, number in Counter(self.row_of).items()]
 
     def reports(self) -> tuple[HostReport, ...]:
@@ -76,13 +76,17 @@ class HostsAfter:
         )
 
     def _report(self, index: int, name: str, row: Row) -> HostReport:
-        found = verdicts(row, self.columns, index)
+        """Return the report of the host with this index, name and row."""
+        of_host = verdicts(row, self.columns, index)
         servers = self.members.get(name, 0), self.placed.get(index, 0)
-        return HostReport(name, self.rooms[index], row.code, found, *servers, row.rejected_by)
+        return HostReport(name, self.rooms[index], row.code, of_host, *servers, row.rejected_by)
 
 
 def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
-    """Return the hosts after one server is placed on each index in ``chosen``, which may repeat."""
+    """Return the hosts after one server is placed on each index in ``chosen``, which may repeat.
+
+    :param now: the evaluation before that.
+    """
     resolved, hosts, after, domains = now.resolved, now.hosts, now.matrix, now.domains
     names = resolved.snapshot.host_names
     placed = Counter(chosen)
@@ -92,8 +96,7 @@ def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
         changed = sorted(placed)
         if affinity or resolved.snapshot.has_shared_services:
             changed = [index for index, name in enumerate(names) if affinity or name in on_host]
-        asked = resolved.demand
-        loaded = [_with_servers(hosts[index], placed[index], asked) for index in changed]
+        loaded = [_with_servers(hosts[index], placed[index], resolved.demand) for index in changed]
         later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
         after = after.patched(changed, evaluate_hosts(later, of_hosts, loaded))
@@ -111,14 +114,15 @@ def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
     )
 
 
-def _with_servers(host: Host, servers: int, asked: Demand | None) -> Host:
+def _with_servers(host: Host, servers: int, demand: Demand | None) -> Host:
     """Return the host with this many more servers; 0 returns the host itself.
 
-    Their resources count as used, Placement's grants are reduced, and None stays None.
+    Each uses the amounts of ``demand`` (None: none), and reduces Placement's grants. Unknown fields
+    stay None.
     """
     if not servers:
         return host
-    amounts = {} if asked is None else asked.amounts
+    amounts = {} if demand is None else demand.amounts
     has, grants = host.resources, host.grants
     return host.but(
         resources=has

@@ -1,9 +1,8 @@
 """Evaluate every constraint for every host, and hold the verdicts and the numbers that follow.
 
-A constraint is evaluated once for each class of hosts, apart from two kinds: a host-specific
-constraint is evaluated again for each host that it returns from ``specific_hosts``, and one that
-uses resources is evaluated for all hosts.
-Hosts with equal verdicts share a :class:`~senlin_affinity.planner.row.Row`.
+A constraint is evaluated once for each class of hosts, and again for each host that it returns from
+``specific_hosts``; one that uses resources is evaluated for all hosts. Hosts with equal verdicts
+share a :class:`~senlin_affinity.planner.row.Row`.
 
 Example, for three hosts::
 
@@ -67,7 +66,10 @@ def numbered(items: Iterable[Hashable]) -> Numbered:
 
 
 def patched(old: Sequence[_Each], indexes: Sequence[int], new: Sequence[_Each]) -> list[_Each]:
-    """Return the old items with new ones at ascending indexes; an index beyond the end appends."""
+    """Return the old items with new ones at ascending indexes; an index beyond the end appends.
+
+    ``patched('abc', [1, 7], 'xy')`` is ``['a', 'x', 'c', 'y']``.
+    """
     inside = bisect_left(indexes, len(old))
     merged = [*old, *new[inside:]]
     for index, each in zip(indexes[:inside], new, strict=False):
@@ -94,7 +96,7 @@ class VerdictMatrix:
 
     @cached_property
     def used_rows(self) -> Sequence[Row]:
-        """Return the distinct rows of the hosts."""
+        """Return each row that at least one host has, once."""
         return [self.rows[number] for number in {*self.row_of}]
 
     @cached_property
@@ -110,7 +112,7 @@ class VerdictMatrix:
         return cast('tuple[int, ...]', tuple(self.upper))
 
     def verdicts(self, index: int) -> Mapping[str, Verdict]:
-        """Return all verdicts about one host, by constraint."""
+        """Return all verdicts about the host at this index, by the name of the constraint."""
         return verdicts(self.rows[self.row_of[index]], self.columns, index)
 
     def patched(self, indexes: Sequence[int], other: VerdictMatrix) -> VerdictMatrix:
@@ -133,7 +135,10 @@ class VerdictMatrix:
         )
 
     def with_rows(self, rows: Mapping[int, Row]) -> VerdictMatrix:
-        """Return the matrix with these rows by host index; a row holds all verdicts of its host."""
+        """Return the matrix with other rows, by host index; the columns follow from them.
+
+        A new row holds a verdict of each constraint. ``free`` stays.
+        """
         indexes = sorted(rows)
         numbers, firsts = numbered(id(rows[index]) for index in indexes)
         others = [rows[indexes[first]] for first in firsts]
@@ -145,7 +150,7 @@ class VerdictMatrix:
 def verdicts(
     row: Row, columns: Mapping[str, Sequence[Verdict]], index: int
 ) -> Mapping[str, Verdict]:
-    """Return the verdicts of the row, updated with the verdict of each column at this index."""
+    """Return the row's verdicts by constraint, with those of ``columns`` at this host index."""
     return {**row.verdicts, **{name: column[index] for name, column in columns.items()}}
 
 
@@ -157,6 +162,7 @@ def evaluate_hosts(
 ) -> VerdictMatrix:
     """Return the verdicts about these hosts, in their order.
 
+    :param constraints: those that check hosts, in the order in which they reject.
     :param classes: the classes of the hosts; None: compute them.
     """
     classes = HostClasses.of(hosts) if classes is None else classes
@@ -183,9 +189,9 @@ def evaluate_hosts(
 def _combinations(
     evaluations: Sequence[_Evaluation], hosts: Sequence[Host], classes: HostClasses
 ) -> tuple[list[Mapping[str, Verdict]], list[int]]:
-    """Return the distinct combinations of verdicts, and the index of the combination of each host.
+    """Return the combinations of verdicts, and the index of the combination of each host.
 
-    A combination holds one verdict for each constraint.
+    A combination is a verdict by the name of each constraint.
     """
     names = [each.name for each in evaluations]
     of_class = [each.of_classes(classes) for each in evaluations]
@@ -208,7 +214,7 @@ def _combinations(
 
 
 def _specific(evaluations: Iterable[_Evaluation], hosts: Sequence[Host]) -> Iterable[int]:
-    """Return the indexes of the hosts that any constraint names; all if ``specific`` is None."""
+    """Return the ascending indexes of the hosts named in any ``specific``; all if one is None."""
     names: set[str] = set()
     for each in evaluations:
         if each.specific is None:
@@ -229,16 +235,17 @@ class _Evaluation:
 
     @property
     def is_specific(self) -> bool:
-        """Return whether it tells any host apart by name."""
+        """Return whether ``specific`` is None or names a host."""
         return self.specific is None or bool(self.specific)
 
     def of_classes(self, classes: HostClasses) -> list[Verdict]:
-        """Return the verdict about each class, without regard to names of hosts.
+        """Return the verdict about the example host of each class, in the order of the classes.
 
-        If each host is evaluated by itself (``specific`` is None), return a SKIP for each class.
+        If ``specific`` names hosts, the example has no name and no number of servers. If it is
+        None, return a SKIP with code '' for each class, because each host is evaluated by itself.
         """
         examples = classes.examples
-        if not examples or self.specific is None:  # each host is evaluated by itself
+        if not examples or self.specific is None:
             return [Verdict.skipped('')] * len(examples)
         with plugin_errors.attributing(self._constraint, 'host_fields'):
             fields = {*self._constraint.host_fields(self._resolved)}
@@ -252,7 +259,10 @@ class _Evaluation:
         return [*map(found.__getitem__, numbers)]
 
     def of_all(self, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return the verdict about each host, in their order."""
+        """Return the verdict about each host, in their order.
+
+        Raise ConstraintError if ``check_hosts`` returns fewer or more verdicts than hosts.
+        """
         if not overrides(self._constraint, 'check_hosts'):
             return [*map(self.of_host, hosts)]
         with plugin_errors.attributing(self._constraint, 'check_hosts'):
@@ -264,7 +274,7 @@ class _Evaluation:
             return found
 
     def of_host(self, host: Host) -> Verdict:
-        """Return the verdict about one host; for equal verdicts, the same object."""
+        """Return the verdict about one host; if it equals an earlier one, the earlier object."""
         try:
             found = plugin_errors.check_verdict(self._constraint.check_host(self._resolved, host))
         except Exception as error:
@@ -276,9 +286,9 @@ class _Evaluation:
 
 
 def specific_hosts(resolved: ResolvedRequest, constraint: Constraint) -> frozenset[str] | None:
-    """Return the hosts that a constraint tells apart; None: any host.
+    """Return the names of the service hosts that a constraint tells apart.
 
-    Empty for a constraint that is not host-specific.
+    None: any host. Empty for a constraint that is not host-specific.
     """
     if not constraint.is_host_specific:
         return frozenset()
@@ -287,7 +297,7 @@ def specific_hosts(resolved: ResolvedRequest, constraint: Constraint) -> frozens
         return None if names is None else frozenset(names)
 
 
-def _each(column: Sequence[Verdict], function: Callable[[Verdict], _Each]) -> Iterator[_Each]:
+def _map(function: Callable[[Verdict], _Each], column: Sequence[Verdict]) -> Iterator[_Each]:
     """Yield the result of the function for each verdict; it is called once for each object."""
     keys = [*map(id, column)]
     unique = dict(zip(keys, column, strict=True))
@@ -295,16 +305,17 @@ def _each(column: Sequence[Verdict], function: Callable[[Verdict], _Each]) -> It
 
 
 def _marks(column: Sequence[Verdict], reasons: Mapping[str, Reason]) -> Iterator[int]:
-    """Yield a number for each verdict; verdicts that may share a row have the same number."""
-    known: defaultdict[Hashable, int] = defaultdict(count().__next__)
-    return _each(column, lambda verdict: known[_mark(verdict, reasons)])
+    """Yield a number for each verdict, from 0 on; verdicts that may share a row have the same."""
+    numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
+    return _map(lambda verdict: numbers[_mark(verdict, reasons)], column)
 
 
 def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
     """Return a key that is equal for verdicts that may share a row.
 
-    Their numbers and facts may differ, apart from the fact that a line shows (``Reason.detail``);
-    of an unknown number, no fact may differ.
+    ``(code, outcome, is_known, is_at_most, whether the upper bound is None, detail)``: ``detail``
+    is the text of the fact that a line shows (``Reason.detail``), of all facts if the number is
+    unknown, or None.
     """
     reason, bounds, detail = reasons.get(verdict.code), verdict.bounds, None
     if not bounds.is_known:
@@ -312,8 +323,7 @@ def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
     elif reason is not None and reason.detail:
         detail = str(verdict.facts.get(reason.detail))
     is_open = bounds.upper is None
-    kind = bounds.is_known, bounds.is_at_most, is_open, detail
-    return (verdict.code, verdict.outcome, *kind)
+    return verdict.code, verdict.outcome, bounds.is_known, bounds.is_at_most, is_open, detail
 
 
 def _matrix(
@@ -324,8 +334,9 @@ def _matrix(
     *,
     is_complete: bool = False,
 ) -> VerdictMatrix:
-    """Return the matrix with the numbers that follow from the rows and the columns.
+    """Return the matrix with the bounds that follow from the rows and the columns.
 
+    :param row_numbers: the index of the row of each host.
     :param is_complete: whether the bounds of the rows include the columns.
     """
     counted = () if is_complete else tuple(columns.values())
@@ -348,7 +359,7 @@ def _least(numbers: list[float], columns: Iterable[Sequence[Verdict]], which: in
     :param which: 0 for the lower, 1 for the expected, 2 for the upper bound.
     """
     for column in columns:
-        others = _each(column, lambda verdict: limited(verdict.bounds[which]))
+        others = _map(lambda verdict: limited(verdict.bounds[which]), column)
         numbers = [one if one < two else two for one, two in zip(numbers, others, strict=True)]
     return numbers
 
@@ -364,39 +375,41 @@ def with_domains(
     constraints: Sequence[Constraint],
     matrix: VerdictMatrix,
     domains_of: Mapping[int, Sequence[tuple[str, Domain]]],
-    found: Mapping[tuple[str, Domain], Verdict],
+    verdict_of: Mapping[tuple[str, Domain], Verdict],
 ) -> VerdictMatrix:
-    """Return the matrix with the verdicts about the domains of hosts; equal rows are one object.
+    """Return the matrix in which the verdicts about domains tighten those about their hosts.
 
-    :param domains_of: the domains of each host, by index; one without a verdict is ignored.
+    :param domains_of: (name of the constraint, domain) of each domain of a host, by host index.
+    :param verdict_of: the verdict about each of these domains; one without a verdict is ignored.
     """
     by_name = {each.name: each for each in constraints}
-    known: dict[Hashable, Row] = {}
+    row_by_view: dict[Hashable, Row] = {}
     rows = {}
     for index, domains in domains_of.items():
-        keys = (*(key for key in domains if key in found),)
+        keys = (*(key for key in domains if key in verdict_of),)
         counted = (id(column[index]) for column in matrix.columns.values())
         view = (matrix.row_of[index], *counted, keys)
-        if view not in known:
+        if view not in row_by_view:
             of_host = dict(matrix.verdicts(index))
             for key in keys:
-                of_host[key[0]] = _strictest(of_host.get(key[0]), found[key])
+                of_host[key[0]] = _strictest(of_host.get(key[0]), verdict_of[key])
             ordered = {name: of_host[name] for name in by_name if name in of_host}
-            known[view] = row_of(ordered, by_name)
-        rows[index] = known[view]
+            row_by_view[view] = row_of(ordered, by_name)
+        rows[index] = row_by_view[view]
     return matrix.with_rows(rows) if rows else matrix
 
 
-def _strictest(one: Verdict | None, two: Verdict) -> Verdict:
-    """Return the verdict with the lower upper bound; ``one`` if they are equal.
+def _strictest(of_host: Verdict | None, of_domain: Verdict) -> Verdict:
+    """Return the verdict with the lower upper bound; ``of_host`` if they are equal.
 
-    If the other verdict has a caveat, the result has the lower of both lower bounds. Return ``two``
-    if ``one`` is None.
+    If the other verdict has a caveat, it gets the lower of both lower bounds, but a REJECT stays.
+    Return ``of_domain`` if ``of_host`` is None.
     """
-    if one is None:
-        return two
-    is_less = limited(one.bounds.upper) <= limited(two.bounds.upper)
-    least, other = (one, two) if is_less else (two, one)
+    if of_host is None:
+        return of_domain
+    is_less = limited(of_host.bounds.upper) <= limited(of_domain.bounds.upper)
+    least, other = (of_host, of_domain) if is_less else (of_domain, of_host)
     if not least or not other.bounds.is_at_most:
         return least
-    return replace(least, bounds=least.bounds._replace(lower=(one.bounds & two.bounds).lower))
+    lower = (least.bounds & other.bounds).lower
+    return replace(least, bounds=least.bounds._replace(lower=lower))

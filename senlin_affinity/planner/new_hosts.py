@@ -39,10 +39,11 @@ _view, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
 
 
 def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
-    """Return the smallest sufficient number of new hosts of one kind, in words and in figures.
+    """Return the smallest sufficient number of new hosts of one kind: text, number and result.
 
-    The hosts have the most common size. If no number of such hosts is enough, they are copies of
-    the host with the greatest capacity.
+    The text is, for example, "2 more hosts (VCPU 64, zone az-1)". The hosts have the most common
+    size. If no number of such hosts is enough, they are copies of the host with the greatest
+    capacity, or of the kind that helps most. None if no server is missing, or if no kind takes any.
     """
     if what_if.missing < 1:
         return None
@@ -50,14 +51,17 @@ def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
     for kinds in _candidates(what_if):
         each = (_fewest(what_if, host, room) for host, room in kinds if room > 0)
         found += [one for one in each if one is not None]
-        if any(one[2].fits for one in found):
-            return min(found, key=lambda one: (not one[2].fits, one[1]))
+        if any(one[2].after.fits for one in found):
+            return min(found, key=lambda one: (not one[2].after.fits, one[1]))
     # No kind is enough: choose the one that helps most, or the most common size if they are equal.
     return max(found, key=lambda one: one[2].capacity, default=None)
 
 
 def _candidates(what_if: WhatIf) -> Iterator[Sequence[tuple[Host, int]]]:
-    """Yield the best hosts of the most common size, then the host with the greatest capacity."""
+    """Yield the best hosts of the most common size, then the host with the greatest capacity.
+
+    Each with the number of servers that it takes. The second list only if that number is greater.
+    """
     empty, commonness = _kinds(what_if)
     if not empty:
         return
@@ -74,16 +78,19 @@ def _candidates(what_if: WhatIf) -> Iterator[Sequence[tuple[Host, int]]]:
 
 
 def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence[tuple[Host, int]]:
-    """Return the first host, and the first in each of the domains that have the least room."""
+    """Return the first host, and the first in each of the three domains that have the least room.
+
+    Only the first without domains. No host occurs twice.
+    """
     if what_if.before.domains is None:
         return ranked[:1]
-    limiting = [item for item in what_if.constraints if is_of_domains(item)]
+    limiting = [item for item in what_if.before.constraints if is_of_domains(item)]
 
     def domains(host: Host) -> tuple[Domain, ...]:
         return tuple(each for item in limiting for each in item.domains(what_if.resolved, host))
 
     left: Counter[tuple[Domain, ...]] = Counter()
-    for host, room in zip(what_if.hosts, what_if.before.matrix.upper, strict=True):
+    for host, room in zip(what_if.before.hosts, what_if.before.matrix.upper, strict=True):
         left[domains(host)] += 0 if room == math.inf else int(room)
     of_domains = {domains(host): (host, room) for host, room in reversed(ranked)}
     least = sorted(of_domains, key=left.__getitem__)[:_MOST_DOMAINS]
@@ -92,29 +99,40 @@ def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
 
 
 def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfResult] | None:
-    """Return the smallest sufficient number of hosts of a kind, each with this much room."""
+    """Return text, number and result of the smallest sufficient number of hosts of a kind.
+
+    If no number is enough, of the smallest that helps as much as the limit; None if that is the
+    limit itself.
+
+    :param room: the number of servers that each of them takes.
+    """
     missing = what_if.missing
     best = _plain(what_if, kind, room)
     one = _described(best, what_if.resolved.snapshot)
-    most = min(missing, max(MOST_NEW_HOSTS, len(what_if.hosts)))
+    most = min(missing, max(MOST_NEW_HOSTS, len(what_if.before.hosts)))
     guess = min(most, -(-missing // room))
 
     def attempt(number: int) -> WhatIfResult:
         return what_if.plan({'new_hosts': {'number': number, **one}})
 
-    number, after = what_if.smallest(most, guess, attempt, room.__mul__)
-    if number == most and not after.fits:
+    number, result = what_if.smallest(most, guess, attempt, room.__mul__)
+    if number == most and not result.after.fits:
         return None  # more hosts than the limit could still help more
     change = f'{number} more {"host" if number == 1 else "hosts"}'
-    return change + _in_words(what_if.resolved, best), number, after
+    words = ', '.join(_words(what_if.resolved, best))
+    return change + (f' ({words})' if words else ''), number, result
 
 
 def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
-    """Return an empty, enabled and renamed host of each kind, and the frequency of its size."""
-    hosts, matrix = what_if.hosts, what_if.before.matrix
+    """Return a new host of each kind (:func:`_empty`), and the number of hosts of its size.
+
+    Hosts of one kind have equal sizes, zones, aggregates and traits, and equal codes of constraints
+    that tell any host apart. Hosts of one size have the same hypervisor type and inventories.
+    """
+    hosts, matrix = what_if.before.hosts, what_if.before.matrix
     of_any = [
         item.name
-        for item in what_if.constraints
+        for item in what_if.before.constraints
         if is_of_hosts(item) and specific_hosts(what_if.resolved, item) is None
     ]
     of_rows = [(*(row.verdicts[name].code for name in of_any),) for row in matrix.rows]
@@ -128,11 +146,12 @@ def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
 
 
 def _sizes(resources: Mapping[str, Resource]) -> tuple[Hashable, ...]:
-    """Return the inventory of each resource class, without its use."""
+    """Return the fields of each resource class except ``used``."""
     return tuple(map(_size, resources.values()))
 
 
 def _empty(host: Host) -> Host:
+    """Return the host as a new one: started, unused, and with "-new" at the end of both names."""
     resources = host.resources and {
         name: has._replace(used=0) for name, has in host.resources.items()
     }
@@ -147,7 +166,7 @@ def _empty(host: Host) -> Host:
 
 
 def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
-    """Return the host as plain values."""
+    """Return the host as plain values, as in the example of this module."""
     known, usual = snapshot.aggregates_by_uuid, Resource(0, 0)._asdict()
     named = [(known[uuid].name if uuid in known else uuid, uuid) for uuid in host.aggregates]
     units = {}
@@ -172,9 +191,12 @@ def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
 
 
 def _plain(what_if: WhatIf, host: Host, room: int) -> Host:
-    """Remove the aggregates and traits that make no difference."""
+    """Return the host without the aggregates and traits that change neither room nor domains.
+
+    Aggregates that carry its zone stay, as do traits that the request requires.
+    """
     resolved = what_if.resolved
-    sets = [item for item in what_if.constraints if is_of_domains(item)]
+    sets = [item for item in what_if.before.constraints if is_of_domains(item)]
 
     def is_as_good(other: Host) -> bool:
         of_both = ([item.domains(resolved, each) for item in sets] for each in (host, other))
@@ -187,13 +209,12 @@ def _plain(what_if: WhatIf, host: Host, room: int) -> Host:
     return other if is_as_good(other) else host
 
 
-def _in_words(resolved: ResolvedRequest, host: Host) -> str:
-    """Return the description in parentheses, which follows the number of hosts; '' if empty."""
-    has = ', '.join(_words(resolved, host))
-    return f' ({has})' if has else ''
-
-
 def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
+    """Yield "VCPU 64" for each requested class, "zone az-1", "aggregate ssd", "trait CUSTOM_A".
+
+    The zone only if hosts have several or an aggregate carries one; aggregates only if they do not
+    carry it; traits only if the request requires them.
+    """
     snapshot, gives = resolved.snapshot, host.resources or {}
     for name in () if resolved.demand is None else resolved.demand.amounts:
         if name in gives:
@@ -207,10 +228,10 @@ def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
 
 
 def _amount(name: str, has: Resource) -> str:
-    """Return the physical amount and the ratio of the capacity to it, as far as they are known.
+    """Return "16 with ratio 4" for a capacity of 64 and a ``max_unit`` of 16.
 
-    The capacity is what the ratio and the reserve of the inventory leave. A ratio that is below 1
-    only because of a reserve is not shown.
+    A ratio from 0.9 to 1 is not shown: it may be due to a reserve. Return only the capacity for a
+    class other than VCPU, MEMORY_MB and DISK_GB, without ``max_unit``, and for shared resources.
     """
     if name not in UNIT_CLASSES or not has.max_unit or has.pool or has.is_sum:
         return str(has.capacity)
@@ -219,10 +240,11 @@ def _amount(name: str, has: Resource) -> str:
 
 
 def _beside_zone(snapshot: CloudSnapshot, host: Host) -> frozenset[str]:
-    """Return the aggregates of the host that do not carry its zone."""
+    """Return the UUIDs of the host's aggregates that do not carry its zone."""
     zone = host.availability_zone
     return host.aggregates - snapshot.zones.carried_by.get(zone or '', frozenset())
 
 
 def _asked(resolved: ResolvedRequest) -> frozenset[str]:
+    """Return the traits that the request requires; empty without a flavor."""
     return frozenset() if resolved.demand is None else resolved.demand.required

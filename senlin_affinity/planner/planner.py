@@ -8,10 +8,7 @@
 5. ``search`` finds changes that would help, if the request does not fit.
 
 For an affinity group without members, Nova chooses the host: the capacity is that of the host with
-the most free capacity, as an upper bound. "Host" means a service host, which may have several
-hypervisors.
-
-Units: numbers of servers.
+the most free capacity, as an upper bound.
 
 Raises: InvalidSpec for a name that the snapshot does not contain; PluginError for a constraint
 whose class is not a subclass of :class:`~senlin_affinity.model.constraint.Constraint`. A request
@@ -88,7 +85,10 @@ def decide(
 def _placed(
     hosts: Sequence[Host], chosen: Sequence[int], group: str | None
 ) -> tuple[PlacedServer, ...]:
-    """Return a PlacedServer for each index in ``chosen``; equal servers are one object."""
+    """Return a PlacedServer for each index in ``chosen``, in that order.
+
+    :param group: the id of the server group.
+    """
     placed = {
         place: PlacedServer(hosts[place].host, hosts[place].availability_zone, group)
         for place in {*chosen}

@@ -24,10 +24,11 @@ _MOST_NAMED = 3
 
 @contextmanager
 def attributing(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
-    """Convert an exception of the block into a ConstraintError that names the constraint.
+    """Convert an exception of the block into a ConstraintError; a ConstraintError stays.
 
-    A ConstraintError passes unchanged. Code that runs once per host uses a plain ``except``, which
-    costs less.
+    Code that runs once per host uses a plain ``except``, which costs less.
+
+    :param where: the host or the domains, as in "host cmp-1"; '' for none.
     """
     try:
         yield
@@ -37,9 +38,11 @@ def attributing(constraint: Constraint, method: str, where: str = '') -> Iterato
         raise attributed(constraint, method, error, where) from error
 
 
-def attributed(item: Constraint, method: str, error: Exception, where: str) -> ConstraintError:
-    """Return a ConstraintError with the constraint, the method, the place and the error's text."""
-    return ConstraintError(item.name, method, in_words(error), where)
+def attributed(
+    constraint: Constraint, method: str, error: Exception, where: str
+) -> ConstraintError:
+    """Return the error that reads "constraint NAME: METHOD failed on WHERE: TYPE: text"."""
+    return ConstraintError(constraint.name, method, in_words(error), where)
 
 
 def check_verdict(verdict: object) -> Verdict:
@@ -53,7 +56,7 @@ def check_verdict(verdict: object) -> Verdict:
 
 
 def domain_names(domains: Collection[Domain]) -> str:
-    """Return the names of domains, such as "rack r1, r2, r3 and 2 more"; '' without any."""
+    """Return the names of domains of one criterion, "rack r1, r2, r3 and 2 more"; '' for none."""
     first = list(islice(domains, _MOST_NAMED))
     by = ''.join({f'{domain.by} ' for domain in first})
     more = len(domains) - len(first)

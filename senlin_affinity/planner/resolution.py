@@ -52,9 +52,9 @@ def resolve(
 
 
 def _check_texts(request: PlacementRequest) -> None:
-    """Raise InvalidSpec for a name that is not a string, or for filters that are a string.
+    """Raise InvalidSpec for a flavor, group or zone that is not a string; the last two may be None.
 
-    The server group and the zone may be None; the filters may be any collection.
+    Also for filters that are a string, or not a collection.
     """
     for path in ('flavor', 'server_group', 'availability_zone'):
         value = getattr(request, path)
@@ -85,8 +85,8 @@ def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[Serv
 def member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:
     """Return the parsed expressions, with UUIDs instead of aggregate names.
 
-    No expressions give an empty MemberOf. Names are kept if the snapshot's aggregates are unknown;
-    otherwise, raise InvalidSpec for an unknown or ambiguous one.
+    Names are kept if the snapshot's aggregates are unknown; otherwise, raise InvalidSpec for an
+    unknown or ambiguous one.
     """
     if not expressions:
         return MemberOf()
@@ -149,6 +149,10 @@ def _check_spreads(request: PlacementRequest, snapshot: CloudSnapshot) -> None:
 
 
 def _near(wanted: str, names: Iterable[str]) -> str:
+    """Return ": did you mean web?" if a name is similar.
+
+    Otherwise "; there is only web", or "; there are db, web" with at most ten; '' without names.
+    """
     names = sorted(set(names))
     near = nearest(wanted, names)
     if near is not None:

@@ -49,12 +49,14 @@ def row_of(
     constraints: Mapping[str, Constraint],
     counted: Collection[str] = (),
 ) -> Row:
-    """Return the row with these verdicts, by the names of their constraints.
+    """Return the row with these verdicts.
 
     With a REJECT, the bounds are 0. Otherwise, they are the tightest bounds of the constraints that
     are not counted, with 0 guaranteed if any constraint is ``unbounded``.
 
-    :param counted: the constraints whose number differs from host to host, and is not in the row.
+    :param verdicts: by the name of the constraint, in the order in which they reject.
+    :param constraints: at least those of the verdicts, by name.
+    :param counted: the names of the constraints whose number is not part of the row.
     """
     bounds = UNLIMITED
     unbounded: list[str] = []

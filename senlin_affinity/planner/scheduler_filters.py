@@ -26,7 +26,10 @@ _BY_HINT = ('SameHostFilter', 'DifferentHostFilter', 'JsonFilter', 'SimpleCIDRAf
 
 
 def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[str, ...]:
-    """Return "filter <name>" for each enabled filter that may reject more than the constraints."""
+    """Return "filter NAME" for each enabled filter that may reject more than the constraints.
+
+    :param modelled: the names of the filters that constraints model.
+    """
     return tuple(
         f'filter {name}'
         for name in dict.fromkeys(resolved.request.enabled_filters)
@@ -37,23 +40,21 @@ def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[st
     )
 
 
-def _specs(resolved: ResolvedRequest) -> Mapping[str, str]:
-    return resolved.flavor.extra_specs if resolved.flavor is not None else {}
-
-
 def _reads_capabilities(resolved: ResolvedRequest) -> bool:
     """Check for an extra spec that the filter reads: a scoped key, or a host attribute."""
     return any(
         key.startswith(_CAPABILITIES) or key == 'hw:maxphysaddr_bits' or key in _HOST_ATTRIBUTES
-        for key in _specs(resolved)
+        for key in resolved.extra_specs
     )
 
 
 def _reads_specs(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
-    return any(key.startswith(prefixes) for key in _specs(resolved))
+    """Check whether any extra spec begins with one of the prefixes."""
+    return any(key.startswith(prefixes) for key in resolved.extra_specs)
 
 
 def _reads_image(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
+    """Check whether any image property begins with one of the prefixes; False if unknown."""
     return any(key.startswith(prefixes) for key in resolved.image_properties or ())
 
 

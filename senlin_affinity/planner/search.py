@@ -1,10 +1,8 @@
 """Search for the smallest changes that make a request fit.
 
 Each constraint proposes changes as data. The search applies each proposal, evaluates the request
-again, and bisects a proposal that has a number. It returns the sufficient changes, the smallest
-first. If no change alone is sufficient, it returns sufficient pairs, and then the changes that
-raise the capacity, the most helpful first. Of equal changes, exact ones rank before upper bounds.
-A change against which an operator has recorded a reason ranks last.
+again, and bisects a proposal that has a number. Of equal changes, exact ones rank before upper
+bounds. A change against which an operator has recorded a reason ranks last.
 
 Units: ``size`` is the number of things that change: steps of ``max_server_per_host``, hosts,
 servers of a quota, one zone. For a soft policy, and for a constraint that is given up, it is the
@@ -42,7 +40,6 @@ from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import TWO, Remedy
 from senlin_affinity.planner.evaluation import Evaluation
 from senlin_affinity.planner.host_reports import HostsAfter
-from senlin_affinity.planner.row import Row
 from senlin_affinity.planner.what_if import PlannedRemedy, WhatIf, WhatIfResult
 
 #: The number of the most helpful changes for which a second one is searched.
@@ -56,19 +53,21 @@ _MOST_STEPS = 2**31 - 1
 
 
 def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
-    """Evaluate each proposal, and the waiver of each constraint that rejects hosts, one at a time.
+    """Evaluate each proposal, then the waiver of each constraint that rejects hosts, one at a time.
 
     The result includes changes that do not help.
+
+    :param hosts_after: the hosts with the servers that fit; None: unknown, so nothing is waived.
     """
     what_if = WhatIf(now)
-    return (*_proposed(what_if, what_if.constraints), *_given_up(what_if, hosts_after))
+    return (*_proposed(what_if, now.constraints), *_given_up(what_if, hosts_after))
 
 
 def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
     """Return the sufficient changes, the smallest first.
 
     If no change alone is sufficient, return the sufficient pairs, then the changes that raise the
-    capacity, the most helpful first.
+    capacity, the most helpful first; () without such changes.
     """
     enough = [change.remedy for change in changes if change.after.fits]
     if enough:
@@ -96,9 +95,12 @@ def _effort(remedy: Remedy) -> tuple[bool, int, bool, int]:
 
 
 def _given_up(what_if: WhatIf, hosts_after: HostsAfter | None) -> Iterator[PlannedRemedy]:
-    """Yield the request without each waivable constraint that is the first to reject some host."""
+    """Yield the waiver (code ``rule_given_up``) of each constraint that is waivable and rejects.
+
+    It must be the first to reject some host. Nothing if ``hosts_after`` is None.
+    """
     against = {row.rejected_by for row in hosts_after.rows} if hosts_after is not None else set()
-    for constraint in what_if.constraints:
+    for constraint in what_if.before.constraints:
         if constraint.name in against and constraint.is_waivable:
             with plugin_errors.attributing(constraint, 'without'):
                 proposal = Change(
@@ -116,16 +118,17 @@ def _given_up(what_if: WhatIf, hosts_after: HostsAfter | None) -> Iterator[Plann
 
 
 def _pairs(
-    what_if: WhatIf, changes: Sequence[PlannedRemedy], some: Sequence[PlannedRemedy]
+    what_if: WhatIf, changes: Sequence[PlannedRemedy], helpful: Sequence[PlannedRemedy]
 ) -> Iterator[Remedy]:
-    """Yield pairs of changes that are enough together, at most one for each of the best changes.
+    """Yield sufficient pairs of a change and a second one that is proposed after it.
 
-    If a change of quotas exists, it is the first of each pair.
+    The first is one of ``changes`` with the code ``quota``, or else one of the first two of
+    ``helpful``. Each first change has at most one pair, which sets no key of ``data`` twice.
     """
     quotas = [change for change in changes if change.remedy.code == 'quota']
-    for first in quotas or some[:_MOST_FIRSTS]:
+    for first in quotas or helpful[:_MOST_FIRSTS]:
         one, after = first.remedy, WhatIf(first.after)
-        seconds = _proposed(after, after.constraints[::-1])  # the cheap ones come first
+        seconds = _proposed(after, after.before.constraints[::-1])  # the cheap ones come first
         for two, enough in (change for change in seconds if change.after.fits):
             if one.data.keys().isdisjoint(two.data):
                 yield _both(what_if, one, two, enough)
@@ -133,10 +136,11 @@ def _pairs(
 
 
 def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remedy:
-    """Return both changes as one remedy ``two_changes``; ``after`` is the evaluation with both.
+    """Return both changes as one remedy, with the code ``two_changes`` and the text "A, and B".
 
     The sizes are added, the kind is the later one of :class:`Kind`, and it is held back if one is.
-    The capacity is that of ``after``; 0 if it is unknown.
+
+    :param after: the evaluation with both; 0 is the capacity if that is unknown.
     """
     data = {**one.data, **two.data}
     kind = max(one.kind, two.kind, key=list(Kind).index)
@@ -148,7 +152,7 @@ def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remed
 
 
 def _joint(what_if: WhatIf) -> Iterator[Remedy]:
-    """Yield at most one pair of changes for two constraints that together reject a host.
+    """Yield at most one sufficient pair of changes for two constraints that reject a host together.
 
     The first is what one constraint proposes as if the other did not apply; the second is what the
     other then proposes.
@@ -171,18 +175,16 @@ def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
 
     Constraints that use resources do not count.
     """
-    known = {
+    by_name = {
         item.name: item
-        for item in what_if.constraints
+        for item in what_if.before.constraints
         if overrides(item, 'proposals') and not item.uses_resources
     }
-    for names in dict.fromkeys(_against(row) for row in what_if.before.matrix.used_rows):
-        if len(names) == 2 and known.keys() >= {*names}:
-            yield tuple(known[name] for name in names)
-
-
-def _against(row: Row) -> tuple[str, ...]:
-    return tuple(name for name, verdict in row.verdicts.items() if not verdict)
+    verdicts = (row.verdicts.items() for row in what_if.before.matrix.used_rows)
+    rejecting = (tuple(name for name, verdict in items if not verdict) for items in verdicts)
+    for names in dict.fromkeys(rejecting):
+        if len(names) == 2 and by_name.keys() >= {*names}:
+            yield tuple(by_name[name] for name in names)
 
 
 # --- one proposal
@@ -224,24 +226,24 @@ class ProposalInput:
 
 
 def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[PlannedRemedy]:
-    """Yield the evaluated proposals of each constraint, equal ones once.
+    """Yield the evaluated proposals of each constraint, in order; those with equal data once.
 
     After one that is declared sufficient and reaches the count, the constraint's others are
-    dropped.
+    dropped. Raise ConstraintError for a proposal that is not a Change.
     """
     for constraint in constraints:
-        known: list[Data] = []
+        earlier: list[Data] = []
         with plugin_errors.attributing(constraint, 'proposals'):
-            given = ProposalInput(what_if.before, constraint.name)
-            for proposal in constraint.proposals(what_if.resolved, given):
+            evaluated = ProposalInput(what_if.before, constraint.name)
+            for proposal in constraint.proposals(what_if.resolved, evaluated):
                 if not isinstance(proposal, Change):
                     raise ValueError(f'each answer must be a Change, not {proposal!r}')
-                found = _evaluated(what_if, constraint, proposal)
-                if found is None or found.remedy.data in known:
+                change = _evaluated(what_if, constraint, proposal)
+                if change is None or change.remedy.data in earlier:
                     continue
-                known.append(found.remedy.data)
-                yield found
-                if proposal.is_sufficient and found.remedy.capacity >= what_if.wanted:
+                earlier.append(change.remedy.data)
+                yield change
+                if proposal.is_sufficient and change.remedy.capacity >= what_if.wanted:
                     break
 
 
@@ -265,12 +267,20 @@ def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> Pla
 
 
 def _fixed(what_if: WhatIf, proposal: Change) -> PlannedRemedy:
+    """Evaluate the proposal, with an existing flavor in place of ``removed_extra_specs`` if any.
+
+    The text of the change then ends in " (flavor: NAME)".
+    """
     data, flavor = with_existing_flavor(what_if.resolved, proposal.data)
     named = replace(proposal, change=f'{proposal.change}{flavor}')
     return what_if.remedy(named, what_if.plan(data))
 
 
 def _raised(what_if: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> PlannedRemedy:
+    """Evaluate the smallest increase up to ``most`` that suffices, or helps as much as ``most``.
+
+    It is the ``size`` of the remedy; ``{number}`` in the text becomes the raised number.
+    """
     now = proposal.now
 
     def attempt(more: int) -> WhatIfResult:
@@ -283,11 +293,11 @@ def _raised(what_if: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> 
 
 
 def _guess(what_if: WhatIf, constraint: Constraint) -> int:
-    """Return the smallest limit per host with which the wanted number fits, without the constraint.
+    """Return the smallest limit per host with which enough servers fit, without the constraint.
 
-    If fewer servers fit in any case, as many as possible count.
+    Enough is the wanted number, or the number that fits without any limit if that is smaller.
     """
-    numbers = Counter(what_if.rooms(what_if.hosts, constraint.name))
+    numbers = Counter(what_if.rooms(what_if.before.hosts, constraint.name))
     target = min(what_if.wanted, sum(room * times for room, times in numbers.items()))
 
     def is_enough(limit: int) -> bool:
@@ -297,6 +307,10 @@ def _guess(what_if: WhatIf, constraint: Constraint) -> int:
 
 
 def _one_of(what_if: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
+    """Evaluate the first choice with the largest capacity, counted up to the wanted number.
+
+    None without choices.
+    """
     plans = [(each, what_if.plan(each.data)) for each in proposal.choices]
     if not plans:
         return None
@@ -305,8 +319,13 @@ def _one_of(what_if: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
 
 
 def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | None:
-    chosen, known = {*map(id, proposal.hosts)}, what_if.hosts
-    places = [*compress(count(), map(chosen.__contains__, map(id, known)))]
+    """Evaluate the change of the smallest sufficient number of service hosts.
+
+    Those with the most room come first, then those first by name; those with a note come last. None
+    if no changed host takes a server.
+    """
+    chosen = {*map(id, proposal.hosts)}
+    places = [*compress(count(), map(chosen.__contains__, map(id, what_if.before.hosts)))]
     names = dict.fromkeys(host.host for host in proposal.hosts)
     changed = carry_out(_listed(proposal, names), what_if.resolved).snapshot.hosts or ()
     others = {place: changed[place] for place in places}
@@ -342,7 +361,10 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
 
 
 def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
-    """Return the data of the change of these hosts only, in each list to which they belong."""
+    """Return the proposal's data with its lists filled: each with those of the names that belong.
+
+    The names keep their order; a list without any of them is not added.
+    """
     data, names = proposal.data, [*names]
     for path, members in proposal.lists:
         if some := [name for name in names if name in members]:
@@ -351,13 +373,16 @@ def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
 
 
 def _in_words(notes: Sequence[str]) -> str:
-    """Return notes in parentheses, " (a; b; c; and 2 more)"; '' without any."""
+    """Return at most three notes in parentheses, " (a; b; c; and 2 more)"; '' without any."""
     more = [f'and {len(notes) - _MOST_NOTES} more'] if len(notes) > _MOST_NOTES else []
     return f' ({"; ".join([*notes[:_MOST_NOTES], *more])})' if notes else ''
 
 
 def _put(data: Any, path: Path, value: Any) -> Any:
-    """Return a copy of the data with the value at the path; for an empty path, the value."""
+    """Return a copy of the data with the value at the path; for an empty path, the value.
+
+    ``_put({'a': [1, 2]}, ('a', 1), 3)`` is ``{'a': [1, 3]}``. Missing keys are added.
+    """
     if not path:
         return value
     first, rest = path[0], path[1:]

@@ -1,9 +1,8 @@
 """Compute the capacity again with the filters and options that nova.conf may enable.
 
-A constraint names the scheduler filters and the options of nova.conf that would read something of
-the flavor, the image or the aggregates (``Constraint.assumptions``). If nothing specifies them, the
-request is evaluated again as if all of them were enabled. They can only reject hosts. If fewer
-servers fit then, the capacity is "at most", and the lower number is guaranteed.
+They are those that constraints declare (``Constraint.assumptions``), and that nothing specifies.
+They can only reject hosts. If fewer servers fit with all of them enabled, the capacity is "at
+most", and the lower number is guaranteed.
 
 Example: a flavor with ``aggregate_instance_extra_specs:ssd``, whose hosts are full::
 
@@ -33,7 +32,7 @@ ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} without, {number
 class Weighed(NamedTuple):
     """The capacity with its lower bound, and the assumption that names both numbers.
 
-    ``chosen`` are the hosts of the servers: if as many fit either way, hosts that nothing
+    ``chosen`` are the host indexes of the servers: if as many fit either way, of hosts that nothing
     unspecified rejects.
     """
 
@@ -45,8 +44,8 @@ class Weighed(NamedTuple):
 def weigh(now: Evaluation) -> Weighed:
     """Return the capacity, and the hosts of the servers.
 
-    If enabling the unspecified filters and options reduces the capacity, add its lower bound, a
-    caveat and an assumption.
+    If enabling the unspecified filters and options reduces the capacity, with its lower bound, the
+    caveat "what nova.conf may enable (...)" and the assumption ``nova.unspecified``.
     """
     total, switches = now.total, _switches(now)
     enabled = _with(now, switches)
@@ -69,15 +68,15 @@ def weigh(now: Evaluation) -> Weighed:
 
 
 def is_decisive(now: Evaluation) -> bool:
-    """Check whether unspecified filters and options, once enabled, lower any bound."""
+    """Check whether enabling the unspecified filters and options lowers any bound."""
     return _is_less(_with(now, _switches(now)).total, now.total)
 
 
 def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
-    """Check whether the hosts chosen with the switches are as good: no fewer servers fit.
+    """Check whether the requested servers that fit now also fit with the switches enabled.
 
-    False with domains, a spread or a soft policy: rejected hosts may leave out a domain, so a
-    placement may exceed the skew.
+    False with domains, a spread or a soft policy: without the rejected hosts, a placement may
+    exceed the skew.
     """
     group, request = now.resolved.server_group, now.resolved.request
     is_soft = group is not None and group.policy in (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
@@ -90,7 +89,8 @@ def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
 def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
     """Return the switches that lower the capacity: each that does so alone, then a set that does.
 
-    A single switch is returned without a test.
+    Return a single switch without a test. The set is as small as leaving out one after the other
+    makes it; [] if the others lower nothing.
     """
     if len(switches) == 1:
         return [*switches]
@@ -114,6 +114,7 @@ def _switches(now: Evaluation) -> list[Switch]:
 
 
 def _open(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[Switch]:
+    """Yield the declared filters and options that nothing specifies; they may repeat."""
     # Nova runs no filter for a host that is chosen for a server.
     may_run = resolved.are_filters_unspecified and not resolved.rules.is_pinned
     for each in declared(resolved, constraints):

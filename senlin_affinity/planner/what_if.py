@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
-from senlin_affinity.model.constraint import Constraint, is_of_hosts
+from senlin_affinity.model.constraint import is_of_hosts
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import ResolvedRequest
@@ -27,13 +27,8 @@ class WhatIfResult(NamedTuple):
 
     @property
     def capacity(self) -> int:
-        """The number of servers that fit then; 0 if it is unknown."""
+        """The upper bound of the number of servers that fit then; 0 if it is unknown."""
         return self.after.capacity or 0
-
-    @property
-    def fits(self) -> bool | None:
-        """Whether the requested servers fit then."""
-        return self.after.fits
 
 
 class PlannedRemedy(NamedTuple):
@@ -55,11 +50,6 @@ class WhatIf:
         return self.before.resolved
 
     @property
-    def constraints(self) -> Sequence[Constraint]:
-        """The constraints that it was evaluated with."""
-        return self.before.constraints
-
-    @property
     def wanted(self) -> int:
         """The number of requested servers."""
         return self.resolved.request.count
@@ -69,30 +59,27 @@ class WhatIf:
         """The requested number less the capacity before, which is 0 if unknown."""
         return self.wanted - (self.before.capacity or 0)
 
-    @property
-    def hosts(self) -> tuple[Host, ...]:
-        """The known hosts."""
-        return self.resolved.snapshot.hosts or ()
-
     def plan(self, data: Data) -> WhatIfResult:
-        """Evaluate the request with the change that ``data`` describes."""
+        """Evaluate the request with the change that ``data`` describes (``changes.carry_out``)."""
         resolved = carry_out(data, self.resolved)
-        return WhatIfResult(data, evaluate(resolved, self.constraints, self.before))
+        return WhatIfResult(data, evaluate(resolved, self.before.constraints, self.before))
 
     def plan_hosts(self, data: Data, changed: Mapping[int, Host]) -> WhatIfResult:
         """Evaluate the request with these hosts, by index; ``data`` describes the change."""
         snapshot = self.resolved.snapshot.with_hosts(changed)
         resolved = replace(self.resolved, snapshot=snapshot)
-        return WhatIfResult(data, evaluate(resolved, self.constraints, self.before))
+        return WhatIfResult(data, evaluate(resolved, self.before.constraints, self.before))
 
     def rooms(self, hosts: Sequence[Host], without: str = '') -> list[int]:
-        """Return the upper bound of each host without the named constraint.
+        """Return the upper bound of each host, in their order, without the named constraint.
 
-        An unknown or unlimited bound is 0.
+        An unknown or unlimited bound is 0. Domains do not count.
         """
-        given = [item for item in self.constraints if is_of_hosts(item) and item.name != without]
-        classes = self.resolved.snapshot.host_classes if hosts is self.hosts else None
-        return [room or 0 for room in evaluate_hosts(self.resolved, given, hosts, classes).room]
+        others = [
+            item for item in self.before.constraints if is_of_hosts(item) and item.name != without
+        ]
+        classes = self.resolved.snapshot.host_classes if hosts is self.before.hosts else None
+        return [room or 0 for room in evaluate_hosts(self.resolved, others, hosts, classes).room]
 
     def smallest(
         self,
@@ -101,13 +88,14 @@ class WhatIf:
         attempt: Callable[[int], WhatIfResult],
         room: Callable[[int], int] | None = None,
     ) -> tuple[int, WhatIfResult]:
-        """Return the smallest number up to ``high`` that is enough, or helps as much as ``high``.
+        """Return the smallest number from 1 to ``high`` that is enough, and the result with it.
 
-        The second value is the result with it. If ``high`` does not help, return ``high``.
+        If even ``high`` is not enough, the smallest that helps as much as ``high``; ``high`` itself
+        if that does not help.
 
-        :param guess: the number to try first; if it is right, only it and the one below are
-            evaluated.
-        :param room: the number of servers that the hosts of a number take by themselves. Without
+        :param guess: the number to try first.
+        :param attempt: evaluates a number; more must never fit with a smaller one.
+        :param room: the number of servers that as many changed hosts take by themselves. Without
             domains, a number with too little room is not evaluated.
         """
         plan = cache(attempt)
@@ -141,7 +129,10 @@ class WhatIf:
     def remedy(
         self, proposal: Change, planned: WhatIfResult, *, is_held_back: bool = False
     ) -> PlannedRemedy:
-        """Return the remedy of a proposal that was evaluated with this result."""
+        """Return the remedy of a proposal that was evaluated with this result.
+
+        Code, text, size and kind are those of the proposal; data and capacity those of the result.
+        """
         after = planned.after
         remedy = Remedy(
             proposal.code,
