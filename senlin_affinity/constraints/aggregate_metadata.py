@@ -1,8 +1,5 @@
 """Compare the flavor's extra specs with the metadata of the host's aggregates.
 
-AggregateInstanceTypeFilter ignores the keys of reservations if Nova runs the request filter of this
-project.
-
 Source: "Filter - Aggregate Instance Type Filter" (nfv-filters), and Nova's own
 AggregateInstanceExtraSpecsFilter, which is older and has fewer comparisons.
 """
@@ -24,6 +21,7 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.nova.aggregate_lookup import aggregates_of
 from senlin_affinity.nova.aggregate_metadata import Requirement, Requirements
 from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
 from senlin_affinity.nova.alternatives import joining, with_aggregate
@@ -40,8 +38,8 @@ OURS, NOVAS = 'AggregateInstanceTypeFilter', 'AggregateInstanceExtraSpecsFilter'
 ZONE = 'availability_zone'
 Agreement = Callable[[frozenset[str]], bool]
 UNCERTAIN = 'aggregate_metadata.reservation_unknown'
-#: The number of classes of rejected hosts that are evaluated in other aggregates.
-_MOST_LOOKS = 5
+#: The number of sets of aggregates of rejected hosts that are extended by each other aggregate.
+_MOST_EXAMPLES = 5
 
 
 class AggregateMetadataConstraint(Constraint):
@@ -70,19 +68,18 @@ class AggregateMetadataConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return the first REJECT of the enabled filters, or else the first verdict.
+        """Return the first REJECT of the enabled filters, or else the verdict of the first filter.
 
-        SKIP if neither filter is enabled; unknown without flavor or aggregates, and for a host that
-        only reservation keys reject, if it is unknown whether Nova compares these.
+        SKIP ``not_enforced`` without a filter; unknown ``unknown`` without flavor or aggregates;
+        unknown ``reservation_unknown`` for a host that only keys of reservations reject, if it is
+        unknown whether Nova compares these.
         """
         rules = resolved.memo(_rules)
         if not rules:
             return Verdict.skipped('aggregate_metadata.not_enforced')
-        if resolved.flavor is None or resolved.snapshot.aggregates is None:
+        aggregates = aggregates_of(resolved, host)
+        if resolved.flavor is None or aggregates is None:
             return Verdict.unknown('aggregate_metadata.unknown')
-        known = resolved.snapshot.aggregates_by_uuid
-        # Nova ignores an aggregate that it does not have.
-        aggregates = [known[uuid] for uuid in sorted(host.aggregates) if uuid in known]
         metadata = [_metadata(aggregate) for aggregate in aggregates]
         names = [aggregate.name for aggregate in aggregates]
         verdicts = [rule.check(metadata, names) for rule in rules]
@@ -97,7 +94,7 @@ class AggregateMetadataConstraint(Constraint):
         return ('aggregates',) if resolved.memo(_rules) else ()
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return the verdict of each host; check only those whose metadata may not agree."""
+        """Return the verdict of each host, as ``check_host``."""
         agrees = resolved.memo(_agreement)
         if agrees is None:
             return super().check_hosts(resolved, hosts)
@@ -109,38 +106,40 @@ class AggregateMetadataConstraint(Constraint):
         ]
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield the filters whose keys the flavor or the aggregates have, enabled or not."""
-        specs = resolved.flavor.extra_specs if resolved.flavor is not None else {}
-        keys = {key for each in resolved.snapshot.aggregates or () for key in each.metadata}
+        """Yield ``NOVAS`` if an extra spec is scoped, or a key without colon is in an aggregate.
+
+        Yield ``OURS`` if an aggregate has ``force_metadata_check``. The filters may be enabled.
+        """
+        specs, aggregates = resolved.extra_specs, resolved.snapshot.aggregates or ()
+        keys = {key for each in aggregates for key in each.metadata}
         if any(key.startswith(SCOPE) or (key in keys and ':' not in key) for key in specs):
             yield NOVAS
         if FORCE in keys:
             yield OURS
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change of adding rejected hosts to an aggregate whose metadata agrees."""
+        """Yield at most one change: rejected hosts added to an aggregate whose metadata agrees."""
         rejected = evaluation.rejected
-        looks = {host.aggregates: host for host in rejected}
-        some = [*looks.values()][:_MOST_LOOKS]
-        taking = [
+        by_aggregates = {host.aggregates: host for host in rejected}
+        examples = [*by_aggregates.values()][:_MOST_EXAMPLES]
+        agreeing = [
             each.uuid
             for each in resolved.snapshot.aggregates or ()
-            if any(self.check_host(resolved, with_aggregate(host, each)) for host in some)
+            if any(self.check_host(resolved, with_aggregate(host, each)) for host in examples)
         ]
-        yield from joining(resolved, rejected, taking, kept_for_others(resolved))
+        yield from joining(resolved, rejected, agreeing, kept_for_others(resolved))
 
     def without(self, resolved: ResolvedRequest) -> Data:
-        """Return the change that removes the extra specs which the filters compare.
+        """Return ``{'removed_extra_specs': [...]}``, the sorted keys that the filters compare.
 
-        Aggregates that force a key may still reject the flavor.
+        They are scoped (``aggregate_instance_extra_specs:``), or have no colon.
         """
-        specs = () if resolved.flavor is None else resolved.flavor.extra_specs
-        asked = (key for key in specs if key.startswith(SCOPE) or ':' not in key)
-        return {'removed_extra_specs': sorted(asked)}
+        compared = (key for key in resolved.extra_specs if key.startswith(SCOPE) or ':' not in key)
+        return {'removed_extra_specs': sorted(compared)}
 
 
 def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
-    """Return the metadata with the zone as a key, as Nova's scheduler reads it."""
+    """Return the metadata with the key ``availability_zone``, as Nova's scheduler reads it."""
     zone = aggregate.availability_zone
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
@@ -156,21 +155,24 @@ def _agreement(resolved: ResolvedRequest) -> Agreement | None:
 
 
 def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirements]:
-    """Return the extra specs as the enabled filters read them, one item for each filter."""
-    extra_specs = resolved.flavor.extra_specs if resolved.flavor is not None else {}
+    """Return the extra specs as each enabled filter reads them: ``OURS``, then ``NOVAS``.
+
+    [] without these filters. ``OURS`` ignores keys of reservations if Nova runs the request filter
+    of this project.
+    """
     rules: list[Requirements | NovaRequirements] = []
     if resolved.is_enforced(OURS):
         ignored = reserved_prefixes(resolved.rules) if is_nova_keeping(resolved.rules) else ()
-        rules.append(Requirements.parse(extra_specs, ignored))
+        rules.append(Requirements.parse(resolved.extra_specs, ignored))
     if resolved.is_enforced(NOVAS):
-        rules.append(NovaRequirements.parse(extra_specs))
+        rules.append(NovaRequirements.parse(resolved.extra_specs))
     return rules
 
 
 def _strict(resolved: ResolvedRequest) -> Requirements | None:
-    """Return the requirements including keys of reservations if Nova may compare these keys.
+    """Return the requirements with keys of reservations, if Nova may or may not compare them.
 
-    None: it is known whether Nova compares them.
+    Otherwise None, also without a flavor or ``OURS``.
     """
     rules, flavor = resolved.rules, resolved.flavor
     is_unknown = is_nova_keeping(rules) and not are_asked_by_nova(rules)
@@ -179,17 +181,17 @@ def _strict(resolved: ResolvedRequest) -> Requirements | None:
     return Requirements.parse(flavor.extra_specs)
 
 
-def agreement(asked: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
+def agreement(requirements: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
     """Return a function that checks whether a set of aggregates certainly matches.
 
-    A set matches if, for each extra spec, one of its aggregates matches, or none has the key and
-    the extra spec permits that. False for a set with an aggregate that may force its metadata upon
-    flavors: the caller must evaluate the constraint.
+    A set of UUIDs matches if, for each extra spec, one of the aggregates matches, or none has the
+    key and the extra spec permits that. False for a set with an aggregate that has
+    ``force_metadata_check``.
 
     :param metadata: the metadata of the aggregates, by UUID.
     """
     forcing = frozenset(uuid for uuid, each in metadata.items() if FORCE in each)
-    specs = [(*_holders(each, metadata), _may_lack(each)) for each in asked.asked]
+    specs = [(*_holders(each, metadata), _may_lack(each)) for each in requirements.asked]
 
     def agrees(aggregates: frozenset[str]) -> bool:
         if not forcing.isdisjoint(aggregates):

@@ -106,9 +106,11 @@ class AvailabilityZoneConstraint(Constraint):
 
         * REJECT ``not_mirrored`` if Placement lacks the host in all of these aggregates that have
           it.
-        * SKIP without a requested zone, and if Nova accepts any host for the default zone.
-        * PASS for a member of such an aggregate, also only in Placement.
-        * Otherwise REJECT; unknown if the zone of the host is.
+        * SKIP ``any`` without a requested zone, and ``not_enforced`` if Nova accepts any host for
+          the default zone.
+        * PASS ``in_zone`` for a member, ``only_in_placement`` if only Placement has it there.
+        * Otherwise REJECT ``not_in_aggregate`` if the name of its zone is the same, or no zone is
+          known, else ``other_zone``; ``unknown`` if the zone of the host is.
         """
         wanted = resolved.memo(wanted_zone)
         if lost := _unmirrored(resolved, host):
@@ -140,7 +142,7 @@ class AvailabilityZoneConstraint(Constraint):
             yield 'hosts that Placement has in the aggregates of another zone'
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on: its zone, aggregates, or both.
+        """Return the zone, with the fields about aggregates unless the name of the zone decides.
 
         () without a requested zone, unless each server names the zone of its planned host.
         """
@@ -151,15 +153,12 @@ class AvailabilityZoneConstraint(Constraint):
         return _READ[:1] if is_by_name or resolved.is_enforced(ZONE_FILTER) else _READ
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield assumptions about zone options of nova.conf that could change the number.
+        """Yield NO_ZONE, DEFAULT_ZONE and SPREAD_ZONE, if these options could change the number.
 
-        Nothing for explicit options, nor if there is one zone only.
+        Nothing for explicit options. NO_ZONE only with several zones, if the request needs one.
         """
-        wanted, snapshot, is_explicit = (
-            wanted_zone(resolved),
-            resolved.snapshot,
-            resolved.rules.is_explicit,
-        )
+        wanted, snapshot = wanted_zone(resolved), resolved.snapshot
+        is_explicit = resolved.rules.is_explicit
         zones = {zone for zone, _aggregates in snapshot.places} - {None}
         zones |= snapshot.availability_zones or set()
         is_any = wanted is None and not is_of_host(resolved)
@@ -177,13 +176,13 @@ class AvailabilityZoneConstraint(Constraint):
             yield SPREAD_ZONE.of(zone=default)
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """Return ``{'availability_zone': None}``, which removes the zone from the request."""
+        """Return ``{'availability_zone': None}``."""
         return {'availability_zone': None}
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield changes: up to ten other zones, no zone, hosts added to an aggregate of the zone.
 
-        Nothing without a requested zone.
+        Nothing without a requested zone. No zone only if the request itself names one.
         """
         asked = wanted_zone(resolved)
         if asked is None:
@@ -200,7 +199,7 @@ class AvailabilityZoneConstraint(Constraint):
 
 
 def _default(resolved: ResolvedRequest) -> str:
-    """Return Nova's name for the zone of hosts that are in no zone."""
+    """Return the option ``default_availability_zone``: the zone of hosts that are in no other."""
     return str(resolved.option(DEFAULT_AVAILABILITY_ZONE))
 
 
@@ -217,7 +216,8 @@ def _is_own_zone_named(resolved: ResolvedRequest) -> bool:
 def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
     """Return the host's aggregates that carry the zone, if Placement has it in none of them.
 
-    Otherwise, and if AvailabilityZoneFilter decides, an empty set.
+    Otherwise, and with AvailabilityZoneFilter, an empty set. Without a requested zone, that of the
+    host counts if each server names it.
     """
     if not host.unmirrored or resolved.is_enforced(ZONE_FILTER):
         return frozenset()
@@ -227,9 +227,9 @@ def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
 
 
 def _is_any_stale(resolved: ResolvedRequest) -> bool:
-    """Check whether Placement has an enabled host in an aggregate of a zone that it is not in.
+    """Check whether only Placement has an enabled host in an aggregate that carries a zone.
 
-    False if AvailabilityZoneFilter decides.
+    False with AvailabilityZoneFilter.
     """
     if resolved.is_enforced(ZONE_FILTER):
         return False
@@ -239,10 +239,9 @@ def _is_any_stale(resolved: ResolvedRequest) -> bool:
 
 
 def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
-    """Return the aggregates that carry the zone, if only Placement has the host in one of them.
+    """Return those of the aggregates of the requested zone in which only Placement has the host.
 
-    Otherwise, an empty set; also if hosts are pinned, because this constraint then enforces the
-    zone.
+    Empty if Nova has it in another of them, and if hosts are pinned or AvailabilityZoneFilter runs.
     """
     carrying = resolved.snapshot.zones.carried_by.get(resolved.memo(wanted_zone) or '', frozenset())
     is_ours = resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)
@@ -254,7 +253,8 @@ def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
 def _is_member(resolved: ResolvedRequest, host: Host) -> bool | None:
     """Check whether the host is in an aggregate that carries the requested zone.
 
-    Return None if aggregates do not decide, or if none carries the zone.
+    None if no aggregate carries it, if the known aggregates are incomplete, and with
+    AvailabilityZoneFilter.
     """
     zones = resolved.snapshot.zones
     carrying = zones.carried_by.get(resolved.memo(wanted_zone) or '')

@@ -1,9 +1,7 @@
 """Warn if Nova may miss hosts because of ``max_placement_results``.
 
 This constraint never rejects a request. It makes the number an upper bound if Placement may have
-more hosts than the limit, and if filters may reject that many before the last server is placed:
-ComputeFilter (hosts that are down), filters that are not in Nova's default list, affinity with
-members, anti-affinity, and scheduler hints that name servers.
+more hosts than the limit, and if filters may reject that many before the last server is placed.
 
 Source: nova-scheduler passes this limit to Placement before its filters run. If the filters reject
 every host of the answer, Nova finds no valid host, although others may exist.
@@ -26,7 +24,6 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.model import scheduler_hints
-from senlin_affinity.model.host import Resource
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, SAME_HOST
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY
@@ -68,10 +65,10 @@ class CandidatesConstraint(Constraint):
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """Return a SKIP: ``candidates.cut`` if filters may reject every host that Nova gets.
+        """Return a SKIP: ``cut`` if filters may reject every host that Nova gets.
 
-        ``candidates.all`` if hosts are pinned or do not exceed ``max_placement_results``;
-        ``candidates.enough`` if filters reject fewer hosts than that.
+        ``all`` if hosts are pinned, or those that Placement may return do not exceed
+        ``max_placement_results``; ``enough`` if filters reject fewer hosts than that.
         """
         return resolved.memo(_verdict)
 
@@ -88,10 +85,11 @@ class CandidatesConstraint(Constraint):
 
 
 def _verdict(resolved: ResolvedRequest) -> Verdict:
+    """Return the verdict of ``check_request``."""
     limit, hosts = resolved.option(LIMIT), resolved.snapshot.hosts or ()
     if len(hosts) <= limit or resolved.rules.is_pinned:
         return Verdict.skipped('candidates.all')
-    if _refused(resolved) < limit:
+    if _most_rejected(resolved) < limit:
         return Verdict.skipped('candidates.enough', limit=limit)
     offered = _offered(resolved, hosts)
     if len(list(islice(offered, limit + 1))) <= limit:
@@ -100,9 +98,9 @@ def _verdict(resolved: ResolvedRequest) -> Verdict:
 
 
 def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]:
-    """Yield the hosts that Placement may return, judged by zone, service and resources.
+    """Yield the hosts that Placement may return: enabled, in the zone, and with free resources.
 
-    A host of another zone counts only for the default zone.
+    A host of unknown resources or zone counts; one of another zone only for the default zone.
     """
     zone = resolved.memo(wanted_zone)
     carrying = resolved.snapshot.zones.carried_by.get(zone or '', frozenset())
@@ -116,26 +114,20 @@ def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]
         if zone is not None and not is_here:
             if is_default:
                 yield host
-        elif not has or host.is_partial or _is_enough(has, amounts):
+        elif (
+            not has
+            or host.is_partial
+            or all(name in has and has[name].capacity - has[name].used >= n for name, n in amounts)
+        ):
             yield host
 
 
-def _is_enough(has: Mapping[str, Resource], amounts: Iterable[tuple[str, int]]) -> bool:
-    for name, amount in amounts:
-        if name not in has:
-            return False
-        capacity, used, *_others = has[name]
-        if capacity - used < amount:
-            return False
-    return True
-
-
-def _refused(resolved: ResolvedRequest) -> float:
+def _most_rejected(resolved: ResolvedRequest) -> int:
     """Return the number of hosts that filters may reject before the last server is placed.
 
-    All hosts with a filter that may reject any, with affinity and members, or with ``same_host``.
-    Else those that are down, those of ``different_host``, and with anti-affinity those with members
-    and one for each server.
+    All hosts with a filter outside Nova's default list, with affinity and members, or with
+    ``same_host``. Else those that are down, one for each server of ``different_host``, and with
+    anti-affinity those with members and one for each requested server.
     """
     hosts, group = resolved.snapshot.hosts or (), resolved.server_group
     policy = None if group is None else group.policy

@@ -55,13 +55,13 @@ class DrsConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return :func:`check_drs_host` with ``drs_pattern``; SKIP without the DRS extension."""
+        """Return :func:`check_drs_host` with ``drs_pattern``; SKIP ``not_asked`` if not enabled."""
         if not resolved.rules.is_drs_required:
             return Verdict.skipped('drs.not_asked')
         return check_drs_host(host, resolved.option(PATTERN))
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """Return ``{'enable_drs_extension': False}``, which disables the extension."""
+        """Return ``{'enable_drs_extension': False}``."""
         return {'enable_drs_extension': False}
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
@@ -74,10 +74,9 @@ class DrsConstraint(Constraint):
 
 
 def check_drs_host(host: Host, pattern: str) -> Verdict:
-    """Return a PASS for an enabled host that is up and whose name contains the pattern.
+    """Return a PASS ``host`` for an enabled host that is up and has the pattern in either name.
 
-    The case does not matter. Otherwise, return a REJECT: ``no_drs``, else ``disabled``, else
-    ``down``.
+    The case does not matter. Otherwise, a REJECT: ``no_drs``, else ``disabled``, else ``down``.
     """
     names = (host.hypervisor_hostname, host.host)
     if not any(pattern.lower() in name.lower() for name in names):

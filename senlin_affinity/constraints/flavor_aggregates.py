@@ -1,7 +1,5 @@
 """Allow hosts of aggregates that name flavors for these flavors only.
 
-Any aggregate of the host may name the flavor, in the comma-separated metadata value
-``instance_type``.
 
 Source: Nova's AggregateTypeAffinityFilter.
 """
@@ -44,9 +42,11 @@ class FlavorAggregatesConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject a host whose aggregates name flavors (``instance_type``), but not this one.
+        """Reject (``other``) a host whose aggregates name flavors, but not this one.
 
-        SKIP without the filter; PASS otherwise, at most without flavor or aggregates.
+        The names are separated by commas in the metadata value ``instance_type``. PASS ``named`` if
+        any aggregate names the flavor, ``every`` if none names flavors, and, at most, ``unknown``
+        without flavor or aggregates. SKIP ``not_enforced`` without the filter.
         """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('flavor_aggregates.not_enforced')

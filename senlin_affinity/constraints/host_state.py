@@ -1,8 +1,7 @@
 """Allow only compute services that are enabled and up.
 
-A service that is only down keeps its zone available. Nova does not check the zone of a request for
-a named host. A host may keep the trait COMPUTE_STATUS_DISABLED after its service was enabled again;
-in a tree of several providers, another provider may have it.
+A host may keep the trait COMPUTE_STATUS_DISABLED after its service was enabled again; in a tree of
+several providers, another provider may have it.
 
 Source: Nova's ComputeFilter. Placement excludes providers with the trait before any filter runs.
 """
@@ -64,9 +63,10 @@ class HostStateConstraint(Constraint):
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """Reject a zone in which every compute service is disabled; otherwise PASS.
+        """Reject (``zone_unavailable``) a zone in which every compute service is disabled.
 
-        SKIP without a requested zone, and if hosts are pinned.
+        Otherwise PASS ``zone_available``, also if services are only down. SKIP ``any_zone`` without
+        a requested zone, and if hosts are pinned.
         """
         zone = resolved.memo(wanted_zone)
         if zone is None or resolved.rules.is_pinned:
@@ -76,10 +76,10 @@ class HostStateConstraint(Constraint):
         return Verdict.passed('host_state.zone_available', zone=zone)
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return a PASS for a service that is enabled and up, or else a REJECT.
+        """Return a PASS ``up`` for a service that is enabled and up.
 
-        Also REJECT a stale trait COMPUTE_STATUS_DISABLED; in a tree of providers, it makes the PASS
-        "at most".
+        Otherwise REJECT ``disabled``, else ``down``, else ``disabled_in_placement`` for a stale
+        trait COMPUTE_STATUS_DISABLED. On a nested host, the trait makes the PASS "at most".
         """
         if not host.enabled:
             reason = host.disabled_reason
@@ -91,7 +91,7 @@ class HostStateConstraint(Constraint):
         return Verdict.passed('host_state.up', is_at_most=has_stale_trait(host))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields of a host that the verdict depends on: its state and its traits."""
+        """Return the fields about state, traits and nesting, for every request."""
         return ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
@@ -101,7 +101,9 @@ class HostStateConstraint(Constraint):
         one change.
         """
         hosts = resolved.snapshot.hosts or ()
-        idle = tuple(host for host in hosts if not _takes_servers(host))
+        idle = tuple(
+            each for each in hosts if not (each.enabled and each.up) or has_stale_trait(each)
+        )
         plain = tuple(host for host in idle if not host.disabled_reason)
         disabled = [host.host for host in idle if not host.enabled or has_stale_trait(host)]
         down = [host.host for host in idle if not host.up]
@@ -122,7 +124,3 @@ class HostStateConstraint(Constraint):
                 ),
                 notes=notes,
             )
-
-
-def _takes_servers(host: Host) -> bool:
-    return host.enabled and host.up and not has_stale_trait(host)

@@ -1,7 +1,5 @@
 """Reject an image that is not active, or that is too large for the flavor.
 
-Nova's policy ``create:zero_disk_flavor`` (by default, administrators) is assumed to allow an image
-with a flavor of disk 0. Cinder checks the size of a volume.
 
 Units: ``min_ram`` is in MiB, ``min_disk`` and the flavor's ``disk`` are in GiB; the size of an
 image is in bytes, and in whole GiB in the facts.
@@ -73,10 +71,10 @@ class ImageConstraint(Constraint):
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """Reject an image that is not active, or too large for the flavor.
+        """Reject an image: ``not_active``, else ``min_ram``, else ``size``, else ``min_disk``.
 
-        SKIP without an image, unknown without a flavor. A flavor disk of 0 and a boot from volume
-        skip the checks of the disk.
+        Otherwise PASS ``fits``; SKIP ``not_told`` without an image; unknown ``unknown`` without a
+        flavor. A flavor disk of 0 and a boot from volume skip the checks of the disk.
         """
         image, flavor = resolved.request.image, resolved.flavor
         if image is None:
@@ -97,9 +95,9 @@ class ImageConstraint(Constraint):
         return Verdict.passed('image.fits')
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield a choice of up to three larger flavors that are large enough.
+        """Yield one OneOf of up to three larger flavors that are large enough, the smallest first.
 
-        Nothing unless the image rejects the flavor.
+        Nothing unless the verdict is a REJECT for the size of the flavor.
         """
         verdict = evaluation.verdict
         if verdict is None or verdict or verdict.code == 'image.not_active':
@@ -113,10 +111,9 @@ class ImageConstraint(Constraint):
         yield OneOf('flavor', '', size=wanted, kind=Kind.ASKERS, choices=choices)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield the assumptions about a minimum size and about a flavor of disk 0.
+        """Yield MINIMUM if only properties of the image are known, and there are some.
 
-        The first: only properties of the image are known, and there are some. The second: the
-        flavor has disk 0, and the server does not boot from a volume.
+        Yield ZERO_DISK if the flavor has disk 0, and the server does not boot from a volume.
         """
         request, flavor = resolved.request, resolved.flavor
         if request.image is None and request.image_properties:

@@ -1,8 +1,5 @@
 """Compare the properties of the image with the metadata of the host's aggregates.
 
-For each metadata key that is a property of the image, the image's value must be one of the values
-of the aggregates. An unknown image has no properties. The type of a property may not be modelled
-(:mod:`senlin_affinity.nova.image_fields`).
 
 Source: Nova's AggregateImagePropertiesIsolation.
 """
@@ -71,23 +68,25 @@ class ImageAggregatesConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject a host whose aggregates have a property of the image, but not its value.
+        """Reject (``mismatch``) a host whose aggregates have another value of an image property.
 
-        SKIP without the filter; PASS otherwise, at most if the aggregates or a property are
-        unknown.
+        The values of a key in all aggregates are one set; an empty value of the image matches any.
+        PASS ``matches`` otherwise; at most, ``unknown`` if the aggregates, or the type of a
+        property that they have, are unknown. SKIP ``not_enforced`` without the filter. An unknown
+        image has no properties.
         """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('image_aggregates.not_enforced')
         aggregates = aggregates_of(resolved, host)
         if aggregates is None:
             return Verdict.passed('image_aggregates.unknown', is_at_most=True)
-        found: dict[str, frozenset[str]] = {}
+        values_by_key: dict[str, frozenset[str]] = {}
         for each in aggregates:
             for key, text in each.metadata.items():
-                found[key] = found.get(key, frozenset()) | values(text)
+                values_by_key[key] = values_by_key.get(key, frozenset()) | values(text)
         is_known = True
         for key, asked in resolved.memo(_properties).items():
-            options = found.get(key)
+            options = values_by_key.get(key)
             if options is None or asked == '' or asked in options:
                 continue
             if asked is None:
@@ -103,9 +102,10 @@ class ImageAggregatesConstraint(Constraint):
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield the filter if an aggregate has a key of the image.
+        """Yield the name of the filter if an aggregate has a key of the image.
 
-        With the filter, no namespace.
+        Yield NO_NAMESPACE if the filter is enabled, the image has properties, and the option is not
+        explicit.
         """
         asked, known = resolved.memo(_properties), resolved.snapshot.aggregates or ()
         if not all(asked.keys().isdisjoint(each.metadata) for each in known):
@@ -116,9 +116,9 @@ class ImageAggregatesConstraint(Constraint):
 
 
 def _properties(resolved: ResolvedRequest) -> Mapping[str, str | None]:
-    """Return the properties that the filter compares; the value None is unknown.
+    """Return the image properties that the filter compares, by key; the value None is unknown.
 
-    Only keys that begin with the namespace and separator count, if a namespace is set.
+    Only keys that begin with the namespace and separator, if a namespace is set.
     """
     namespace = resolved.option(NAMESPACE)
     begin = f'{namespace}{resolved.option(SEPARATOR)}' if namespace else ''

@@ -2,9 +2,7 @@
 
 Nova's API does not return the field that the filter reads (``supported_instances``). This
 constraint derives it from the hypervisor type, and for libvirt from the traits of the native
-(``HW_ARCH_``) and emulated (``COMPUTE_ARCH_``) architectures. The host passes with an upper bound
-if libvirt may support a value without a trait, if the driver is not listed here, or if the image
-requires a hypervisor version or an address size.
+(``HW_ARCH_``) and emulated (``COMPUTE_ARCH_``) architectures.
 
 Source: Nova's ImagePropertiesFilter, and the drivers of Nova 34.
 """
@@ -95,10 +93,11 @@ class ImageHypervisorConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject a host whose hypervisor does not support a value that the image requires.
+        """Reject (``unsupported``) a hypervisor that does not support a value of the image.
 
-        SKIP if the image requires none; PASS otherwise, at most if that is uncertain or the filter
-        is not enabled.
+        SKIP ``nothing`` if the image requires none. PASS ``supported`` otherwise; at most,
+        ``unknown`` if that is uncertain, if the filter is not enabled, and if the image requires a
+        hypervisor version or an address size.
         """
         asked = resolved.memo(_asked)
         if not asked:
@@ -125,7 +124,10 @@ class ImageHypervisorConstraint(Constraint):
         return ('hypervisor_type', 'traits') if resolved.memo(_asked) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield the assumption of no default architecture if hosts have several."""
+        """Yield NO_ARCHITECTURE if hosts have several native ones, and the image has none.
+
+        Nothing without the filter, and for an explicit option.
+        """
         if resolved.rules.is_explicit(ARCHITECTURE) or not resolved.is_enforced(_FILTER):
             return
         traits = {host.traits for host in resolved.snapshot.hosts or ()}
@@ -135,9 +137,10 @@ class ImageHypervisorConstraint(Constraint):
 
 
 def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
-    """Return the properties that the filter compares, with current names and values.
+    """Return the properties that the filter compares: current names, Nova's values in lower case.
 
-    Empty if the image, and the default architecture, set none of the three main properties.
+    ``{'hw_architecture': 'x86_64'}`` for the property ``architecture=AMD64``. The default
+    architecture applies with the filter. {} without architecture, hypervisor type and VM mode.
     """
     known = known_names(resolved.image_properties or {})
     architecture = resolved.option(ARCHITECTURE)
@@ -152,7 +155,10 @@ def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
 
 
 def _known(host: Host, key: str) -> _Known:
-    """Return the values of a property that the host supports; any may be possible (None)."""
+    """Return the values of a property that the host supports, by the prefix of its type.
+
+    Any value may be possible for another type, and for libvirt's architectures.
+    """
     for begin, known in _DRIVERS.items():
         if host.hypervisor_type.startswith(begin):
             if begin == 'QEMU' and key == _ARCH:
@@ -162,7 +168,7 @@ def _known(host: Host, key: str) -> _Known:
 
 
 def _architectures(host: Host) -> frozenset[str]:
-    """Return the host's native and emulated architectures, in lower case."""
+    """Return the host's native and emulated architectures, such as ``x86_64``, from its traits."""
     return frozenset(
         trait.removeprefix(begin).lower()
         for trait in host.traits

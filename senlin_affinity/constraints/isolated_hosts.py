@@ -73,14 +73,15 @@ class IsolatedHostsConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject an isolated image on other hosts, and other images on isolated hosts.
+        """Reject an isolated image on other hosts, and another image on an isolated host.
 
-        The latter only with ``restrict_isolated_hosts_to_isolated_images``, and unknown if the id
-        of the image is. SKIP without the filter; otherwise PASS.
+        The codes are ``not_isolated`` and ``isolated``; the latter only with
+        ``restrict_isolated_hosts_to_isolated_images``, and unknown if the id of the image is. SKIP
+        ``not_enforced`` without the filter; otherwise PASS ``open``.
         """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('isolated_hosts.not_enforced')
-        is_here, is_restricted = _is_isolated(resolved, host), resolved.option(IS_RESTRICTED)
+        is_here, is_restricted = host.host in resolved.option(HOSTS), resolved.option(IS_RESTRICTED)
         image = _is_image_isolated(resolved)
         if is_here and is_restricted and image is None:
             return Verdict.unknown('isolated_hosts.unknown')
@@ -100,7 +101,11 @@ class IsolatedHostsConstraint(Constraint):
         return names if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield the filter if hosts or images are isolated; with it, assumptions about both."""
+        """Yield the name of the filter if the options isolate hosts or images.
+
+        With the filter, yield NOTHING unless both options are explicit, and NO_IMAGE if images are
+        isolated and the id of the image is unknown.
+        """
         if resolved.option(HOSTS) or resolved.option(IMAGES):
             yield _FILTER
         if not resolved.is_enforced(_FILTER):
@@ -109,10 +114,6 @@ class IsolatedHostsConstraint(Constraint):
             yield NOTHING
         if _is_image_isolated(resolved) is None:
             yield NO_IMAGE
-
-
-def _is_isolated(resolved: ResolvedRequest, host: Host) -> bool:
-    return host.host in resolved.option(HOSTS)
 
 
 def _is_image_isolated(resolved: ResolvedRequest) -> bool | None:

@@ -56,9 +56,10 @@ class MemberOfConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject a host in a forbidden aggregate, or in none of a required set.
+        """Reject a host in a forbidden aggregate (``forbidden``), or in none of a required set.
 
-        SKIP without an expression; unknown if the aggregates of the host are; otherwise PASS.
+        The latter is ``required``. SKIP ``none`` without an expression; ``unknown`` if the
+        aggregates of the host are; otherwise PASS ``admitted``.
         """
         member_of = resolved.member_of
         if not member_of:
@@ -69,13 +70,13 @@ class MemberOfConstraint(Constraint):
         return aggregates.check(resolved, host, member_of, codes)
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change of adding rejected hosts to a required aggregate."""
+        """Yield at most one change: rejected hosts added to a required aggregate."""
         required = frozenset().union(*resolved.member_of.required)
         kept = kept_for_others(resolved)
         yield from joining(resolved, evaluation.rejected, required, kept)
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """Return ``{'member_of': []}``, which removes the expression."""
+        """Return ``{'member_of': []}``."""
         return {'member_of': []}
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:

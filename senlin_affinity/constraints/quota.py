@@ -63,8 +63,8 @@ class QuotaConstraint(Constraint):
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
         """Return the verdict of the quota that leaves the least room, with the bounds of all.
 
-        SKIP ``quota.unknown`` without quotas of the servers' project. The facts include
-        ``project_id`` if it is known.
+        The facts include ``project_id`` if it is known. SKIP ``unknown`` without quotas of the
+        servers' project, and ``no_group`` if only those of groups are known, and there is none.
         """
         verdict = self._check(resolved)
         if resolved.project_id is None or verdict.code == 'quota.unknown':
@@ -72,6 +72,10 @@ class QuotaConstraint(Constraint):
         return replace(verdict, facts={**verdict.facts, 'project_id': resolved.project_id})
 
     def _check(self, resolved: ResolvedRequest) -> Verdict:
+        """Return the verdict of ``check_request``, without the fact ``project_id``.
+
+        A REJECT for metadata items comes first.
+        """
         group, known = resolved.server_group, resolved.snapshot.quotas
         wanted = resolved.request.count
         if not known or not resolved.has_quotas:
@@ -89,9 +93,9 @@ class QuotaConstraint(Constraint):
         return replace(_strictest(verdicts), bounds=bounds)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield assumptions about the user's own quotas and about the metadata items.
+        """Yield METADATA if metadata items have no known quota, and NO_USERS if users may have one.
 
-        Nothing without known quotas. A snapshot that names no project is complete, and needs none.
+        Nothing without known quotas, and for a snapshot that names no project.
         """
         known, snapshot = resolved.snapshot.quotas, resolved.snapshot
         if not known or not resolved.has_quotas or snapshot.project_id is None:
@@ -106,16 +110,13 @@ class QuotaConstraint(Constraint):
             yield NO_USERS
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield one change that raises each quota to the number that the request needs.
+        """Yield one change, such as "quota instances: 12, cores: 24", with what the request needs.
 
-        Nothing if the quotas do not reject the request. Its size: the number of servers that exceed
-        them.
+        Nothing if the quotas do not reject the request. Its size is the number of servers that
+        exceed them.
         """
-        wanted, known, verdict = (
-            resolved.request.count,
-            resolved.snapshot.quotas,
-            evaluation.verdict,
-        )
+        wanted, known = resolved.request.count, resolved.snapshot.quotas
+        verdict = evaluation.verdict
         if known is None or verdict is None or verdict:
             return
         raised: dict[str, Quota] = {}
@@ -149,7 +150,7 @@ class QuotaConstraint(Constraint):
 
 
 def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:
-    """Return the ways in which Nova may count usage, without those that options exclude."""
+    """Return the ways in which Nova may count usage: those that explicit options do not exclude."""
     rules, driver = resolved.rules, resolved.option(DRIVER)
     ways = frozenset(Counting)
     if rules.is_explicit(DRIVER):
@@ -163,21 +164,23 @@ def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:
 
 
 def _costs(resolved: ResolvedRequest) -> Mapping[str, frozenset[Cost]]:
+    """Return the possible costs of a server by the name of the quota, such as ``cores``."""
     return quotas.costs(resolved.flavor, resolved.demand, _ways(resolved))
 
 
-def _raised(quota: Quota, more: int) -> Quota:
-    """Return the quota, and that of its user, with at least ``more`` units free.
+def _raised(quota: Quota, units: int) -> Quota:
+    """Return the quota, and that of its user, with a limit that leaves at least this many free.
 
-    An unlimited quota, and one with enough, stay.
+    A limit that is enough stays; None is unlimited.
     """
-    of_user = None if quota.of_user is None else _raised(quota.of_user, more)
-    needed = (quota.used or 0) + more
+    of_user = None if quota.of_user is None else _raised(quota.of_user, units)
+    needed = (quota.used or 0) + units
     limit = quota.limit if quota.limit is None else max(quota.limit, needed)
     return replace(quota, limit=limit, of_user=of_user)
 
 
 def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict with the least room, else the first ``unlimited`` one, else the first."""
     limited = [verdict for verdict in verdicts if verdict.room is not None]
     if limited:
         return min(limited, key=lambda verdict: verdict.room or 0)

@@ -81,7 +81,12 @@ class _Part:
     is_mirrored: bool = False
 
     def check(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return the verdict of this flow on a host whose aggregates are known."""
+        """Return the verdict of this flow on a host.
+
+        Unknown in a forbidden aggregate if ``opens``; PASS on an isolated host that Placement
+        grants; REJECT ``not_mirrored`` if Placement lacks a required aggregate of the host. Else
+        REJECT ``forbidden`` or ``required``, or PASS ``admitted``.
+        """
         enforced = aggregates.as_in_placement(host) if self.is_mirrored else host
         if self.opens and self.member_of.forbidden & enforced.aggregates:
             return Verdict.unknown(UNKNOWN, missing=self.opens)
@@ -161,15 +166,14 @@ class ReservationsConstraint(Constraint):
         return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields about aggregates, and the grants; () if no flow is enabled."""
+        """Return the fields about aggregates, and ``grants``; () if no flow is enabled."""
         names = ('aggregates', 'unmirrored', 'stale_aggregates', 'grants')
         return names if resolved.memo(_parts) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield assumptions about an unknown image, and options of Nova's request filters.
+        """Yield NO_IMAGE_RESERVED if images may have reservations and the image is unknown.
 
-        An unknown image is assumed to have no reservation; a reservation could also allow more
-        hosts.
+        Then yield the assumptions and options of isolated aggregates.
         """
         if are_images_read(resolved.rules) and resolved.image_properties is None:
             yield NO_IMAGE_RESERVED
@@ -177,9 +181,9 @@ class ReservationsConstraint(Constraint):
         yield from isolated_aggregates.unspecified(resolved)
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield changes: hosts added to a required aggregate, or no unknown reservation.
+        """Yield changes: hosts added to a required aggregate (not one that is kept for others).
 
-        No host is added to an aggregate that is kept for others.
+        If no aggregate carries a reservation, also ``no_reservation``, which removes its keys.
         """
         parts = [part for part in resolved.memo(_parts) if isinstance(part, _Part)]
         own = frozenset().union(*(any_of for part in parts for any_of in part.member_of.required))
@@ -193,16 +197,14 @@ class ReservationsConstraint(Constraint):
 def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
     """Return the change that removes these keys from the flavor and the image.
 
-    {} if neither has one of them.
+    ``{'removed_extra_specs': [...], 'removed_image_properties': [...]}``, without an empty list.
     """
-    specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
+    image = resolved.image_properties or {}
     held = {
-        'removed_extra_specs': [key for key in keys if key in specs],
-        'removed_image_properties': [
-            key for key in keys if key in (resolved.image_properties or ())
-        ],
+        'removed_extra_specs': [key for key in keys if key in resolved.extra_specs],
+        'removed_image_properties': [key for key in keys if key in image],
     }
-    return {name: found for name, found in held.items() if found}
+    return {name: removed for name, removed in held.items() if removed}
 
 
 def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
@@ -222,8 +224,8 @@ def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
     Empty if the aggregates are unknown.
     """
     reserved = reserved_prefixes(resolved.rules)
-    asked, specs = _keys(resolved), {} if resolved.flavor is None else resolved.flavor.extra_specs
-    traits = isolated_aggregates.required_traits(specs, resolved.image_properties)
+    asked, image = _keys(resolved), resolved.image_properties
+    traits = isolated_aggregates.required_traits(resolved.extra_specs, image)
     return frozenset(
         each.uuid
         for each in resolved.snapshot.aggregates or ()
@@ -234,15 +236,15 @@ def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
 
 
 def _is_of_others(tenants: Collection[str], project: str | None) -> bool:
-    """Check whether the aggregate is for projects, and the given project is not among them."""
+    """Check whether an aggregate has tenants, and the project is not one of them (or None)."""
     return bool(tenants) and project not in tenants
 
 
 def _keys(resolved: ResolvedRequest) -> tuple[str, ...]:
+    """Return the keys of the extra specs and the image; with ``flavors_only``, those that count."""
     if resolved.option(FLAVORS_ONLY):
         return counting(resolved)
-    specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
-    return (*specs, *(resolved.image_properties or ()))
+    return (*resolved.extra_specs, *(resolved.image_properties or ()))
 
 
 def _parts(resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...]:
@@ -256,6 +258,10 @@ def _parts(resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...]:
 
 
 def _reservations(resolved: ResolvedRequest) -> _Part | Verdict:
+    """Return the aggregates that the request's reservations require, and that others forbid.
+
+    REJECT ``no_reservation`` if no aggregate carries one; unknown without flavor or aggregates.
+    """
     flavor, known = resolved.flavor, resolved.snapshot.aggregates
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
@@ -272,6 +278,10 @@ def _reservations(resolved: ResolvedRequest) -> _Part | Verdict:
 
 
 def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
+    """Return the aggregates that are forbidden because they require other traits.
+
+    Unknown without flavor or aggregates; an unknown image ``opens`` the part.
+    """
     flavor, known = resolved.flavor, resolved.snapshot.aggregates
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
@@ -283,6 +293,7 @@ def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
 
 
 def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
+    """Return the aggregates to which Nova restricts the project; unknown without either of both."""
     known, project = resolved.snapshot.aggregates, resolved.project_id
     if project is None or known is None:
         return _unknown(project=project, aggregates=known)
@@ -294,6 +305,6 @@ def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
 
 
 def _unknown(**parts: object) -> Verdict:
-    """Return an unknown verdict that names the arguments that are None."""
+    """Return an unknown verdict that names the arguments that are None: "flavor and aggregates"."""
     missing = ' and '.join(name for name, value in parts.items() if value is None)
     return Verdict.unknown(UNKNOWN, missing=missing)

@@ -1,9 +1,7 @@
 """Count the servers of the flavor for which a host has free resources.
 
-The room of a host is the minimum of free // amount over the requested classes; an amount must be a
-multiple of ``step_size``, and at most ``max_unit``.
-
-The room is an upper bound:
+The room of a host is the minimum of free // amount over the requested classes. It is an upper
+bound:
 
 * on a vSphere host (no server can exceed the free part of the largest ESXi host), in a tree of
   several providers, and if a sharing provider adds to a host's own storage;
@@ -105,18 +103,20 @@ class ResourcesConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return a PASS with the number of servers that the free resources allow, or a REJECT.
+        """Return a PASS ``room`` with the number of servers that the free resources allow.
 
         Placement's grant for the request decides if there is one; otherwise, the host's inventories
-        do. Without a grant in a complete answer, REJECT. SKIP for a flavor that requests nothing,
+        do: REJECT ``not_offered``, ``too_large``, ``step`` or ``exhausted``. REJECT ``not_granted``
+        without a grant in a complete answer. SKIP ``nothing`` for a flavor that requests nothing,
         unknown without flavor or inventories. The module says when the room is an upper bound.
         """
         return self._by_answer(resolved, host, self._by_model(resolved, host))
 
     def _by_answer(self, resolved: ResolvedRequest, host: Host, modelled: Verdict) -> Verdict:
-        """Return the verdict by Placement's answer, or else ``modelled``.
+        """Return the verdict by Placement's answer, or else ``modelled`` (that by inventories).
 
         A host that may be missing from an incomplete answer keeps ``modelled`` with 0 guaranteed.
+        A host that another constraint reports (:func:`_is_excluded`) is not rejected here.
         """
         if host.grants is None:
             return modelled
@@ -145,17 +145,15 @@ class ResourcesConstraint(Constraint):
             if verdict is None or host.grants is not None:
                 modelled = verdict or self._by_model(resolved, host)
                 key = id(modelled), host.grants, _LOOK(host)
-                if (
-                    key not in known
-                ):  # the verdict by the model is kept, so that its id is not reused
+                if key not in known:  # modelled is kept, so that its id is not reused
                     known[key] = modelled, self._by_answer(resolved, host, modelled)
                 verdicts[index] = known[key][1]
         return cast('list[Verdict]', verdicts)
 
     def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return the verdict by the inventories of the host: free // amount of the scarcest class.
+        """Return the verdict by the inventories of the host, as ``check_host`` without grants.
 
-        REJECT for a class that is not offered, exhausted, or whose units do not match the amount.
+        The first class that does not fit, in the order of the amounts, decides the code.
         """
         asked = resolved.demand
         if asked is None or host.resources is None:
@@ -192,11 +190,11 @@ class ResourcesConstraint(Constraint):
         return resolved.memo(_enough)(room, is_at_most)
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
-        """Check whether the snapshot has a sharing provider, used by a host or not."""
+        """Check whether the snapshot has a sharing provider (``pools``), used by a host or not."""
         return bool(resolved.snapshot.pools)
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
-        """Return (class, provider) for each requested class that a sharing provider supplies."""
+        """Return ``Domain(class, UUID)`` for each requested class of a sharing provider."""
         asked, has = resolved.demand, host.resources or {}
         names = [name for name in (asked.amounts if asked else ()) if name in has]
         return [Domain(name, has[name].pool or '') for name in names if has[name].pool]
@@ -204,9 +202,10 @@ class ResourcesConstraint(Constraint):
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """Return for each sharing provider the number of servers that fit on it.
+        """Return for each sharing provider the number of servers that fit on it: PASS ``room``.
 
-        Servers that are planned on its hosts reduce that number; REJECT at 0. {} without a flavor.
+        Servers that are planned on its hosts reduce it. REJECT as ``check_host`` at 0. {} without a
+        flavor.
         """
         asked, pools = resolved.demand, resolved.snapshot.pools
         if asked is None:
@@ -227,7 +226,7 @@ class ResourcesConstraint(Constraint):
         return verdicts
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield changes: new hosts, then a smaller flavor if amounts limit the number."""
+        """Yield NewHosts, then OneOf the smaller flavors if there are any and amounts limit."""
         yield NewHosts('hosts', '')
         smaller = smaller_flavors(resolved.snapshot.flavors or (), resolved.flavor)
         if smaller and evaluation.is_limiting:
@@ -252,24 +251,18 @@ def _is_excluded(resolved: ResolvedRequest, host: Host) -> bool:
 
 
 def _is_more_pinned(amount: int, host: Host) -> bool:
-    """Check whether more servers of this amount of CPUs fit in PCPU than in VCPU.
-
-    An unknown image may request pinned CPUs.
-    """
+    """Check whether more servers of this amount of CPUs fit in PCPU than in VCPU."""
     kinds = map((host.resources or {}).get, (PCPU, VCPU))
     pinned, shared = (max(0, has.capacity - has.used) // amount if has else 0 for has in kinds)
     return pinned > shared
 
 
 def _too_little(_question: ResolvedRequest) -> Callable[[str, int, Resource, int], Verdict]:
-    """Return a function that returns one rejection for all hosts with equal figures.
-
-    It is ``too_large``, else ``step``, else ``exhausted``.
-    """
+    """Return a function that returns one and the same rejection for equal arguments."""
 
     @cache
     def too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:
-        """Return the rejection by this class with ``servers`` more servers on the host."""
+        """Return ``too_large``, ``step`` or ``exhausted``, with this many more servers."""
         asked = {'resource': name, 'amount': amount}
         if has.max_unit is not None and amount > has.max_unit:
             return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)
@@ -282,7 +275,7 @@ def _too_little(_question: ResolvedRequest) -> Callable[[str, int, Resource, int
 
 
 def _enough(_question: ResolvedRequest) -> Callable[..., Verdict]:
-    """Return a function that returns one pass for all hosts with equal room."""
+    """Return a function that returns one and the same PASS ``room`` for equal arguments."""
 
     @cache
     def enough(room: int | None, is_at_most: bool, least: int | None = None) -> Verdict:

@@ -69,10 +69,10 @@ class SchedulerHintsConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject a host that ``same_host`` or ``different_host`` excludes.
+        """Reject a host that ``same_host`` or ``different_host`` excludes, with that code.
 
-        SKIP without these hints or their filters; unknown if a server may be on the host; otherwise
-        PASS.
+        SKIP ``none`` without these hints, ``not_enforced`` without their filters; ``unknown`` if a
+        server may be on the host; otherwise PASS ``satisfied``. A REJECT outweighs what is unknown.
         """
         hints = resolved.memo(_hints)
         if not hints:
@@ -83,7 +83,7 @@ class SchedulerHintsConstraint(Constraint):
             filters = ', '.join(OF_SERVERS[hint.name] for hint in hints)
             return Verdict.skipped('scheduler_hints.not_enforced', filters=filters)
         verdicts = [verdict for hint in read if (verdict := _against(hint, host.host)) is not None]
-        verdicts.sort(key=bool)  # a rejection outweighs what is unknown
+        verdicts.sort(key=bool)
         names = ', '.join(hint.name for hint in read)
         return next(iter(verdicts), Verdict.passed('scheduler_hints.satisfied', hints=names))
 
@@ -92,7 +92,7 @@ class SchedulerHintsConstraint(Constraint):
         return ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the hosts that have a server of the hints, or may have one."""
+        """Return the names of the hosts that have a server of the hints, or may have one."""
         hints = resolved.memo(_hints)
         return frozenset().union(*(hint.hosts | hint.possible for hint in hints))
 
@@ -106,10 +106,7 @@ class SchedulerHintsConstraint(Constraint):
 
 
 def _against(hint: _Hint, host: str) -> Verdict | None:
-    """Return the verdict of one hint on a host; None if the hint allows the host.
-
-    A REJECT has the code of the hint. Unknown if a server of the hint may be on the host.
-    """
+    """Return the verdict of one hint on a host; None if the hint allows the host."""
     is_here, servers = host in hint.hosts, ', '.join(hint.servers)
     may_be_here = hint.is_any_lost or host in hint.possible
     if is_here == (hint.name == SAME_HOST) and (is_here or not may_be_here):
@@ -129,6 +126,7 @@ def _hints(resolved: ResolvedRequest) -> tuple[_Hint, ...]:
 
 
 def _hint(resolved: ResolvedRequest, name: str, servers: tuple[str, ...]) -> _Hint:
+    """Return the hint with the hosts of these servers; ids that no server can have are skipped."""
     known = resolved.snapshot.located
     hosts: set[str] = set()
     possible: set[str] = set()

@@ -1,7 +1,5 @@
 """Limit the number of servers on a host, regardless of their size and project.
 
-For AggregateNumInstancesFilter, the smallest ``max_instances_per_host`` in the metadata of the
-host's aggregates replaces the option. If one value is not an integer, the option applies.
 
 Source: Nova's two filters, which count ``running_vms`` of the hypervisor.
 """
@@ -68,10 +66,10 @@ class ServerCountConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Compare the servers on the host with its limit.
+        """Return a PASS ``room`` with the limit less the servers on the host, or a REJECT ``full``.
 
-        SKIP without the filters; PASS with the rest as room, at most if the limit or the number of
-        servers is unknown; REJECT ``full``.
+        SKIP ``not_enforced`` without the filters. At most: PASS ``not_counted`` with the limit if
+        the number of servers is unknown, and ``unknown`` without room if the limit is.
         """
         if not resolved.memo(_is_enforced):
             return Verdict.skipped('server_count.not_enforced')
@@ -95,7 +93,10 @@ class ServerCountConstraint(Constraint):
         return None if resolved.memo(_is_enforced) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield the filters whose limit something sets, and the default limit if one is enabled."""
+        """Yield NumInstancesFilter if the option is set, and the other one if an aggregate has it.
+
+        Yield DEFAULT if a filter is enabled, and the option is not explicit.
+        """
         if MOST.key in resolved.rules.options:
             yield _OF_HOSTS
         if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
@@ -105,14 +106,16 @@ class ServerCountConstraint(Constraint):
 
 
 def _is_enforced(resolved: ResolvedRequest) -> bool:
+    """Check whether the scheduler runs either filter."""
     return any(map(resolved.is_enforced, (_OF_HOSTS, _OF_AGGREGATES)))
 
 
 def _limit(resolved: ResolvedRequest, host: Host) -> int | None:
     """Return the number of servers that the enabled filters allow on the host; None is unknown.
 
-    The lowest valid limit in the metadata of its aggregates, or the option; the lower of both if
-    both filters are enabled.
+    For AggregateNumInstancesFilter, the lowest ``max_instances_per_host`` in the metadata of its
+    aggregates; the option without any, or if one is not an integer. For NumInstancesFilter, the
+    option. With both filters, the lower number.
     """
     most: int = resolved.option(MOST)
     if not resolved.is_enforced(_OF_AGGREGATES):

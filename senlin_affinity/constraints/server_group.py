@@ -58,7 +58,7 @@ ONLY_LATE_CHECK = OpenAssumption(
 
 
 def new_group_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
-    """Return the change (code ``new_group``) to the same group without its servers."""
+    """Return the change ``new_group``: the same group under an unused name, without its servers."""
     data = {'server_group': new_group(resolved, group)}
     return Change('new_group', _NEW_GROUP, data, 1, Kind.ASKERS, True, is_sufficient=True)
 
@@ -109,12 +109,12 @@ class ServerGroupConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Compare the members on the host with the policy of the group.
 
-        * No group, a policy that nothing enforces, and a soft policy: SKIP. An unknown group:
-          unknown.
-        * Anti-affinity: PASS with the free slots as room, at most if members may be hidden; REJECT
-          ``host_full`` without a free slot.
-        * Affinity: PASS without room on the host of the members, and on any host if there are none;
-          REJECT ``other_host`` elsewhere; unknown if members exist but their host is unknown.
+        * SKIP ``none`` without a group, ``not_enforced`` if nothing enforces the policy, and
+          ``only_weighs`` for a soft one. An unknown group: ``unknown``.
+        * Anti-affinity: PASS ``free_slots`` with them as room, at most if members may be hidden;
+          REJECT ``host_full`` without a free slot.
+        * Affinity, without room: PASS ``members_here``; PASS ``no_members``, at most, on any host
+          if there are none; REJECT ``other_host``; ``unknown`` if the host of members is.
         """
         group = resolved.server_group
         if group is None:
@@ -125,6 +125,7 @@ class ServerGroupConstraint(Constraint):
         return self._of_host(resolved, group, host.host)
 
     def _of_host(self, resolved: ResolvedRequest, group: ServerGroup, host: str) -> Verdict:
+        """Return the verdict of ``check_host`` for this group and the name of a service host."""
         if group.policy in FILTERS and resolved.memo(holding) is None:
             facts: dict[str, Any] = {'policy': group.policy, 'filter': FILTERS[group.policy]}
             return Verdict.skipped('server_group.not_enforced', **facts)
@@ -194,9 +195,11 @@ class ServerGroupConstraint(Constraint):
         return {domain: self._of_host(resolved, group, domain.name) for domain in rooms}
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield assumptions about hidden members and about Nova's late check.
+        """Yield ONLY_LATE_CHECK if no filter enforces the policy.
 
-        Nothing without an enforced group, without known hosts, and if the options are explicit.
+        With a limit per host, yield NO_SOFT_DELETED if these are unknown, and LATE_CHECK if members
+        are only checked late. Nothing without an enforced group or known hosts, or for explicit
+        options.
         """
         group, snapshot = resolved.server_group, resolved.snapshot
         if group is None or snapshot.hosts is None or resolved.memo(holding) is None:
@@ -244,7 +247,7 @@ class ServerGroupConstraint(Constraint):
 
 
 def soft_policy_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
-    """Return the change (code ``soft_policy``) to a new group whose policy never rejects."""
+    """Return the change ``soft_policy``: a new group with the policy ``soft-...`` and no rules."""
     soft = new_group(resolved, group, **soft_group(group))
     change, data = f'policies: {soft["policy"]}', {'server_group': soft}
     wanted = resolved.request.count

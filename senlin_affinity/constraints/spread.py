@@ -1,8 +1,7 @@
 """Spread servers evenly over zones, racks or other domains.
 
 A domain is eligible if one of its hosts lacks nothing but room. A full domain stays eligible and
-limits the others: if F is the smallest final number of servers of any eligible domain, a domain
-with c servers takes at most F + max_skew - c more.
+limits the others.
 
 A host in several domains of one criterion, or in none, is not eligible. A host in Nova's default
 zone is eligible only if hosts are pinned, because Nova may use any host for that zone; its servers
@@ -88,7 +87,7 @@ class SpreadConstraint(Constraint):
     }
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """Return ``{'spread': []}``, which removes every spread."""
+        """Return ``{'spread': []}``."""
         return {'spread': []}
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
@@ -96,10 +95,10 @@ class SpreadConstraint(Constraint):
         return bool(_hard(resolved))
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Check that the host is in exactly one domain of each hard spread.
+        """Check that the host is in exactly one domain of each hard spread: PASS ``in_domain``.
 
-        SKIP without a hard spread; REJECT for no domain, several, or only the default zone; unknown
-        if the domains are unknown; otherwise PASS without room.
+        SKIP ``none`` without a hard spread. REJECT ``no_domain``, ``several_domains`` or
+        ``default_zone``; ``unknown`` if the domains are.
         """
         spreads = _hard(resolved)
         if not spreads:
@@ -120,7 +119,7 @@ class SpreadConstraint(Constraint):
         return unknown or Verdict.passed('spread.in_domain')
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the zone and the aggregates, or () without a hard spread."""
+        """Return ``('availability_zone', 'aggregates')``, or () without a hard spread."""
         return ('availability_zone', 'aggregates') if _hard(resolved) else ()
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
@@ -134,9 +133,9 @@ class SpreadConstraint(Constraint):
         """Return how many more servers each domain of one criterion takes; {} without domains.
 
         With F, the smallest number of servers that any domain ends with (its own, and the room for
-        more), a domain with c servers takes F + max_skew - c, at most ``max_per_domain`` - c.
-        REJECT if that is 0. Members whose domain is unknown raise F, and reduce the guaranteed
-        number.
+        more), a domain with c servers takes F + max_skew - c, at most ``max_per_domain`` - c: PASS
+        ``room``. REJECT ``full`` or ``skew`` if that is 0. Members whose domain is unknown raise F,
+        and reduce the guaranteed number.
         """
         by = {domain.by for domain in rooms}
         if not by:
@@ -189,6 +188,7 @@ class SpreadConstraint(Constraint):
 
 
 def _hard(resolved: ResolvedRequest) -> tuple[Spread, ...]:
+    """Return the spreads of the request whose mode is hard, in order."""
     return tuple(spread for spread in resolved.request.spread if spread.is_hard)
 
 
@@ -198,12 +198,15 @@ def _left(spread: Spread, held: int) -> int | None:
 
 
 def _verdict(spread: Spread, domain: Domain, held: int, floor: int | None) -> Verdict:
+    """Return the verdict on a domain with ``held`` servers: ``full``, ``skew`` or ``room``.
+
+    :param floor: the smallest number of servers of any domain in the end; None: no limit by skew.
+    """
     facts: dict[str, Any] = {'by': domain.by, 'domain': domain.name, 'servers': held}
     left = _left(spread, held)
     if left == 0:
         return Verdict.rejected('spread.full', max_per_domain=spread.max_per_domain, **facts)
     if floor is None:
-        # Without a floor, no limit exists.
         return Verdict.passed('spread.room', **facts)
     ahead = floor + spread.max_skew - held
     if ahead < 1:

@@ -45,10 +45,11 @@ class TenantIsolationConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject a host whose aggregates name projects (``filter_tenant_id...``), but not this one.
+        """Reject (``other``) a host whose aggregates name projects, but not this one.
 
-        SKIP without the filter; PASS otherwise, at most if the aggregates or a needed project are
-        unknown.
+        They are named under keys that begin with ``filter_tenant_id``. PASS ``own`` if any names
+        the project, ``everybody`` if none names projects, and, at most, ``unknown`` if the
+        aggregates or a needed project are. SKIP ``not_enforced`` without the filter.
         """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('tenant_isolation.not_enforced')

@@ -1,8 +1,5 @@
 """Require the traits of the flavor and the image, and exclude hosts with forbidden traits.
 
-The verdict is unknown for a forbidden trait in a tree of several providers, and for a host that may
-have unlisted traits. The host passes with an upper bound if Nova may require an unknown trait (the
-owner of a TPM secret, the disk format of an image).
 
 Source: Nova's guides to flavors (``trait:NAME=required|forbidden``, also in numbered groups) and to
 images (``trait:NAME=required``). Placement enforces traits independently of the filters.
@@ -87,9 +84,11 @@ class TraitsConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Check the required and forbidden traits of the flavor and the image.
 
-        SKIP if there are none; REJECT ``missing`` or ``forbidden``; unknown if the host may have
-        traits that are not listed; otherwise PASS without room, at most if a provider may lack a
-        trait. With a grant for the request, PASS.
+        SKIP ``none`` if there are none; REJECT ``missing`` or ``forbidden``; ``unknown`` without a
+        flavor, if the host may have traits that are not listed, and for a forbidden trait of a
+        nested host. Otherwise, and with a grant for the request, PASS ``present``: at most if the
+        host is nested without a grant, or if Nova may require an unknown trait. PASS ``no_owner``,
+        at most, if the host lacks OWNER_NOVA and Nova may require it.
         """
         verdict = self._of_traits(resolved, host)
         if verdict and verdict.bounds.is_known and root_traits.may_lack_owner(resolved, host):
@@ -97,6 +96,7 @@ class TraitsConstraint(Constraint):
         return verdict
 
     def _of_traits(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+        """Return the verdict of ``check_host``, without regard to OWNER_NOVA."""
         asked = resolved.memo(_demand)
         if asked is None:
             return Verdict.unknown('traits.unknown')
@@ -130,13 +130,16 @@ class TraitsConstraint(Constraint):
                 yield from (_NOT_ASKED[option.key], option)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the traits and the fields about providers; () if no traits matter."""
+        """Return the traits and the fields about providers.
+
+        () if no trait is required or forbidden, and no host has OWNER_NOVA.
+        """
         asked, is_owned = resolved.memo(_demand), resolved.memo(root_traits.are_some_owned)
         is_asked = asked is not None and (asked.required or asked.forbidden)
         return _READ if is_asked or is_owned else ()
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change of adding the missing custom traits to rejected hosts.
+        """Yield one change that adds all required custom traits to rejected hosts.
 
         A host with a missing standard trait, or with nested providers, is left out.
         """
@@ -159,11 +162,11 @@ class TraitsConstraint(Constraint):
     def without(self, resolved: ResolvedRequest) -> Data:
         """Return the change that removes the required traits from the flavor and the image.
 
-        Forbidden traits stay, because they keep hosts for others, such as licensed hosts.
+        ``{'removed_extra_specs': ['trait:CUSTOM_A']}``, and ``removed_image_properties`` if the
+        image has any. Forbidden traits stay, because they keep hosts for others.
         """
-        specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
         of_image = _asking(resolved.image_properties or {})
-        data = {'removed_extra_specs': _asking(specs)}
+        data = {'removed_extra_specs': _asking(resolved.extra_specs)}
         return data | ({'removed_image_properties': of_image} if of_image else {})
 
 
@@ -174,19 +177,20 @@ def _demand(resolved: ResolvedRequest) -> Demand | None:
 
 
 def _is_custom(trait: str) -> bool:
-    """Check for the prefix ``CUSTOM_``: Nova and its drivers set all other traits."""
+    """Check whether the trait begins with ``CUSTOM_``: Nova and its drivers set all others."""
     return trait.startswith('CUSTOM_')
 
 
-def _asking(known: Mapping[str, str]) -> list[str]:
+def _asking(values: Mapping[str, str]) -> list[str]:
     """Return the sorted keys that require traits, such as ``trait:CUSTOM_A`` with ``required``."""
-    return sorted(key for key in known if _KEY.match(key) and known[key] == REQUIRED)
+    return sorted(key for key in values if _KEY.match(key) and values[key] == REQUIRED)
 
 
 def _may_have_more(asked: Demand, host: Host) -> bool:
-    """Check whether the host, or a provider of its resources, may have unlisted traits.
+    """Check whether the host may have unlisted traits.
 
-    True for a host without resources and traits, and for a partial one without traits or a class.
+    True without traits if it has no resources or is partial, and for a partial host that lists
+    resources, but not a requested class.
     """
     if not host.resources:
         return not host.traits
