@@ -65,7 +65,10 @@ _MEANINGS: Mapping[Cause, str] = {Cause.QUOTA: _CHECKED_LATE, Cause.NOT_SHOWN: _
 _NO_RECORD = 'Nova keeps no record of an enabled host, of a trait or of a quota.'
 #: Of ``_consume_selected_host`` in nova-scheduler, until the computes report their servers again
 #: (``scheduler_instance_sync_interval``).
-_STILL_COUNTED = 'For two minutes, nova-scheduler may count the failed servers on the chosen hosts.'
+_STILL_COUNTED = (
+    'For two minutes after the failure, nova-scheduler may count the failed servers '
+    'on the chosen hosts.'
+)
 _HOST_FULL = 'server_group.host_full'
 #: Phrases for the codes whose facts differ from host to host.
 _SHORT: Mapping[str, str] = {

@@ -14,7 +14,7 @@ VARYING = (
     (r'[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}', 'ID'),
     (r'\d{4}-\d\d-\d\d \d\d:\d\d UTC', 'TIME'),
     # A note for two minutes after the failure.
-    (r'For two minutes, .*?\n\n', '\n'),
+    (r'For two minutes .*?\n\n', '\n'),
 )
 
 

@@ -315,8 +315,8 @@ Nova places such a request as a whole. 3 of 4 fit: server group web allows 1 per
 host, and 3 of 5 hosts are full.
 The same request would fail today. web-1 to web-4 still count: 4 of 10
 instances, 4 of 10 group members.
-For two minutes, nova-scheduler may count the failed servers on the chosen
-hosts.
+For two minutes after the failure, nova-scheduler may count the failed servers
+on the chosen hosts.
 
 What would help
   delete the 4 servers, then request 3

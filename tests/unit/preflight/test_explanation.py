@@ -185,7 +185,7 @@ def test_a_hint_that_is_not_modelled():
 
 def test_nova_scheduler_may_count_the_failed_servers_of_a_group():
     found = explained({'hosts': THREE, 'group': GROUP}, failed_server(3))
-    assert found.notes[-1].startswith('For two minutes, nova-scheduler may')
+    assert found.notes[-1].startswith('For two minutes after the failure')
     soft = {'hosts': THREE, 'group': {'policy': 'soft-anti-affinity'}}
     assert explained(soft, failed_server(3)).notes == ()
     assert explained({'hosts': THREE, 'group': GROUP}, failed_server(1)).notes == ()
