@@ -1,6 +1,5 @@
 """The policy class as the engine sees it, and its attach and detach on the engine's own objects."""
 
-from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
@@ -14,13 +13,8 @@ from senlin_affinity.plugins.senlin.policy import AffinityPolicy
 from senlin_affinity.plugins.senlin.schema import converted
 from senlin_affinity.policy.schema import Property
 from tests.engine.support import HEAT_PROFILE, PROJECT, Desk, binding, done, profile, refused, spec
-from tests.support.edge import SERVER_ERROR, TIMEOUT, UNAVAILABLE, Edge
+from tests.support.edge import SERVER_ERROR, Edge
 from tests.support.fake_nova import FakeFlavor
-
-
-def hinted(group):
-    """One that names a group."""
-    return profile(scheduler_hints={'group': group})
 
 
 def test_r3_01_r3_03_what_the_engine_reads_of_the_class(desk):
@@ -62,13 +56,6 @@ def test_a_property_in_senlins_form():
     }
     assert dict(shown) == {'type': 'Map', 'description': 'A map.', 'schema': schema, **plain}
     assert [each.min_version for each in shown.schema.values()] == [*[None] * 4, '1.1']
-
-
-def test_entry_point_is_installed_and_leaves_senlins_own_name_alone():
-    found = metadata.entry_points(group='senlin.policies')
-    assert [each.name for each in found if each.load() is AffinityPolicy] == [
-        'senlin.policy.affinity-1.1'
-    ]
 
 
 def test_r3_02_other_profile_type_is_not_applicable(desk):
@@ -164,30 +151,6 @@ def test_attach_and_detach_turn_every_exception_into_words(desk, monkeypatch, ca
         policy.pre_op(cluster.id, desk.action(cluster, 'CLUSTER_SCALE_OUT'))
     logged = [type(record.exc_info[1]) for record in caplog.records]
     assert logged == [KeyError] * (3 * isinstance(error, KeyError))
-
-
-@pytest.mark.parametrize(
-    ('properties', 'words'),
-    [
-        ({'servergroup': {'policies': ['affinity']}}, r'^properties\.'),
-        ({'x': 1, 'y': 2}, r'^properties\.x: unknown key: .*; properties\.y: unknown key: '),
-    ],
-)
-def test_validate_raises_senlins_own_error(desk, properties, words):
-    with pytest.raises(senlin_exception.InvalidSpec, match=words):
-        AffinityPolicy('bad', spec(**properties)).validate(desk.context)
-
-
-@pytest.mark.parametrize(('failure', 'code'), [(UNAVAILABLE, 503), (TIMEOUT, 500)], ids=str)
-def test_zone_that_can_not_be_looked_up_is_not_an_invalid_spec(_database, failure, code):
-    with Edge() as edge:
-        desk = Desk(edge)
-        edge.fail('GET', '/os-availability-zone', failure)
-        policy = desk.policy(spec(availability_zone='nova'))
-        with pytest.raises(senlin_exception.InternalError, match='could not be checked') as caught:
-            policy.validate(desk.context, validate_props=True)
-        assert failure.words in str(caught.value)
-        assert caught.value.code == code
 
 
 KEPT = spec(servergroup={'on_detach': 'keep'})

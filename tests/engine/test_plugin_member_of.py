@@ -7,7 +7,7 @@ import pytest
 from senlin.common import exception as senlin_exception
 
 from tests.engine.support import Desk, done, refused, spec
-from tests.support.edge import FORBIDDEN, SERVER_ERROR, Edge
+from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_nova import FakeAggregate
 from tests.support.fake_placement import FakePlacement
 
@@ -52,18 +52,6 @@ def test_rx_08_r1_42_attach_to_a_cloud_that_is_too_old(_database):
             desk.policy(WANTED).validate(desk.context, validate_props=True)
         # What is only required, it knows.
         done(desk.policy(spec(member_of=['agg-a'])).attach(desk.cluster()))
-
-
-def test_validate_asks_the_cloud_when_it_may(desk):
-    wrong = desk.policy(spec(member_of=['agg-b']))
-    assert wrong.validate(desk.context)
-    assert desk.edge.nova.requests() == []
-    with pytest.raises(senlin_exception.InvalidSpec, match='agg-b'):
-        wrong.validate(desk.context, validate_props=True)
-    assert desk.policy(WANTED).validate(desk.context, validate_props=True)
-    desk.edge.fail('GET', '/os-aggregates', SERVER_ERROR)
-    with pytest.raises(senlin_exception.InternalError, match='could not be checked'):
-        desk.policy(WANTED).validate(desk.context, validate_props=True)
 
 
 def test_validate_for_a_user_who_may_not_see_aggregates(desk, caplog):

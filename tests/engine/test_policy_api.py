@@ -71,21 +71,6 @@ def test_what_can_not_be_looked_up_is_no_400(request, cloud, who, path, properti
     assert ask(user, spec(properties))[0] == 201
 
 
-@pytest.mark.parametrize(
-    'properties',
-    [
-        {'servergroup': {'rules': {'max_server_per_host': '3'}}, 'preflight': 'off'},
-        {'availability_zone': 'nova', 'enable_drs_extension': 'true'},
-        {'member_of': [], 'pin_hosts': False},
-        {'spread': [{'by': 'availability_zone'}, {'by': 'rack', 'max_skew': 2, 'mode': 'soft'}]},
-    ],
-    ids=str,
-)
-def test_r3_04_spec_1_1_is_taken(demo, properties):
-    assert ask(demo, spec(properties)) == (201, '')
-    assert ask(demo, spec(properties), 'policies/validate') == (200, '')
-
-
 def test_member_of_is_looked_up_for_who_may_see_aggregates(admin, demo):
     """R1-17: an administrator's slip of the pen is a 400; a plain user hears of it at attach."""
     right, wrong = spec({'member_of': ['!vsphere']}), spec({'member_of': ['in:vsphere,vshpere']})

@@ -132,19 +132,3 @@ def test_a_rejected_node_is_explained(admin, explain):
     of_cluster = read(explain('admin', 'cluster', cluster, '-f', 'json'), 3)['action']
     name = admin.clustering.get_cluster(cluster).name
     assert of_cluster == {**said['action'], 'target': f'cluster {name}'}
-
-
-def test_what_cannot_be_explained_is_one_line(admin, demo, explain):
-    cluster = demo.cluster()
-    twins = [demo.create_cluster('twin', demo.profile(), 0) for _ in range(2)]
-    for user in ('admin', 'demo'):
-        for kind, named, words in (
-            ('cluster', 'nobody', "there is no cluster 'nobody'"),
-            ('node', 'nobody', "there is no node 'nobody'"),
-            ('node', cluster, f"there is no node '{cluster}'"),
-            ('cluster', 'twin', "2 clusters are called 'twin': use an id, such as "),
-            ('cluster', cluster, ', CLUSTER_CREATE, succeeded'),
-        ):
-            done = explain(user, kind, named)
-            command.check_refused(done, words)
-    assert {*twins} <= {*explain('demo', 'cluster', 'twin').stderr.replace(',', ' ').split()}

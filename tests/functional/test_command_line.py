@@ -26,13 +26,6 @@ def run(*arguments, code=None, **more):
     return subprocess.run(command, text=True, timeout=60, check=False, **{**pipes, **more})
 
 
-def test_help_lists_the_commands():
-    done = run('--help')
-    assert (done.returncode, done.stderr) == (0, '')
-    assert [each for each in COMMANDS if each not in done.stdout] == []
-    assert 'Could not load' not in done.stdout
-
-
 HEAVY = set('openstack osc_lib oslo_utils requests rich senlin nova sqlalchemy eventlet'.split())
 OF_CLOUDS = HEAVY - {'oslo_utils'}
 CLOUD = str(files.example('snapshots/two-hosts.json'))
@@ -79,13 +72,6 @@ def test_commands_are_listed_within_80_columns(help_arguments, first):
     named = {line[2:25].rstrip() for line in lines if line[2] != ' '}
     groups = {name for name in COMMANDS if name.startswith('group ')}
     assert named == groups if help_arguments == 'group --help' else named > {*COMMANDS}
-
-
-@pytest.mark.parametrize('command', COMMANDS)
-def test_every_command_has_a_help_text(command):
-    done = in_process.run(*command.split(), '--help')
-    assert done.returncode == 0, done.stderr
-    assert f'usage: senlin-affinity {command}' in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from tests.support.nova_validators import (
     FAMILIES,
     FILLERS,
     NAMES,
-    OURS,
     VALUES,
     WRONG_FILLERS,
     check,
@@ -97,33 +96,3 @@ def test_a_converted_validator_accepts_the_same_values(nova, family):
     for name in names(family):
         for value in EDGES:
             assert nova.converted(name, value) is nova.takes(name, value), (name, value)
-
-
-class TestEntryPointInNova:
-    """Our entry in Nova's entry point group."""
-
-    def test_nova_loads_our_validators(self, nova):
-        """RX-05."""
-        replaced = 'aggregate_instance_extra_specs:{key}'
-        assert sorted(nova.added()) == sorted([*OURS, replaced])
-        assert nova.takes_loaded('reservation:resv-1', 'true') is None
-        assert nova.takes_loaded('reservation:', 'true') is not None
-        assert nova.takes_loaded('force_metadata_check', 'True') is None
-        words = nova.takes_loaded('force_metadata_check', 'maybe')
-        assert 'force_metadata_check: must be a boolean' in words
-
-    @pytest.mark.parametrize(
-        ('name', 'value', 'says'),
-        [
-            ('hw:even.1p', '4', None),
-            ('hw:even.23q', ' 6', None),
-            ('hw:even.1q', '3', '3 is odd'),
-            ('hw:even.1q', '0', 'must be a whole number of 2 or more'),
-            ('hw:evenX1q', '4', 'does not appear to be'),
-            ('hw:even.1', '4', 'does not appear to be'),
-        ],
-    )
-    def test_nova_uses_validators_of_other_packages(self, nova, name, value, says):
-        """R4-13, R4-20, D4-10: in a namespace of Nova's, too; names stay literal, checks run."""
-        found = nova.with_a_package(name, value)
-        assert found is None if says is None else says in found

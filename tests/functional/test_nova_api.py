@@ -163,17 +163,6 @@ def test_without_the_filter_the_parameter_is_ignored(unfiltered, row):
         assert unfiltered.post(row['specs'], mode).status_code == row['nova']
 
 
-@pytest.mark.parametrize('at', ['2.86', '2.102', NEWEST, 'latest'])
-@pytest.mark.parametrize('mode', ['permissive', 'off'])
-def test_a_response_has_the_microversion_of_the_client(api, mode, at):
-    """R4-11: also if the filter uses another one for Nova."""
-    response = api.post({'hw:cpu_pollllicy': 'x'}, mode, at=at)
-    assert response.status_code == 200
-    wanted = NEWEST if at == 'latest' else at
-    assert response.headers['OpenStack-API-Version'] == f'compute {wanted}'
-    assert response.headers['X-OpenStack-Nova-API-Version'] == wanted
-
-
 @pytest.mark.parametrize(
     ('headers', 'status'),
     [
@@ -193,31 +182,6 @@ def test_the_microversion_is_parsed_as_in_nova(api, headers, status):
 
 
 # -- the parameter
-
-
-@pytest.mark.parametrize(
-    'words',
-    [
-        'validation=bogus', 'validation=disabled', 'validation=STRICT', 'validation=Off',
-        'validation=', 'validation', 'validation=strict+', 'validation=off&validation=off',
-        'validation=strict&x=1&validation=off', '%76alidation=bogus',
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize(
-    ('call', 'path', 'body'),
-    [
-        ('POST', 'os-extra_specs', {'extra_specs': SPECS}),
-        ('PUT', 'os-extra_specs/hw:cpu_policy', SPECS),
-    ],
-    ids=['POST', 'PUT'],
-)
-def test_r4_06_another_mode_is_rejected(api, words, call, path, body):
-    """R4-06, Q4-2."""
-    response = api.send(call, f'{path}?{words}', body)
-    assert response.status_code == 400
-    message = response.json()['badRequest']['message']
-    assert message.startswith('validation must be one of strict, permissive, off, not ')
-    assert api.stored() == {}
 
 
 # -- rejections
@@ -329,19 +293,6 @@ def test_a_name_that_nova_rejects_is_not_logged(api, name, mode):
     assert api.post({name: 'x'}, mode).status_code == 400
     assert let_through_of(api, before) == []
     assert api.stored() == {}
-
-
-@pytest.mark.parametrize('microversion', ['2.85', '2.86', NEWEST])
-def test_2_86_changes_only_the_validation(unfiltered, microversion):
-    """So permissive and off may send requests with 2.85."""
-    unfiltered.fresh()
-    for send in (
-        lambda: unfiltered.post(SPECS, at=microversion),
-        lambda: unfiltered.put('hw:cpu_policy', 'shared', at=microversion),
-    ):
-        response = send()
-        assert (response.status_code, response.headers['Content-Type']) == (200, 'application/json')
-        assert response.json() in ({'extra_specs': SPECS}, SPECS)
 
 
 def test_a_nova_without_2_86_is_unchanged():

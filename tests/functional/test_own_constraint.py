@@ -29,11 +29,6 @@ def run(installed, tmp_path):
     return lambda *words: command.run_alone(*words, folder=tmp_path, PYTHONPATH=str(installed))
 
 
-def test_the_constraint_is_one_short_file():
-    module = EXAMPLE / 'acme_racks/rack_limit.py'
-    assert len(module.read_text(encoding='utf-8').splitlines()) <= 80
-
-
 @pytest.mark.parametrize(
     'option', [('--option', 'most_per_rack=2'), ('--config-file', 'senlin.conf')]
 )

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import command
 from tests.support.package import install
 
@@ -65,25 +64,3 @@ def test_the_validators_are_listed_and_exported(run):
     (namespace,) = json.loads(exported.stdout)
     assert list(namespace['properties']) == ['cage', 'maintenance', 'rack']
     assert '``acme:disks.{bus}``' in run('extra-spec', 'export', '--format', 'rst').stdout
-
-
-@pytest.mark.long
-def test_nova_api_uses_the_validators(installed, monkeypatch):
-    """R4-13, Q4-4, Q4-5: the filter, and Nova behind it."""
-    monkeypatch.setenv('PYTHONPATH', str(installed))
-    with SandboxCloud(1, api_filters=['egg:senlin-affinity#extra_spec_validation']) as cloud:
-        compute = cloud.connection().compute
-        flavor = next(iter(compute.flavors())).id
-
-        def status(spec, mode='strict'):
-            url = f'/flavors/{flavor}/os-extra_specs?validation={mode}'
-            body = {'extra_specs': dict([spec.split('=')])}
-            return compute.post(url, json=body, microversion='2.86').status_code
-
-        assert status('acme:rack=r12') == 200
-        assert status('acme:rack=12') == 400
-        assert status('acme:rock=r12') == 400
-        assert status('acme:rock=r12', 'permissive') == 200
-        assert compute.get(f'/flavors/{flavor}/os-extra_specs').json() == {
-            'extra_specs': {'acme:rack': 'r12', 'acme:rock': 'r12'}
-        }

@@ -434,68 +434,6 @@ def test_an_assumption_is_wrong_or_the_cloud_has_changed(tenant, explain):
 
 
 @pytest.mark.long
-def test_what_cannot_be_explained_is_one_line(tenant, explain):
-    (runs,) = tenant.runs('runs')
-    (twin,) = tenant.request('twin', flavorRef='fast')()
-    tenant.request('twin-x', flavorRef='fast')()
-    for user in USERS:
-        for server, words in (
-            ('nobody', "there is no server 'nobody'"),
-            (tenant.project, f"there is no server '{tenant.project}'"),
-            (tenant.cloud.image_id, f"there is no server '{tenant.cloud.image_id}'"),
-            ('runs', 'runs is ACTIVE; its last action, create, succeeded'),
-            (runs.id, 'runs is ACTIVE; its last action, create, succeeded'),
-        ):
-            commands.check_refused(explain(user, server), words)
-    body = {'server': {'name': 'twin'}}
-    (other,) = tenant.compute.servers(name='twin-x')
-    assert tenant.compute.put(f'/servers/{other.id}', json=body).ok
-    done = explain('demo', 'twin')
-    commands.check_refused(done, "2 servers are called 'twin': use an id, such as ")
-    assert {twin.id, other.id} <= {*done.stderr.replace(',', ' ').split()}
-
-
-@pytest.mark.long
-def test_the_cost_and_the_formats(tenant, explain, cloud):
-    """At most 12 requests besides those of a plan, and for tenants one more for each sibling."""
-    hints = {'group': tenant.group()}
-    found = tenant.request('many', 6, hints, availability_zone='az-1')()
-    for user, most in (('admin', 12), ('demo', 12 + 5)):
-        clear_requests(cloud)
-        assert explain(user, found[0].id).returncode in (1, 3)
-        number = count_requests(cloud)
-        clear_requests(cloud)
-        plan = ('plan', '--flavor', 'tiny', '--server-group', hints['group'], '--count', '6')
-        explain(user, '', command=plan)
-        assert 0 < count_requests(cloud) <= number <= count_requests(cloud) + most
-    lines = explain('admin', found[0].id, '-f', 'value', '-c', 'requested', '-c', 'fits').stdout
-    assert lines.split() == ['6', 'False']
-    for name in ('yaml', 'shell'):
-        done = explain('demo', found[0].id, '-f', name)
-        assert (done.returncode, done.stderr) == (1, '')
-        assert 'There are not enough hosts available.' in done.stdout
-    text = ' '.join(explain('admin', found[0].id, '--long').stdout.split())
-    assert '[server_group.host_full]: cmp-1 (1 in az-1), cmp-2 (1 in az-1)' in text
-
-
-def count_requests(cloud):
-    """Those to Nova, Glance and Placement, without those of discovery."""
-    with requests.Session() as session:
-        session.trust_env = False
-        known = session.get(f'{cloud.base_url}/_sandbox/requests').json()
-    ours = [
-        each for each in known if each['method'] == 'GET' and 'openstacksdk' in each['user_agent']
-    ]
-    return len([each for each in ours if each['path'].strip('/')])
-
-
-def clear_requests(cloud):
-    with requests.Session() as session:
-        session.trust_env = False
-        assert session.delete(f'{cloud.base_url}/_sandbox/requests').ok
-
-
-@pytest.mark.long
 def test_a_nova_that_returns_less_of_the_request(tmp_path):
     """Nova 26 (Zed): the zone is that of a server that found no host, and hints are options."""
     with SandboxCloud(HOSTS, flavors=FLAVORS, filters=FILTERS, compute_max_version='2.93') as cloud:

@@ -244,27 +244,3 @@ def test_a_non_admin_reads_which_parts_are_unknown(group, named_cloud, tmp_path)
     )
     assert 'hosts: could not list the hypervisors: Nova answered 403' in summary['not known']
     assert done.stderr.startswith('warning: the hosts are not in the file')
-
-
-def test_without_a_cloud_the_command_is_a_usage_error(tmp_path):
-    done = save(tmp_path / 'cloud.json')
-    assert done.returncode == 2
-    assert done.stderr == 'error: name a cloud: --os-cloud, or OS_CLOUD\n'
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ('path', 'message'),
-    [
-        ('nowhere/cloud.json', 'nowhere/cloud.json cannot be written: No such file or directory'),
-        ('', 'the name of the file is empty'),
-    ],
-)
-def test_an_impossible_path_is_rejected_before_any_request(tmp_path, monkeypatch, path, message):
-    """No service listens at that port, otherwise the status would be 1."""
-    monkeypatch.chdir(tmp_path)
-    auth = {'OS_AUTH_URL': 'http://127.0.0.1:9/v3', 'OS_USERNAME': 'u', 'OS_PASSWORD': 'p'}
-    done = save(path, **auth)
-    assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr == f'error: {message}\n'
-    assert list(tmp_path.iterdir()) == []

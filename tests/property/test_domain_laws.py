@@ -213,11 +213,3 @@ def test_the_certain_capacity_fits_wherever_lost_members_are(cloud, lost):
     rooms = [ExhaustiveSearch(request, having(hosts)).most() for hosts in each]
     assert decision.capacity_certain <= min(rooms) <= max(rooms) <= decision.capacity
     assert decision.at_most or min(rooms) == decision.capacity
-
-
-@pytest.mark.long
-@pytest.mark.parametrize('nested', [True, False], ids=['nested', 'crossing'])
-@settings(max_examples=4_000)
-@given(st.data())
-def test_the_capacity_equals_many_exhaustive_searches(nested, data):
-    check_capacity(data.draw(clouds(nested=nested)), nested=nested)

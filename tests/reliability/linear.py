@@ -1,8 +1,7 @@
 """Long input costs in proportion to its length, and not its square.
 
-Data flow: a maker writes input of some length; our code reads it, or refuses it. Calls are counted,
-of Python's own functions as well, for a length and for eight times that; what those functions do
-inside is seen in the processor's time, where ``make soak`` looks at longer input.
+A maker writes input of some length, and our code reads or rejects it. The calls are counted, of
+Python's own functions as well, for a length and for eight times that.
 
 Units: a ratio of 8 is linear, one of 64 is the square.
 """
@@ -10,11 +9,8 @@ Units: a ratio of 8 is linear, one of 64 is the square.
 from __future__ import annotations
 
 import copy
-import gc
 import json
 import sys
-import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -26,11 +22,8 @@ from senlin_affinity.model.snapshot import Aggregate, Flavor
 from senlin_affinity.nova import aggregate_metadata, aggregate_names, extra_spec_operators
 from senlin_affinity.nova.demand import demand
 from senlin_affinity.policy import properties
-from tests.reliability import promises
-from tests.reliability.report import Part
 from tests.unit.cloud.test_snapshot_file import DOCUMENT
 
-NAME = 'long input'
 TIMES = 8
 #: Between 8 and 64.
 MOST = 24.0
@@ -124,8 +117,8 @@ MAKERS: dict[str, tuple[Callable[[int], Any], Callable[[Any], object]]] = {
 }  # fmt: skip
 
 
-def ratio(name: str, length: int, cost: Callable[[Callable[[], object]], float]) -> float:
-    """What eight times the length costs in multiples of the length."""
+def ratio(name: str, length: int) -> float:
+    """Return how many times as many calls eight times the length takes."""
     make, read = MAKERS[name]
 
     def reading(count: int) -> Callable[[], object]:
@@ -139,8 +132,8 @@ def ratio(name: str, length: int, cost: Callable[[Callable[[], object]], float])
 
         return call
 
-    cost(reading(2))  # what is made once in a process
-    few, many = cost(reading(length)), cost(reading(length * TIMES))
+    calls(reading(2))  # fill the caches of the process
+    few, many = calls(reading(length)), calls(reading(length * TIMES))
     return many / few if few else 0.0
 
 
@@ -159,33 +152,3 @@ def calls(call: Callable[[], object]) -> float:
     finally:
         sys.setprofile(before)
     return number
-
-
-def seconds(call: Callable[[], object]) -> float:
-    """The processor's time, the best of three, without the garbage collector's."""
-    found = []
-    gc.disable()
-    try:
-        for _ in range(3):
-            begun = time.process_time()
-            call()
-            found.append(time.process_time() - begun)
-    finally:
-        gc.enable()
-    return min(found)
-
-
-def run(tell: Callable[[str], object] = str) -> Part:
-    """Compare each maker's, by calls and by time."""
-    begun = time.monotonic()
-    outcomes: Counter[str] = Counter()
-    broken = []
-    for name in MAKERS:
-        by_calls, by_time = ratio(name, 250, calls), ratio(name, 2000, seconds)
-        is_linear = max(by_calls, by_time) <= MOST
-        outcomes['linear' if is_linear else 'worse'] += 1
-        tell(f'{name} {by_calls:.1f} {by_time:.1f}')
-        if not is_linear:
-            broken.append((name, promises.HANG, f'{by_calls:.1f} and {by_time:.1f} for {TIMES}'))
-    spent = time.monotonic() - begun
-    return Part(NAME, len(MAKERS), outcomes, tuple(broken), seconds=spent)

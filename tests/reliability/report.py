@@ -1,4 +1,4 @@
-"""Results of the reliability tests: a value for each part, a file, and a page of the manual.
+"""Results of the reliability tests: a value for each part, and a page of the manual.
 
 Example: ``Part('fault matrix', 5000, Counter(done=4000, refused=1000))``. Each broken promise is
 ``(case, kind, words)``; ``soak --only`` runs the case again.
@@ -7,13 +7,11 @@ Example: ``Part('fault matrix', 5000, Counter(done=4000, refused=1000))``. Each 
 from __future__ import annotations
 
 import datetime
-import json
 import platform
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
 from tests.reliability.promises import FOREIGN, HANG, KINDS, LEAK
 
@@ -46,33 +44,6 @@ class Part:
         counts = self.counts()
         shown = [kind for kind in KINDS if counts[kind] or kind in (LEAK, FOREIGN, HANG)]
         return ', '.join(f'{kind}: {counts[kind]}' for kind in shown)
-
-
-def load(path: Path | None) -> dict[str, Part]:
-    """Return the saved parts; none if the file does not exist.
-
-    Earlier files also have a ``text`` for the page, which is ignored.
-    """
-    if path is None or not path.exists():
-        return {}
-    kept = json.loads(path.read_text(encoding='utf-8'))
-    return {
-        name: Part(
-            part['name'],
-            part['cases'],
-            Counter(part['outcomes']),
-            tuple(map(tuple, part['broken'])),
-            part['seconds'],
-        )
-        for name, part in kept.items()
-    }
-
-
-def save(parts: Mapping[str, Part], path: Path | None) -> None:
-    """Keep the parts in a file; None: do not."""
-    if path is not None:
-        kept = {name: vars(part) for name, part in parts.items()}
-        path.write_text(json.dumps(kept), encoding='utf-8')
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

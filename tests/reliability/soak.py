@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.reliability import fuzz, kills, linear, matrix, report, sandbox_races
+from tests.reliability import fuzz, kills, matrix, report, sandbox_races
 from tests.reliability.report import Part
 
 
@@ -30,26 +30,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--examples', type=int, default=3000, help='of hostile input, for a door')
     parser.add_argument('--seed', type=int, default=1, help='of hostile input')
     parser.add_argument('--only', default='', help='cases that hold this')
-    parser.add_argument('--results', type=Path, help='keeps those of parts that run another time')
     parser.add_argument('--until', type=float, default=math.inf, help='no part begins later')
     parser.add_argument('--write', type=Path, help='the page of the manual')
     given = parser.parse_args(arguments)
-    parts = report.load(given.results)
-    ran = []
+    parts: dict[str, Part] = {}
     for name in given.parts:
         if time.time() > given.until:
             break
         tell(f'== {name}')
-        ran.append(name)
         parts[name] = PARTS[name](given)
         tell(parts[name].line())
-        report.save(parts, given.results)
-    broken = [item for name in ran for item in parts[name].broken]
+    broken = [item for part in parts.values() for item in part.broken]
     for case, kind, words in broken:
         tell(f'BROKEN: {kind}: {case}: {words}')
     if given.write is not None:
-        page = report.page([parts[name] for name in PARTS if name in parts])
-        given.write.write_text(page, encoding='utf-8')
+        given.write.write_text(report.page([*parts.values()]), encoding='utf-8')
     return 1 if broken else 0
 
 
@@ -69,16 +64,11 @@ def _fuzz(given: argparse.Namespace) -> Part:
     return fuzz.run(given.examples, given.seed, tell)
 
 
-def _long(_given: argparse.Namespace) -> Part:
-    return linear.run(tell)
-
-
 PARTS = {
     'matrix': _matrix,
     'kills': _kills,
     'races': _races,
     'fuzz': _fuzz,
-    'long': _long,
 }
 tell = functools.partial(print, flush=True)
 

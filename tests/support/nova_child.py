@@ -17,8 +17,7 @@ REPLACED = {each.name: each for each in in_tree.EXTRA_SPEC_VALIDATORS}
 from nova.api.validation.extra_specs import validators as nova  # noqa: E402
 from nova.exception import ValidationError  # noqa: E402
 
-from senlin_affinity.extra_specs.base import ExtraSpecValidator  # noqa: E402
-from senlin_affinity.extra_specs.registry import Plugin, Registry, installed  # noqa: E402
+from senlin_affinity.extra_specs.registry import Registry, installed  # noqa: E402
 from senlin_affinity.plugins.nova import extra_specs  # noqa: E402
 
 #: Nova's validators and namespaces, with the additions of this project.
@@ -31,15 +30,6 @@ def takes(name, value):
     return error_of(lambda: nova.validate(name, value)) is None
 
 
-def takes_loaded(name, value):
-    """Return the error of Nova with our additions, or None if it accepts the value."""
-    nova.VALIDATORS, nova.NAMESPACES = LOADED, NAMESPACES
-    try:
-        return error_of(lambda: nova.validate(name, value))
-    finally:
-        remove_additions()
-
-
 def limits():
     """Return the values in the enums and around the limits of each validator."""
     found = {}
@@ -50,11 +40,6 @@ def limits():
         ]
         found[name] = [*value.get('enum', ()), *map(str, around)]
     return found
-
-
-def added():
-    """Return the names that this project adds to Nova."""
-    return OURS
 
 
 def converted(name, value):
@@ -72,26 +57,6 @@ def shadowed():
     """Return the names in Nova's own group that have no effect, and the added ones."""
     registry = installed(with_nova=True)
     return [each.name for _, each in registry.shadowed], [each.name for each in registry.added]
-
-
-def even(number):
-    if number % 2:
-        raise ValueError(f'{number} is odd')
-
-
-def with_a_package(name, value):
-    """Return the result of ``takes_loaded`` with a package that defines ``hw:even.{num}{x}``."""
-    definition = ExtraSpecValidator(
-        'hw:even.{num}{x}', 'Even.', {'type': int, 'min': 2}, check=even,
-        parameters=[{'name': 'num', 'type': int}, {'name': 'x', 'pattern': 'p|q'}],
-    )  # fmt: skip
-    registry = Registry(plugins=[Plugin('custom', 'custom:VALIDATORS', (definition,))])
-    extra_specs.installed = lambda: registry
-    nova.VALIDATORS = LOADED | {each.name: each for each in extra_specs.register()}
-    try:
-        return error_of(lambda: nova.validate(name, value))
-    finally:
-        remove_additions()
 
 
 def error_of(question):

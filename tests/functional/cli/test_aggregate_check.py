@@ -13,13 +13,6 @@ def status_and_answer(run, *arguments):
     return done.returncode, json.loads(done.stdout)
 
 
-def test_a_matching_flavor_passes(run):
-    """R0-09."""
-    done = run('aggregate', 'check', '--extra-spec', 'ssd=true', '--metadata', 'ssd=true')
-    assert (done.returncode, done.stderr) == (0, '')
-    assert "| facts   | mode='normal' " in done.stdout
-
-
 def test_a_mismatch_is_rejected_with_a_reason(run):
     status, answer = status_and_answer(run, '--extra-spec', 'ssd=true', '--metadata', 'ssd=false')
     assert status == 3
@@ -76,17 +69,6 @@ def test_an_invalid_value_of_the_reserved_key_is_a_warning(run):
         "WARNING senlin_affinity.cli.aggregate: force_metadata_check is 'maybe' in the aggregate, "
         'which is not a boolean, so it has no effect\n'
     )
-
-
-@pytest.mark.parametrize('own_metadata', [['a=1', 'a=2'], ['a=1', '--metadata', 'a=2']])
-@pytest.mark.parametrize('value', ['1', '2'])
-@pytest.mark.parametrize('rule', ['ours', 'nova'])
-def test_a_repeated_metadata_key_has_two_values(run, own_metadata, value, rule):
-    """R0-18."""
-    words = ('--extra-spec', f'a={value}', '--filter', rule, '--metadata', *own_metadata)
-    done = run('aggregate', 'check', *words)
-    assert (done.returncode, done.stderr) == (0, '')
-    assert run('aggregate', 'check', *words, '--extra-spec', 'b=1').returncode == 3
 
 
 @pytest.mark.parametrize(

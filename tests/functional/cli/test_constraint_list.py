@@ -1,14 +1,6 @@
 """``constraint list`` and ``constraint show``, also with a constraint of another package."""
 
-import contextlib
-import fcntl
 import json
-import os
-import pty
-import struct
-import subprocess
-import sys
-import termios
 import textwrap
 from pathlib import Path
 
@@ -104,33 +96,6 @@ def test_a_constraint_that_does_not_load_is_an_error(run, third_party, tmp_path,
     assert 'Traceback' not in done.stderr
 
 
-def in_a_terminal(*arguments):
-    """Return the lines of the output in a terminal of 80 columns."""
-    main, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
-    command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'constraint', *arguments]
-    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal) as process:
-        os.close(terminal)
-        output = b''
-        with contextlib.suppress(OSError):  # raised at the end of a terminal's output
-            while part := os.read(main, 4096):
-                output += part
-        os.close(main)
-    assert process.returncode == 0
-    lines = output.decode().splitlines()
-    assert max(map(len, lines)) <= 80
-    return lines
-
-
-def test_the_table_fits_a_terminal_of_80_columns():
-    """No line is wrapped, and no name is broken."""
-    lines = in_a_terminal('list')
-    assert [word.strip() for word in lines[1].split('|')[1:-1]] == ['name', 'level', 'rule']
-    for name in (*ON_HOSTS, 'quota'):
-        assert any(line.startswith(f'| {name} ') for line in lines)
-    assert len(lines) < 60
-
-
 def test_the_long_table_has_all_columns(run):
     """Nothing is truncated in a pipe."""
     long, short = run('constraint', 'list', '--long'), run('constraint', 'list')
@@ -171,13 +136,6 @@ def test_show_prints_the_defaults_of_options(run):
     lines = run('constraint', 'show', 'reservations').stdout
     for output in ('required_member_prefix = (none)', 'member_prefix = (empty)', 'ing = False'):
         assert f'{output} ' in lines
-
-
-def test_show_wraps_sentences_in_a_terminal():
-    lines = in_a_terminal('show', 'server_group')
-    cells = ' '.join(line[11:-2].strip() for line in lines if line.startswith('| '))
-    assert 'server_group.host_full holds {members} servers of group {group}, ' in cells
-    assert '-> raise max_server_per_host, or add a host' in cells
 
 
 @pytest.mark.parametrize(

@@ -143,12 +143,6 @@ def test_json_output_is_the_decision(plan, tmp_path, count, group, hosts, status
     assert list(json.loads(done.stdout)) == FIELDS
 
 
-def test_one_server_is_planned_by_default(run, write):
-    write('cloud.json', json.dumps(CLOUD))
-    done = run('plan', '--flavor', 'small', '--snapshot', 'cloud.json', '-f', 'json')
-    assert json.loads(done.stdout)['wanted'] == 1
-
-
 def test_no_skipped_omits_skipped_verdicts(plan, answer):
     whole, short = answer(4), answer(4, '--no-skipped')
     assert 'SKIP' in json.dumps(whole)
@@ -562,34 +556,6 @@ def test_the_view_contains_the_line(plan, write, count, options, cloud, shown):
     assert not any('it takes a new group' in line or 'What is known' in line for line in lines)
 
 
-def test_the_view_names_hosts_with_unknown_resources(plan):
-    hosts = [host('cmp-1', 2), host('cmp-2', None), host('cmp-3', None), host('cmp-4', 0)]
-    assert rows(plan(3, cloud={'hosts': hosts})) == [
-        'It is not known whether 3 servers fit: 2 certainly fit; at most 19 fit, because',
-        'of parts of the snapshot that are not known.',
-        '',
-        'Hosts',
-        '  1 host: full with these servers: cmp-1 (2)',
-        '  2 hosts: may fit: the free resources are not known: cmp-2, cmp-3',
-        '  1 host: too little VCPU left: cmp-4 (0 of 1)',
-    ]
-
-
-def test_the_view_names_twenty_chosen_hosts(plan):
-    hosts = [host(f'cmp-{number:03}', 100 * (number > 150)) for number in range(300)]
-    text = ' '.join(plan(150, cloud={'hosts': hosts, 'quotas': None}).stdout.split())
-    assert text.startswith('All 150 servers fit; 14,750 more would fit.')
-    chosen = text.partition('149 hosts: chosen, with free capacity left: ')[2].split(', ')
-    assert chosen[0] == 'cmp-152 (1)'
-    assert chosen[20].startswith('and 129 more 151 hosts: too little VCPU left: cmp-000 (0 of 1)')
-
-
-@pytest.mark.parametrize('columns', ['40', '80', '200'])
-def test_the_view_fits_the_width_of_the_terminal(plan, columns):
-    done = plan(30, '--server-group', 'web', columns=columns)
-    assert max(map(len, done.stdout.splitlines())) <= int(columns)
-
-
 def test_an_error_shows_control_characters_as_escapes(plan):
     done = plan(1, cloud={'hosts\x1b[31m': []})
     assert (done.returncode, done.stdout) == (2, '')
@@ -608,37 +574,3 @@ def test_an_ascii_stream_gets_ascii(plan):
         done = plan(3, '--server-group', 'web', *options, PYTHONIOENCODING='ascii')
         assert done.returncode == 0, done.stderr
         assert done.stdout.isascii()
-
-
-@pytest.mark.parametrize(
-    ('group', 'rule', 'hosts', 'where', 'message'),
-    [
-        ('anti-affinity', {'max_server_per_host': 2}, 'aaab', ['a'], '3 servers on a'),
-        ('anti-affinity', {}, 'aabbc', ['a', 'b'], '2 servers on a, 2 servers on b'),
-        ('affinity', {}, 'aab', ['b'], '2 servers on a, 1 server on b'),
-        ('anti-affinity', {'max_server_per_host': 2}, 'aab', [], None),
-        ('soft-anti-affinity', {}, 'aaa', [], None),
-    ],
-)
-def test_an_existing_violation_is_reported(plan, answer, group, rule, hosts, where, message):
-    """The check itself has its own tests."""
-    members = [{'server': f's{n}', 'host': name} for n, name in enumerate(hosts)]
-    made = {'id': 'g1', 'name': 'web', 'policy': group, 'rules': rule, 'members': members}
-    cloud = {'hosts': [host(name) for name in 'abcd'], 'server_groups': [made]}
-    asked = (0, '--server-group', 'web')
-    flavor_options = {name: [f's{n}' for n, at in enumerate(hosts) if at == name] for name in where}
-    found = [{'host': name, 'servers': servers} for name, servers in flavor_options.items()]
-    assert answer(*asked, cloud=cloud)['violated'] == found
-    words = ' '.join([group, *(f'{key}={value}' for key, value in rule.items())])
-    lines = plan(*asked, cloud=cloud, columns='100').stdout.splitlines()
-    expected = (
-        [] if message is None else [f'Server group web ({words}) is violated already: {message}.']
-    )
-    assert [line for line in lines if 'violated' in line] == expected
-
-
-def test_a_remedy_with_an_upper_bound_is_marked(plan):
-    group = {'id': 'g', 'name': 'web', 'policy': 'anti-affinity'}
-    vcenter = host('vc', hypervisor_type='VMware vCenter Server')
-    done = plan(3, '--server-group', 'web', cloud={'hosts': [vcenter], 'server_groups': [group]})
-    assert '  max_server_per_host: 3 (capacity at most 3)' in rows(done)

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import yaml
 
 from senlin_affinity.conf import files
 from tests.support import command
@@ -69,12 +68,6 @@ def test_a_spread_by_az_suggests_availability_zone(run, write):
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
     assert shown['note'] == 'a spread by az: did you mean availability_zone?'
-
-
-def test_a_json_file_is_summarized_in_a_table(run, write):
-    done = run('policy', 'validate', write('spec.json', json.dumps(yaml.safe_load(SPEC))))
-    assert (done.returncode, done.stderr) == (0, '')
-    assert 'max_server_per_host: 3' in done.stdout
 
 
 def test_the_group_hint_of_the_profile_is_used(run, write):
@@ -148,15 +141,6 @@ def test_all_mistakes_of_a_profile_are_listed(run, write):
     ]
 
 
-def test_an_unknown_cloud_is_an_error(run, write):
-    """The spec is valid, but the cloud could not be read: the status is 1, not 3."""
-    done = run('--os-cloud', 'nowhere', 'policy', 'validate', write('spec.yaml', SPEC))
-    assert (done.returncode, done.stdout) == (1, '')
-    assert done.stderr.startswith('error: could not connect to the cloud: ')
-    assert 'nowhere' in done.stderr
-    assert done.stderr.count('\n') == 1
-
-
 def test_an_unknown_cloud_suggests_known_ones(run, write):
     write('clouds.yaml', 'clouds: {mycloud: {}, other: {}}')
     spec = write('spec.yaml', SPEC)
@@ -166,16 +150,6 @@ def test_an_unknown_cloud_suggests_known_ones(run, write):
     )
     done = run('--os-cloud', 'zzz', 'policy', 'validate', spec)
     assert done.stderr.endswith(' was not found. Known: mycloud, other.\n')
-
-
-def test_an_unreadable_clouds_yaml_is_reported_once(run, write):
-    """The line contains the reason once, at its beginning."""
-    write('clouds.yaml', 'clouds:\n  mycloud: [')
-    done = run('--os-cloud', 'mycloud', 'policy', 'validate', write('spec.yaml', SPEC))
-    assert done.returncode == 1
-    assert done.stderr.startswith('error: could not connect to the cloud: Skipping config file')
-    assert done.stderr.endswith('; Cloud mycloud was not found.\n')
-    assert (done.stderr.count('Skipping'), done.stderr.count('\n')) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,12 @@
 """``--help`` lists each command with its description, including those of other packages."""
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from types import SimpleNamespace
 
 import pytest
-from cliff.commandmanager import EntryPointWrapper
-from cliff.help import HelpCommand
 
 from senlin_affinity.cli import commands, main
 from senlin_affinity.cli.base import Command
-
-OURS = entry_points(group='senlin_affinity.cli')
 
 
 class Inherits(Command):
@@ -18,12 +14,6 @@ class Inherits(Command):
 
     def take_action(self, parsed_args):
         raise AssertionError
-
-
-@pytest.mark.parametrize('entry_point', OURS, ids=lambda each: each.name)
-def test_a_command_is_listed_with_the_first_line_of_its_docstring(entry_point):
-    first = entry_point.load().__doc__.partition('\n')[0]
-    assert commands.line(None, entry_point) == first.rstrip('.')
 
 
 @pytest.mark.parametrize(
@@ -36,11 +26,6 @@ def test_a_command_is_listed_with_the_first_line_of_its_docstring(entry_point):
 def test_a_command_without_a_docstring_has_its_own_description(value, description):
     found = commands.line(SimpleNamespace(), EntryPoint('x', value, 'senlin_affinity.cli'))
     assert found.startswith(description)
-
-
-def test_the_commands_of_cliff_are_listed():
-    found = commands.line(None, EntryPointWrapper('help', HelpCommand))
-    assert found == 'print detailed help for another command'
 
 
 def test_the_command_of_another_package_is_found(monkeypatch):

@@ -10,7 +10,6 @@ import senlin_affinity.cloud
 from senlin_affinity import api
 from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
-from tests.support import edge as at_edge
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost
@@ -126,19 +125,6 @@ def test_a_member_hidden_from_the_owner_is_lost(edge, group):
     view, decision = view_and_decision(edge, 2)
     assert members(view)[server].host is None
     assert (decision.capacity, decision.capacity_is_upper_bound) == (3, True)
-
-
-def test_a_migrating_member_counts_on_both_hosts(edge, group):
-    server = edge.nova.move(group, 'cmp-1', 'cmp-2')
-    view, decision = view_and_decision(edge, 2)
-    assert members(view)[server].also_on == ('cmp-1', 'cmp-2')
-    assert decision.capacity == 1
-
-
-def test_hosts_forbidden_to_the_operator_are_unknown(edge, group):
-    view, decision = view_and_decision(edge, cloud='demo', owner='demo')
-    assert decision.fits is None
-    assert at_edge.FORBIDDEN.words[:6] in view.unavailable['hosts']
 
 
 def test_drs_hosts_are_searched_with_the_operators_client(edge):

@@ -52,13 +52,6 @@ def test_a_server_that_does_not_exist_is_on_no_host(edge):
     assert requested_paths(edge) == [f'/servers/{NOT_THERE}', '/servers/detail']
 
 
-def test_a_migrating_server_is_on_two_hosts(edge, group):
-    server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
-    view_found = fetch_view(edge, {'different_host': server})
-    assert [each.also_on for each in view_found.snapshot.servers] == [('cmp-1', 'cmp-2')]
-    assert requested_paths(edge) == [f'/servers/{server}', MIGRATIONS]
-
-
 def test_the_number_of_fetched_servers_is_limited(edge, group):
     servers = [
         edge.nova.boot(group, 'cmp-1', project=PROJECT) for _number in range(members.MOST_NAMED + 1)

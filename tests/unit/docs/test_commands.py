@@ -21,11 +21,6 @@ BLOCK = re.compile(
     r'((?:(?:\1 +\S.*)?\n)+)',
     re.MULTILINE,
 )
-#: Pages with wider blocks, and the reason.
-WIDE = {
-    'contribute/architecture.rst': 'a path lists functions, files and comments side by side',
-    'reference/command.rst': 'tables of the commands, which a wider terminal shows',
-}
 #: Options in front of a command, and those of ``openstack``.
 GLOBAL = re.compile(r' --os-[\w-]+ \S+')
 
@@ -66,21 +61,3 @@ def test_the_test_of_a_command_runs_it(command, path):
     text = (ROOT / path).read_text(encoding='utf-8')
     words = command.split()[1:]
     assert [word for word in words if not re.search(rf"['\" (]{re.escape(word)}\b", text)] == []
-
-
-def is_wide(line):
-    """Return whether a line of more than 80 columns could be broken: no word is very long."""
-    return len(line) > 80 and max(map(len, line.split())) < 60
-
-
-def test_blocks_fit_80_columns():
-    wide = {name: line for name, lines in blocks() for line in lines if is_wide(line)}
-    assert wide.keys() - WIDE.keys() == set()
-    assert WIDE.keys() - wide.keys() == set()
-
-
-def test_the_manual_has_at_most_60_pages_besides_the_generated_reference():
-    generated = ('reference/constraints/', 'reference/extra_specs/', 'reference/commands/')
-    included = ('contribute/decisions/',)
-    pages = [name for name in PAGES if not name.startswith((*generated, *included))]
-    assert len([name for name in pages if not re.search(r'-(table|results)\.rst$', name)]) <= 60

@@ -2,23 +2,9 @@
 
 import re
 
-import pytest
-
 from tests.unit.docs.test_manual import ROOT, SOURCE
 
 PAGES = sorted((SOURCE / 'contribute/decisions').glob('0*.rst'))
-SECTIONS = ['Context', 'Options', 'Decision', 'Consequence']
-#: The words that a page may have; 250 by default.
-LONGER = {'0002': 400, '0004': 400, '0023': 470}
-
-
-@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
-def test_a_page_has_the_form_and_is_short(page):
-    text, number = page.read_text(encoding='utf-8'), page.stem[:4]
-    start = rf'=+\n{number}: .+\n=+\n\n:Status: \w+\n:Date: 20\d\d-\d\d-\d\d\n'
-    assert re.match(start, text)
-    assert re.findall(r'^(\w+)\n=+$', text, re.MULTILINE) == SECTIONS
-    assert len(text.split()) <= LONGER.get(number, 250)
 
 
 def test_the_page_of_decisions_includes_each_of_them():

@@ -1,12 +1,11 @@
 """Broken links of the built manual are found, and the drawing of a group's life is computed."""
 
-import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.unit.docs.test_manual import ROOT, SOURCE
+from tests.unit.docs.test_manual import ROOT
 
 sys.path.insert(0, str(ROOT / 'doc/ext'))
 import check_links
@@ -45,11 +44,3 @@ def test_the_life_of_a_group_is_that_of_the_steps():
         ('owned', 'detach', "others' servers", 'of a user'),
         ('inherited', 'detach', '', 'of a user'),
     ]
-
-
-def test_a_drawing_is_legible_on_a_narrow_screen():
-    pages = [path.read_text(encoding='utf-8') for path in SOURCE.rglob('*.rst')]
-    drawn = [text for page in pages for text in re.findall(r'svgbob::\n((?:\n| {3}.*\n)+)', page)]
-    bodies = [line for text in drawn for line in text.splitlines()]
-    assert bodies
-    assert [line for line in (*bodies, *life_cycle.drawing()) if len(line) > 50] == []

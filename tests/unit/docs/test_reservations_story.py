@@ -83,7 +83,3 @@ def test_story(story, row):
     else:
         assert ask().to_query() == listed(query)
         assert [host.host for host in hosts if ask().admits(host.aggregates)] == listed(left)
-
-
-def test_no_line_of_the_stories_is_lost():
-    assert len(REQUESTS) == 11

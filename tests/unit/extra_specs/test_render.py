@@ -231,8 +231,3 @@ def test_what_packages_define_is_among_it():
     assert (by_name['acme'].title, by_name['acme'].validators) == ('acme', (rack,))
     assert policy in by_name['hw'].validators
     assert policy not in {each.name: each for each in NAMESPACES}['hw'].validators
-
-
-def test_plain():
-    text = 'A ``b *c*`` **d** *e* :doc:`f`, 2 * 3 * 4'
-    assert render.plain(text) == 'A b *c* d e f, 2 * 3 * 4'

@@ -14,7 +14,7 @@ from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.planner.matrix import evaluate_hosts, numbered, patched
+from senlin_affinity.planner.matrix import evaluate_hosts
 
 QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
 #: What only a rule by name reads: how many servers a host holds, too.
@@ -142,65 +142,3 @@ def test_a_snapshot_with_other_hosts_has_the_classes_of_these():
     assert other.hosts == (hosts[0], HOST.but(up=False), *hosts[2:], HOST)
     assert other == CloudSnapshot(other.hosts)
     assert pickle.loads(pickle.dumps(other)) == other
-
-
-def test_hosts_with_equal_verdicts_share_their_row():
-    twins = [dataclasses.replace(HOST, host=f'cmp-{number}') for number in range(9)]
-    first, *others = evaluate_hosts(QUESTION, [Nosy(is_host_specific=False)], twins).host_rows
-    assert all(row is first for row in others)
-
-
-def test_numbers_are_given_in_the_order_of_appearance():
-    assert numbered('baab') == ([0, 1, 1, 0], [0, 1])
-    assert numbered('') == ([], [])
-
-
-def test_patched_items_may_go_on_after_the_end():
-    assert patched('abc', (1, 3, 4), 'xyz') == ['a', 'x', 'c', 'y', 'z']
-
-
-def test_a_patched_matrix_is_that_of_the_other_hosts():
-    hosts = [HOST, dataclasses.replace(HOST, up=False), HOST.but(servers=1)]
-    nosy = Nosy(is_host_specific=False, uses_resources=True)
-    before, other = (evaluate_hosts(QUESTION, [nosy], each) for each in (hosts[:2], hosts[1:]))
-    after = before.patched((0, 2), other)
-    whole = evaluate_hosts(QUESTION, [nosy], [hosts[1], hosts[1], hosts[2]])
-    assert verdicts(after) == verdicts(whole)
-
-
-class Says(Nosy):
-    """A constraint with a fixed verdict."""
-
-    def __init__(self, name, verdict):
-        super().__init__(is_host_specific=False, uses_resources=True)
-        self.name = name
-        self._verdict = verdict
-
-    def check_host(self, resolved, host):
-        return self._verdict
-
-
-@pytest.mark.parametrize(
-    ('verdicts', 'row'),
-    [
-        ([Verdict.passed('a.x', room=3), Verdict.passed('b.x', room=2)], (2, 2, False, None, 2)),
-        ([Verdict.passed('a.x', room=2), Verdict.passed('b.x', room=3)], (2, 2, False, None, 2)),
-        ([Verdict.passed('a.x')], (None, 0, True, None, 0)),
-        # a rule on resources names no room
-        ([Verdict.passed('a.x', room=3), Verdict.passed('b.x')], (3, 3, True, None, 3)),
-        ([Verdict.passed('a.x', room=3), Verdict.unknown('b.x')], (3, 0, False, None, 3)),
-        ([Verdict.passed('a.x', room=3, is_at_most=True), Verdict.skipped('b.x')],
-         (3, 3, True, None, 3)),
-        # the first REJECT, whatever is not known
-        ([Verdict.unknown('a.x'), Verdict.rejected('b.x'), Verdict.rejected('c.x')],
-         (0, 0, False, 'b', 0)),
-    ],
-    ids=['the least', 'the first', 'no room', 'of resources', 'not known', 'at most', 'rejected'],
-)  # fmt: skip
-def test_what_follows_from_the_verdicts(verdicts, row):
-    says = [Says(verdict.code[0], verdict) for verdict in verdicts]
-    matrix = evaluate_hosts(QUESTION, says, [HOST])
-    (found,) = matrix.rows
-    numbers = *matrix.room, *matrix.expected, found.is_at_most, found.rejected_by, *matrix.free
-    assert numbers == row
-    assert found.code == (f'{found.rejected_by}.x' if found.rejected_by else None)

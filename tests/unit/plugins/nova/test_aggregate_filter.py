@@ -12,7 +12,6 @@ from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeF
 #: A stable name, because operators configure it.
 LOGGER = 'senlin_affinity.plugins.nova_filter'
 ILLEGAL = {'ssd': '<or> ! <or> 1'}
-FORCED = {'ssd': 'true', 'force_metadata_check': 'True'}
 
 
 @pytest.fixture
@@ -42,30 +41,6 @@ def request(extra_specs, name='m1.ssd'):
     return SimpleNamespace(flavor=SimpleNamespace(name=name, extra_specs=extra_specs))
 
 
-@pytest.mark.parametrize(
-    ('extra_specs', 'metadata', 'passes'),
-    [
-        ({'ssd': '*'}, [{'ssd': 'true'}], True),
-        ({'ssd': '*'}, [], False),
-        ({'ssd': '<or> 1 <or> ~'}, [{}, {'rack': 'a'}], True),
-        ({'aggregate_instance_extra_specs:rack': 'b'}, [{'rack': 'a'}, {'rack': 'c, b'}], True),
-        ({}, [FORCED], False),
-        ({'ssd': 'true'}, [FORCED, {'x': 'y'}], True),
-        ({}, [], True),
-    ],
-)
-def test_the_filter_applies_document_000(host_passes, extra_specs, metadata, passes):
-    assert host_passes(host(*metadata), request(extra_specs)) is passes
-
-
-def test_a_flavor_is_parsed_once(host_passes):
-    request_spec = request({'ssd': '1', 'rack': 'a'})
-    hosts = [host({'ssd': '1'}, {'rack': 'ab'[i % 2]}, name=f'h{i}') for i in range(50)]
-    passed = [each.host for each in hosts if host_passes(each, request_spec)]
-    assert passed == [f'h{i}' for i in range(0, 50, 2)]
-    assert aggregate_filter._requirements.cache_info().misses == 1
-
-
 class Unset:
     """An object like Nova's with fields that are not loaded."""
 
@@ -74,17 +49,6 @@ class Unset:
 
     def __getattr__(self, name):
         raise NotImplementedError(f"Cannot load '{name}' in the base class")
-
-
-@pytest.mark.parametrize(
-    'flavor', [SimpleNamespace(), Unset(), SimpleNamespace(extra_specs=None)], ids=range(3)
-)
-def test_extra_specs_that_are_not_loaded_are_empty(host_passes, flavor):
-    request_spec = SimpleNamespace(flavor=flavor)
-    assert [host_passes(host(each), request_spec) for each in ({'ssd': '1'}, FORCED)] == [
-        True,
-        False,
-    ]
 
 
 class TestMissingNames:
