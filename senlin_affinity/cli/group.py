@@ -89,7 +89,7 @@ class _OfGroups(base.Command):
             nothing = senlin.Clustering(GroupUses({}))
             return _Listing(compute, None, known, nothing, is_everywhere, prefix)
         clustering = connection.clustering(owner, timeout)
-        clustering_view = senlin.see(clustering, project, with_foreign_users=with_foreign_users)
+        clustering_view = senlin.fetch(clustering, project, with_foreign_users=with_foreign_users)
         return _Listing(compute, clustering, known, clustering_view, is_everywhere, prefix)
 
 

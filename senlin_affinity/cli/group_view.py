@@ -49,8 +49,8 @@ def located(
         return groups, {}
     from senlin_affinity.cloud import members
 
-    known, names = members.listed_with_names(compute, groups, is_administrator=is_administrator)
-    return members.located(groups, known), names
+    known, names = members.listed(compute, groups, is_administrator=is_administrator)
+    return members.with_members(groups, known), names
 
 
 def cell(text: str) -> base.Cell:

@@ -207,7 +207,7 @@ class Status(AuditGroups):
         if snapshot.hosts is None or snapshot.aggregates is None:
             raise CloudError('the credentials may not list hosts and aggregates')
         sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
-        compared = mirrors.see(clients.operator, snapshot, sets, timeout)
+        compared = mirrors.compare(clients.operator, snapshot, sets, timeout)
         return configuration_check.differing_aggregates(compared.hosts or (), snapshot.aggregates)
 
     def _clients(self) -> Any:

@@ -4,12 +4,10 @@ The query is the one that nova-scheduler would send. As in Nova, an allocation r
 host if it uses the host's root provider.
 
 Placement may truncate a response (``max_allocation_candidates``) without notice. A response is
-known to be complete if another response is longer, or if every host has all allocation requests
-that the free capacity of its providers permits. Nothing is known about a host that an incomplete
-response lacks.
+complete if another response is longer, or if every host has all allocation requests that the free
+capacity of its providers permits. Nothing is known about a host that an incomplete response lacks.
 
-Units: numbers of servers. Unless a sharing provider is a pool of the snapshot, ``certain`` includes
-its capacity only if the response is complete and the provider has enough for all of its hosts.
+Units: numbers of servers. ``room`` is an upper bound, ``certain`` a lower bound.
 
 Source: the Placement API reference.
 """
@@ -41,10 +39,10 @@ _KEY = re.compile('(resources|required)(.*)')
 
 
 class CandidateAnswer(NamedTuple):
-    """The candidate capacity of each host, and whether the response is complete.
+    """The candidate capacity of each host, in the order of the hosts in the request.
 
-    If ``is_whole``, Placement rejects each host that has no candidate capacity. ``grants`` has the
-    order of the hosts in the request.
+    ``grants`` has () for a host without allocation requests. If ``is_whole``, the response is
+    complete, and Placement rejects each such host.
     """
 
     grants: tuple[tuple[CandidateCapacity, ...], ...]
@@ -60,15 +58,13 @@ class _Group(NamedTuple):
     is_of_one: bool
 
 
-def ask(
+def fetch(
     placement: OperatorRest, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
 ) -> CandidateAnswer:
-    """Return the candidate capacity of each host for a query. One request.
+    """Fetch the candidate capacity of each host for a query. One request.
 
-    If Placement rejects the query with a 400, no host has capacity, and the answer is complete.
-
-    :param roots: the UUID of the root provider of each host.
-    :param longest: the number of allocation requests in the longest other response.
+    If Placement rejects the query with a 400, all ``grants`` are (), and ``is_whole`` is True.
+    Other errors propagate. The parameters are those of :func:`parse`.
     """
     try:
         body = candidates(placement, query)
@@ -78,31 +74,37 @@ def ask(
         # Nova receives the same response and finds no host, for example if the query has two
         # request groups without a group_policy.
         return CandidateAnswer(((),) * len(hosts), is_whole=True)
-    return read(body, query, hosts, roots, longest)
+    return parse(body, query, hosts, roots, longest)
 
 
 def candidates(placement: OperatorRest, query: str, limit: int | None = None) -> Any:
-    """Fetch the allocation candidates as raw JSON, at most ``limit`` (None: all). One request."""
+    """Fetch the parsed JSON of ``GET /allocation_candidates?<query>``; a ``limit`` is appended."""
     query = query if limit is None else f'{query}&limit={limit}'
     return placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
 
 
-def read(
+def parse(
     body: Any, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
 ) -> CandidateAnswer:
-    """Convert the JSON of a response; the parameters and the result are those of :func:`ask`."""
+    """Convert the JSON of a response to a capacity per host: ``(CandidateCapacity(query, 4, 4),)``.
+
+    A host without allocation requests has (). Raise CloudError for malformed JSON.
+
+    :param roots: the UUID of the root provider of each host.
+    :param longest: the number of allocation requests in the longest other response.
+    """
     with reading(CANDIDATES):
         requests, summaries = body['allocation_requests'], body['provider_summaries']
-        found: dict[str, list[Mapping[str, Any]]] = {root: [] for root in roots}
+        by_root: dict[str, list[Mapping[str, Any]]] = {root: [] for root in roots}
         for request in requests:
             for uuid in request['allocations']:
-                if uuid in found:
-                    found[uuid].append(request['allocations'])
-        is_whole = len(requests) < longest or _is_whole(query, hosts, roots, found, summaries)
+                if uuid in by_root:
+                    by_root[uuid].append(request['allocations'])
+        is_whole = len(requests) < longest or _is_whole(query, hosts, roots, by_root, summaries)
         as_grants: Any = cache(lambda counted: (CandidateCapacity(query, *counted),))
         counts = _counts(
             [
-                _taking(found[root], summaries, root, host) if found[root] else None
+                _alternatives(by_root[root], summaries, root, host) if by_root[root] else None
                 for root, host in zip(roots, hosts, strict=True)
             ],
             is_whole=is_whole,
@@ -110,29 +112,32 @@ def read(
         return CandidateAnswer(tuple(as_grants(each) if each else () for each in counts), is_whole)
 
 
-def some(body: Any) -> dict[str, int]:
-    """Return the guaranteed number of servers per host, from a response that may be truncated.
+def lower_bounds(body: Any) -> dict[str, int]:
+    """Return a guaranteed number of servers by root provider UUID; the response may be truncated.
 
-    The keys are the UUIDs of root providers. Sharing providers are left out, because they are not
-    hosts.
+    Capacity of sharing providers does not count, so a number may be 0. Hosts without allocation
+    requests are left out.
     """
     with reading(CANDIDATES):
         summaries = body['provider_summaries']
-        found: dict[str, list[Mapping[str, Any]]] = {}
+        by_root: dict[str, list[Mapping[str, Any]]] = {}
         for request in body['allocation_requests']:
             for uuid in request['allocations']:
                 summary = summaries[uuid]
                 if summary['root_provider_uuid'] == uuid and SHARING not in summary['traits']:
-                    found.setdefault(uuid, []).append(request['allocations'])
-        taking = [_taking(each, summaries, root, Host(root, root)) for root, each in found.items()]
-        counts = _counts(taking, is_whole=False)
-        return {root: each.certain for root, each in zip(found, counts, strict=True) if each}
+                    by_root.setdefault(uuid, []).append(request['allocations'])
+        hosts = [
+            _alternatives(each, summaries, root, Host(root, root)) for root, each in by_root.items()
+        ]
+        counts = _counts(hosts, is_whole=False)
+        return {root: each.certain for root, each in zip(by_root, counts, strict=True) if each}
 
 
 class _HostAlternatives(NamedTuple):
-    """The alternative allocations of a server on a host, and the capacity that is free for them.
+    """The alternative allocations of a server on a host, and the free capacity by (UUID, class).
 
-    ``lent`` are the resource classes of providers of other trees, except pools.
+    ``lent`` are the keys of providers in other trees, except pools. ``counted`` is the number of
+    servers if no other host used these.
     """
 
     taken: list[Takes]
@@ -141,29 +146,32 @@ class _HostAlternatives(NamedTuple):
     counted: Count
 
 
-def _taking(
-    found: Sequence[Mapping[str, Any]], summaries: Mapping[str, Any], root: str, host: Host
+def _alternatives(
+    allocations: Sequence[Mapping[str, Any]], summaries: Mapping[str, Any], root: str, host: Host
 ) -> _HostAlternatives:
-    """Convert the allocations of one host, and count its servers as if nothing were shared."""
+    """Convert the allocations of one host, and count its servers as if nothing were shared.
+
+    :param allocations: the ``allocations`` of each allocation request: ``{uuid: {'resources':
+        ...}}``.
+    """
     taken: list[Takes] = [
         {
             (uuid, name): amount
-            for uuid, part in allocations.items()
+            for uuid, part in parts.items()
             for name, amount in part['resources'].items()
         }
-        for allocations in found
+        for parts in allocations
     ]
     free = {key: _free(summaries[key[0]], key[1]) for takes in taken for key in takes}
+    pooled = {(has.pool, name) for name, has in (host.resources or {}).items()}
     lent = tuple(
-        key
-        for key in free
-        if summaries[key[0]]['root_provider_uuid'] != root and not _is_pooled(host, *key)
+        key for key in free.keys() - pooled if summaries[key[0]]['root_provider_uuid'] != root
     )
     return _HostAlternatives(taken, free, lent, count(taken, free))
 
 
 def _counts(hosts: Sequence[_HostAlternatives | None], *, is_whole: bool) -> Iterator[Count | None]:
-    """Yield the number of servers of each host; None for a host without allocation requests.
+    """Yield the ``room`` and ``certain`` of each host; None for a None.
 
     ``certain`` excludes shared capacity that other hosts could use up: all of it, unless the answer
     is complete and the provider has enough for all hosts.
@@ -187,52 +195,47 @@ def _counts(hosts: Sequence[_HostAlternatives | None], *, is_whole: bool) -> Ite
 
 
 def _free(summary: Mapping[str, Any], name: str) -> int:
+    """Return ``capacity - used`` of a resource class, at least 0; 0 without the class."""
     has = summary['resources'].get(name)
     return 0 if has is None else max(0, has['capacity'] - has['used'])
-
-
-def _is_pooled(host: Host, uuid: str, name: str) -> bool:
-    """Check whether the host gets a resource class from this provider as from a pool.
-
-    The capacity of a pool is counted once for all of its hosts.
-    """
-    has = (host.resources or {}).get(name)
-    return has is not None and has.pool == uuid
 
 
 def _is_whole(
     query: str,
     hosts: Iterable[Host],
     roots: Iterable[str],
-    found: Mapping[str, Sequence[object]],
+    by_root: Mapping[str, Sequence[object]],
     summaries: Mapping[str, Any],
 ) -> bool:
     """Check whether the response provably contains every allocation request of every host.
 
-    False if a host may have more of them, or has none although its resources may be enough.
+    False if a host may have more of them, or has none although it may have enough resources.
+
+    :param by_root: the allocation requests of each host.
     """
-    asked = parse_qs(query)
-    groups = list(_groups(asked))
-    member_of = MemberOf.parse(asked.get('member_of', ()))
+    parameters = parse_qs(query)
+    groups = list(_groups(parameters))
+    member_of = MemberOf.parse(parameters.get('member_of', ()))
     trees: dict[str, list[Mapping[str, Any]]] = {}
     sharing = [each for each in summaries.values() if SHARING in each['traits']]
     for summary in summaries.values():
         trees.setdefault(summary['root_provider_uuid'], []).append(summary)
     for host, root in zip(hosts, roots, strict=True):
-        if found[root]:
+        if by_root[root]:
             others = [each for each in sharing if each['root_provider_uuid'] != root]
-            if len(found[root]) < _most(groups, trees[root], _lent(host, others)):
+            providers = [*trees[root], *_may_share(host, others)]
+            if len(by_root[root]) < _max_requests(groups, providers):
                 return False
         elif host.enabled and member_of.admits(host.aggregates) and _may_have(host, groups):
             return False
     return True
 
 
-def _lent(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _may_share(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the summaries of the sharing providers that may share with the host.
 
-    All of them if its resources are not completely known; otherwise, those of a class that it
-    shares.
+    All of them if the host's resources are not completely known; otherwise, those that have a class
+    that the host gets from several providers or a pool.
     """
     resources = host.resources or {}
     shared = {name for name, has in resources.items() if has.is_sum or has.pool is not None}
@@ -240,12 +243,16 @@ def _lent(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping[str,
     return [each for each in sharing if is_open or not shared.isdisjoint(each['resources'])]
 
 
-def _groups(asked: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
-    """Yield the request groups of a query; the unsuffixed group includes ``root_required``."""
-    of_root = asked.get('root_required', ())
-    for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, asked) if found)}:
-        amounts = ','.join(asked.get(f'resources{suffix}', ())).split(',')
-        wanted = (*asked.get(f'required{suffix}', ()), *(() if suffix else of_root))
+def _groups(parameters: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
+    """Yield the request groups of a parsed query in any order, one for each suffix and ''.
+
+    The group of '' includes ``root_required``. ``{'resources1': ['VCPU:2'], 'required1':
+    ['A,!B']}`` yields ``_Group({'VCPU': 2}, {'A'}, {'B'}, True)`` and an empty group.
+    """
+    of_root = parameters.get('root_required', ())
+    for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, parameters) if found)}:
+        amounts = ','.join(parameters.get(f'resources{suffix}', ())).split(',')
+        wanted = (*parameters.get(f'required{suffix}', ()), *(() if suffix else of_root))
         traits = ','.join(wanted).split(',')
         pairs = (each.rpartition(':') for each in amounts if each)
         yield _Group(
@@ -256,17 +263,14 @@ def _groups(asked: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
         )
 
 
-def _most(
-    groups: Iterable[_Group], tree: Sequence[Mapping[str, Any]], lent: Sequence[Mapping[str, Any]]
-) -> int:
-    """Return an upper bound of the number of allocation requests of one host.
+def _max_requests(groups: Iterable[_Group], providers: Sequence[Mapping[str, Any]]) -> int:
+    """Return an upper bound of the number of allocation requests of a host with these providers.
 
-    The product, over the groups, of the number of providers that can supply a group of one
-    provider, or each class of the unsuffixed group.
+    The product over the groups: of the number of providers that can supply a suffixed group, or
+    each class of the unsuffixed one.
     """
-    providers = [*tree, *lent]
     return math.prod(
-        sum(_gives(each, group) for each in providers)
+        sum(_can_supply(each, group) for each in providers)
         if group.is_of_one
         else math.prod(
             sum(_free(each, name) >= amount for each in providers)
@@ -276,8 +280,8 @@ def _most(
     )
 
 
-def _gives(summary: Mapping[str, Any], group: _Group) -> bool:
-    """Check whether the provider alone can supply the whole request group."""
+def _can_supply(summary: Mapping[str, Any], group: _Group) -> bool:
+    """Check whether the provider alone has the free capacity and traits of the request group."""
     traits = group.required.issubset(summary['traits'])
     is_forbidden = not group.forbidden.isdisjoint(summary['traits'])
     has_room = all(_free(summary, name) >= amount for name, amount in group.amounts.items())
@@ -285,9 +289,9 @@ def _gives(summary: Mapping[str, Any], group: _Group) -> bool:
 
 
 def _may_have(host: Host, groups: Iterable[_Group]) -> bool:
-    """Check whether the host has the resources and required traits of all groups.
+    """Check whether the host has the free capacity and the required traits of each group.
 
-    True if its resources are not fully known.
+    True if its resources are not completely known.
     """
     if host.resources is None or host.is_partial:
         return True

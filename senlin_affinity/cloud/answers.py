@@ -2,8 +2,8 @@
 
 Units: a page holds up to 1000 objects, or fewer where the cloud caps it (``[api] max_limit``).
 
-Errors: CloudError, which begins with the operation that failed. A response about another object
-than the requested one is an error too, because a caller may delete the object.
+Errors: CloudError "could not ``what``: ...". A response about another object than the requested one
+is an error too, because a caller may delete the object.
 
 Source: the compute API reference, "Paginated collections". The URL of the next page
 (``<key>_links``) is not followed, because behind a proxy it may name a host that only Nova reaches.
@@ -12,35 +12,37 @@ Source: the compute API reference, "Paginated collections". The URL of the next 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from senlin_affinity.cloud.rest import Microversion, Rest, malformed
-from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.errors import CloudError, InvalidSpec
 
 T = TypeVar('T')
+T_Item = TypeVar('T_Item', bound=Mapping[str, Any])
 LIMIT = 1000
-_FORBIDDEN = 403
+_FORBIDDEN, _MOST_IDS = 403, 5
 #: Lists of which Nova shortens full pages: hypervisors without a service are left out. Such a page
 #: has no link to the next one. A page with fewer objects than these is the last one.
 _SHORTENED, _FEWEST = frozenset({'hypervisors'}), 50
 
 
-def allowed(read: Callable[[], T]) -> T | None:
-    """Return the result of ``read``; None for a CloudError with status 403. Others propagate."""
+def allowed(read: Callable[[], T], statuses: Collection[int] = (_FORBIDDEN,)) -> T | None:
+    """Return the result of ``read``; None for a CloudError with one of these statuses.
+
+    Other errors propagate.
+    """
     try:
         return read()
     except CloudError as error:
-        if error.status != _FORBIDDEN:
+        if error.status not in statuses:
             raise
         return None
 
 
 @contextlib.contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Raise CloudError if the block fails because an expected value is missing or of another type.
-
-    KeyError, AttributeError, TypeError and ValueError are converted.
+    """Convert KeyError, AttributeError, TypeError and ValueError of the block to CloudError.
 
     :param what: the operation, for the message: "list the servers".
     """
@@ -55,37 +57,52 @@ def reading(what: str) -> Iterator[None]:
 
 
 def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
-    """Return the list of objects under ``key``; raise CloudError if there is no such list."""
+    """Return ``body[key]``; raise CloudError if that is not a list of objects. [] is valid."""
     value = body.get(key) if isinstance(body, Mapping) else None
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise malformed(what, f'the answer contains no list of {key}')
     return value
 
 
-def check_identity(found: object, wanted: str, what: str) -> None:
-    """Raise CloudError if a response describes another object than the one with the wanted id.
+def the_only(items: Sequence[T_Item], kind: str, name: str) -> T_Item:
+    """Return the only object; raise InvalidSpec if there is none, or several.
 
-    The comparison ignores case, because the database of a service may ignore it in searches. The
-    error does not name the other object, which may belong to another project.
+    The messages: "there is no server 'web'", and "2 servers are called 'web': use an id, such as 1,
+    2".
+
+    :param kind: the noun for the message, such as "server".
     """
-    if str(found).lower() != wanted.lower():
+    if not items:
+        raise InvalidSpec(f'there is no {kind} {name!r}')
+    if len(items) > 1:
+        ids = ', '.join(str(each['id']) for each in items[:_MOST_IDS])
+        raise InvalidSpec(f'{len(items)} {kind}s are called {name!r}: use an id, such as {ids}')
+    return items[0]
+
+
+def check_identity(identity: object, wanted: str, what: str) -> None:
+    """Raise CloudError unless ``str(identity)`` equals the wanted id, in any case.
+
+    The error does not name the other object, which may belong to another project.
+    """
+    if str(identity).lower() != wanted.lower():
         raise malformed(what, 'the answer is about another object')
 
 
 def check_unique(
-    items: Iterable[Mapping[str, Any]], key: str, what: str, known: set[str] | None = None
+    items: Iterable[Mapping[str, Any]], key: str, what: str, earlier: set[str] | None = None
 ) -> None:
-    """Raise CloudError if two objects of a list have the same value of ``key``, or lack it.
+    """Raise CloudError if two objects have the same value of ``key``, or if one lacks it.
 
-    :param known: the ids of the previous pages; the function adds those of this page.
+    :param earlier: the values of previous pages, to which those of this page are added.
     """
-    known = set() if known is None else known
+    earlier = set() if earlier is None else earlier
     with reading(what):
         for item in items:
             identity = str(item[key])
-            if identity in known:
+            if identity in earlier:
                 raise malformed(what, f'the answer lists {identity!r} twice')
-            known.add(identity)
+            earlier.add(identity)
 
 
 def by_marker(
@@ -96,11 +113,11 @@ def by_marker(
     microversion: Microversion,
     **query: str | Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    """Yield each object under ``key``, as raw JSON; request the next page when it is needed.
+    """Yield each object under ``key`` as parsed JSON; request the next page when it is needed.
 
-    An empty page is the last one. Raise CloudError for an object on two pages, before the objects
-    of the second one are yielded. Servers are exempt, and are yielded twice: Nova lists a server
-    first while it is in BUILD, and in the usual order afterwards.
+    The page without a link to the next one is the last. Raise CloudError for an object that is on
+    two pages, before the second page is yielded. Servers are exempt, and are yielded twice: Nova
+    lists a server in BUILD first, and in the usual order afterwards.
     """
     marker: Mapping[str, str] = {}
     known: set[str] = set()

@@ -3,8 +3,6 @@
 The owner's client fetches everything that the owner names, and only this client writes. The
 operator's client fetches what belongs to everybody, and queries Placement. No request of it
 contains an object that an owner names, because the object could be another project's.
-
-Without operator credentials, both clients use the same connection.
 """
 
 from __future__ import annotations
@@ -46,15 +44,15 @@ class Clients:
 
     @property
     def has_operator(self) -> bool:
-        """Check whether the operator's connection is another one than the owner's."""
+        """Return whether the operator's connection is another object than the owner's."""
         return self.owner.connection is not self.operator.connection
 
     def remembering(self) -> Clients:
-        """Return clients that keep all responses, and send no read twice."""
+        """Return clients with an empty store of responses, which send no GET request twice."""
         return Clients(replace(self.owner, responses={}), replace(self.operator, responses={}))
 
     def recalling(self) -> Clients:
-        """Return clients that use the responses of these, and keep no others."""
+        """Return clients that reuse the responses stored so far, and store no new ones."""
         owner, operator = (
             MappingProxyType(each.responses or {}) for each in (self.owner, self.operator)
         )
@@ -64,5 +62,5 @@ class Clients:
 
 
 def of(connection: Any) -> Clients:
-    """Return clients that both use this connection."""
+    """Return clients without operator credentials: both use this connection."""
     return Clients(OwnerClient(connection), OperatorClient(connection))

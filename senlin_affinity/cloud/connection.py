@@ -18,7 +18,6 @@ import openstack
 from keystoneauth1.exceptions import MissingRequiredOptions
 from openstack.config import OpenStackConfig
 from openstack.connection import Connection
-from openstack.proxy import Proxy
 
 from senlin_affinity.cloud import login, words
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
@@ -51,10 +50,7 @@ _ODD_VALUE = (AttributeError, TypeError, ValueError)
 
 
 class PlacementCandidates:
-    """The microversion of one cloud's Placement.
-
-    Placement is discovered on first use, because tenants may have no access to it.
-    """
+    """The microversion of one cloud's Placement, which is discovered on first use."""
 
     def __init__(self, placement: Callable[[], OperatorRest]) -> None:
         self._placement = placement
@@ -62,7 +58,9 @@ class PlacementCandidates:
     def check_version(self, member_of: MemberOf, path: str) -> None:
         """Raise InvalidSpec if Placement is too old: 1.29 is needed, and 1.32 to forbid aggregates.
 
-        Nothing is checked for an empty ``member_of``.
+        Without a request, return None for an empty ``member_of``.
+
+        :param path: the property that the error names.
         """
         if not member_of:
             return
@@ -90,10 +88,9 @@ class Ports:
 
 
 def ports(clients: Clients, timeout: float | None = None) -> Ports:
-    """Return the adapters for both clients.
+    """Return the adapters for both clients, and get the owner's token.
 
-    The first call gets the owner's token and discovers Nova. The operator's client logs in on first
-    use.
+    The operator's client logs in on first use. ``timeout`` is in seconds.
     """
     owners = compute(clients.owner, timeout)
     inventory = NovaInventory(owners, lambda: clouds_compute(clients, owners, timeout))
@@ -104,19 +101,27 @@ def ports(clients: Clients, timeout: float | None = None) -> Ports:
 def _service(
     kind: str, name: str, client: OwnerClient | OperatorClient, timeout: float | None = None
 ) -> Rest:
-    """Return the API of a service; raise CloudError if it cannot log in or find the service."""
+    """Log in, and return the API of a service; raise CloudError if either fails.
+
+    :param kind: openstacksdk's attribute, such as "compute".
+    :param name: the name in errors, such as "Nova".
+    """
     connection = client.connection
     login.log_in(connection, timeout or REQUEST_TIMEOUT)
     session = connection.session
     try:
-        adapter = _in_time(session, name, lambda: _adapter(connection, kind))
+        # For a service that the catalog lacks, openstacksdk raises when an attribute is read.
+        _in_time(session, name, lambda: getattr(connection, kind).get_endpoint_data)
     except CloudError as error:
         raise CloudError(f'{error}{_other_regions(connection)}', error.status) from error
-    return Rest(adapter, name, timeout or session.timeout, client.responses)
+    return Rest(getattr(connection, kind), name, timeout or session.timeout, client.responses)
 
 
 def _other_regions(connection: Connection) -> str:
-    """Return a hint with the regions of the catalog if it lacks the connection's; or else ''."""
+    """Return a hint if the catalog lacks the connection's region; '' otherwise, or if unknown.
+
+    Example: "; unknown region 'X': the catalog has RegionOne, RegionTwo".
+    """
     session, region = connection.session, connection.config.get_region_name()
     if region is None or not hasattr(session.auth, 'get_access'):
         return ''
@@ -128,52 +133,42 @@ def _other_regions(connection: Connection) -> str:
     return f'; unknown region {region!r}: the catalog has {", ".join(sorted(regions))}'
 
 
-def _adapter(connection: Connection, kind: str) -> Proxy:
-    adapter: Proxy = getattr(connection, kind)
-    # openstacksdk raises only here for a service that is not in the catalog.
-    _ = adapter.get_endpoint_data
-    return adapter
-
-
 def compute(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Return Nova's API with the owner's credentials."""
+    """Log in, and return Nova's API with the owner's credentials."""
     return OwnerRest(_service('compute', 'Nova', owner, timeout))
 
 
 def clouds_compute(
     clients: Clients, owners: OwnerRest, timeout: float | None = None
 ) -> OperatorRest:
-    """Return Nova's API with the operator's credentials, or ``owners`` if there are none."""
+    """Return Nova's API with the operator's credentials; without these, return ``owners``."""
     if not clients.has_operator:
         return OperatorRest(owners)
     return OperatorRest(_service('compute', 'Nova', clients.operator, timeout))
 
 
 def placement(cloud: OperatorClient, timeout: float | None = None) -> OperatorRest:
-    """Return Placement's API with the operator's credentials."""
+    """Log in, and return Placement's API with the operator's credentials."""
     return OperatorRest(_service('placement', 'Placement', cloud, timeout))
 
 
 def image(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Return Glance's API with the owner's credentials."""
+    """Log in, and return Glance's API with the owner's credentials."""
     return OwnerRest(_service('image', 'Glance', owner, timeout))
 
 
 def identity(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Return Keystone's API with the owner's credentials."""
+    """Log in, and return Keystone's API with the owner's credentials."""
     return OwnerRest(_service('identity', 'Keystone', owner, timeout))
 
 
 def clustering(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Return Senlin's API with the owner's credentials."""
+    """Log in, and return Senlin's API with the owner's credentials."""
     return OwnerRest(_service('clustering', 'Senlin', owner, timeout))
 
 
 def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
-    """Check whether clouds.yaml, or Keystone's catalog, names an endpoint of Senlin.
-
-    True without a catalog.
-    """
+    """Check whether clouds.yaml or the catalog has Senlin's endpoint; True without a catalog."""
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
     session = owner.connection.session
     if owner.connection.config.get_endpoint('clustering') or not hasattr(
@@ -186,7 +181,10 @@ def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
 
 
 def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | None, str | None]:
-    """Return the id and the name of the token's project; the name is None without Keystone."""
+    """Return the id and the name of the token's project.
+
+    The name is None for an auth plugin without Keystone, and the id if the token has none.
+    """
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
     session = owner.connection.session
     if not hasattr(session.auth, 'get_access'):  # an auth plugin without Keystone
@@ -196,13 +194,16 @@ def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | Non
 
 
 def ids(owner: OwnerClient) -> tuple[str | None, str | None]:
-    """Return the ids of the token's user and project; None for an id that the token lacks."""
+    """Return the ids of the token's user and project, in this order; None for one that it lacks."""
     session = owner.connection.session
     return _in_time(session, 'Keystone', lambda: (session.get_user_id(), session.get_project_id()))
 
 
 def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
-    """Return the result of ``call``; raise CloudError "could not find ``service``" if it fails."""
+    """Return the result of ``call`` within three timeouts of the session.
+
+    Raise CloudError "could not find ``service``: ..." if it fails.
+    """
     try:
         return within(session.timeout, call, session)
     except (*NO_ANSWER, GivenUp) as error:
@@ -210,9 +211,11 @@ def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
 
 
 def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:
-    """Connect to a cloud of clouds.yaml; None: to the cloud that the environment names.
+    """Connect to a cloud of clouds.yaml; None: to the one that the environment names.
 
     Raise CloudError for an unknown cloud, and for invalid options.
+
+    :param timeout: the ``api_timeout`` of the connection in seconds; None: that of clouds.yaml.
     """
     options = {} if timeout is None else {'api_timeout': timeout}
     with _kept_warnings() as warned:
@@ -223,7 +226,7 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
             )
             _ = connection.session  # created on first access, which reads further options
         except (*NO_ANSWER, GivenUp) as error:
-            why = ' '.join((words.of(error), *(() if warned else _hint(cloud, error))))
+            why = ' '.join((words.error_text(error), *(() if warned else _hint(cloud, error))))
             why = '; '.join((*warned, why))
             raise CloudError(f'could not connect to the cloud: {why}') from error
         except _ODD_VALUE as error:
@@ -236,15 +239,15 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
 
 @contextlib.contextmanager
 def _kept_warnings() -> Iterator[dict[str, None]]:
-    """Collect openstacksdk's warnings about its files in a dict, and keep them out of the log.
+    """Collect openstacksdk's warnings about its files as keys of a dict, instead of logging them.
 
-    openstacksdk reads the files twice. Each warning becomes one key, in one line.
+    Each is one line, and occurs once, although openstacksdk reads the files twice.
     """
     kept: dict[str, None] = {}
 
     class Keeper(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            kept.setdefault(words.cut(record.getMessage()))
+            kept.setdefault(words.one_line(record.getMessage()))
 
     logger, keeper = logging.getLogger('openstack.config'), Keeper(logging.WARNING)
     propagates, level = logger.propagate, logger.level
@@ -260,7 +263,10 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
 
 
 def _hint(cloud: str | None, error: Exception) -> Iterator[str]:
-    """Yield how to set missing options, and for an unknown ``cloud`` the nearest or known names."""
+    """Yield at most two hints: how to set missing options, and the names near an unknown ``cloud``.
+
+    "Did you mean prod?", or else "Known: dev, lab." with at most ten names, or that there are none.
+    """
     if isinstance(error, MissingRequiredOptions):
         yield '(set them in clouds.yaml, or as variables such as OS_AUTH_URL)'
     with contextlib.suppress(*NO_ANSWER):

@@ -2,12 +2,10 @@
 
 The timeout of a request counts from one byte to the next, and a keystoneauth thread that takes its
 lock twice waits for itself. So each call runs in a daemon thread, which is abandoned when the
-deadline passes, or at Ctrl-C. Because that thread may hold the lock of the session's token, or
-repeat its request, the whole session is abandoned: it sends nothing more, and every later call on
-it fails at once.
+deadline passes, or at Ctrl-C. That thread may hold the lock of the session's token, so the session
+is abandoned as well: every later call on it fails at once.
 
 The calls of an :func:`operation` (the preflight of a hook, an attach) share a further deadline.
-Writes are exempt, because a change that has begun must be completed.
 
 Units: a timeout is the number of seconds for which a server may be silent. The deadline of a call
 is three timeouts; that of an operation is five.
@@ -53,7 +51,7 @@ class GivenUp(CloudError):
 def operation(timeout: float) -> Iterator[None]:
     """End all calls in the block within five timeouts, or with the enclosing operation if earlier.
 
-    Writes are exempt.
+    Writes are exempt, because a change that has begun must be completed.
     """
     known, ends = _ENDS.get(), time.monotonic() + OPERATION * timeout
     token = _ENDS.set(ends if known is None else min(known, ends))
@@ -64,9 +62,9 @@ def operation(timeout: float) -> Iterator[None]:
 
 
 def left(timeout: float) -> float:
-    """Return the seconds that a call may take: three timeouts, or what the operation has left.
+    """Return the seconds that a call may take: ``3 * timeout``, or until the end of the operation.
 
-    0 or less if the operation is over.
+    0 or negative if the operation is over.
     """
     ends = _ENDS.get()
     return TIMEOUTS * timeout if ends is None else min(TIMEOUTS * timeout, ends - time.monotonic())
@@ -77,8 +75,8 @@ def within(
 ) -> T:
     """Return the result of ``call``, or raise its exception, within three timeouts.
 
-    The deadline of the operation applies, too. If a deadline passes, give up the session and raise
-    GivenUp; a session that was given up raises it at once.
+    Raise GivenUp if that deadline or the operation's passes; the session is abandoned then, and
+    later calls raise GivenUp at once.
 
     :param session: the keystoneauth session that the call uses, if it exists already.
     :param is_write: ignore the deadline of the operation.
@@ -123,17 +121,17 @@ def within(
 
 
 def is_given_up(session: Any) -> bool:
-    """Check whether the session was given up and sends nothing more."""
+    """Check whether the session was abandoned by :func:`within`."""
     return isinstance(session.session, _Nowhere)
 
 
 class _Nowhere(requests.Session):
-    """An HTTP session that sends nothing; it replaces the one of a session that was given up."""
+    """An HTTP session that sends nothing; it replaces the one of an abandoned session."""
 
     def __init__(self, why: str) -> None:
         super().__init__()
         self.why = why
 
     def request(self, *_arguments: Any, **_more: Any) -> NoReturn:
-        """Raise ConnectionError with the reason for which the session was given up."""
+        """Raise ConnectionError with that reason."""
         raise requests.ConnectionError(self.why)

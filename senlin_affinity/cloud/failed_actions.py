@@ -4,10 +4,6 @@ Senlin deletes a server whose creation failed at once, and keeps its id in the n
 tenants less of a deleted server, so the profile, the placement of the node and the binding of the
 policy complete the request.
 
-Example::
-
-    find(api, clients, 'cluster', 'web', settings)  # (FailedServer of node web-2, Question)
-
 Units: at most 7 requests to Senlin, and those of :mod:`~senlin_affinity.cloud.failed_servers`.
 
 Raises: InvalidSpec for a cluster or node that does not exist, whose name is not unique, or whose
@@ -22,17 +18,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud import failed_servers, senlin
-from senlin_affinity.cloud.answers import check_identity, reading
+from senlin_affinity.cloud.answers import allowed, check_identity, reading, the_only
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.groups.audit import BindingRecord
-from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
+from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.group_lookup import is_uuid
 from senlin_affinity.policy.properties import TYPE
@@ -56,7 +52,6 @@ _CREATING = (
 _DERIVED = 'Derived Action'
 _PREFIX = 'Failed in creating server: '
 _FAILED = ('FAILED', 'CANCELLED')
-_MOST_IDS = 5
 
 
 def find(
@@ -67,10 +62,14 @@ def find(
     settings: Question,
     timeout: float | None = None,
 ) -> tuple[FailedServer, Question]:
-    """Fetch what failed, and the question that Nova's response to the request leaves open.
+    """Fetch what failed, and the question whether the same nodes would fit now.
+
+    The question is ``settings`` with the count, profile, policy, group and zone of the failed
+    nodes. Errors: see the module.
 
     :param api: Senlin's API.
     :param kind: 'cluster' or 'node'.
+    :param named: the id or the name of the cluster or node.
     :param settings: the settings of the cloud.
     """
     entity = _entity(api, kind, named)
@@ -79,7 +78,7 @@ def find(
 
 
 class _ActionReader:
-    """The last action of one cluster or node, and the requests for what belongs to it."""
+    """The requests for the last action of one cluster or node, and for what belongs to it."""
 
     def __init__(
         self,
@@ -95,7 +94,10 @@ class _ActionReader:
         self._cluster = str(entity['id'] if kind == 'cluster' else entity['cluster_id'])
 
     def read(self, settings: Question) -> tuple[FailedServer, Question]:
-        """Fetch the action, its failed nodes and their server; see :func:`find`."""
+        """Fetch the action, its failed nodes and the server of one of them; see :func:`find`.
+
+        Without a failed node, the FailedServer has the id '' and is named after the action.
+        """
         action, failed = self._actions()
         spec = _get(self._api, 'profile', self._entity['profile_id'])['spec']
         reason, at = str(action['status_reason']), f'{str(action["created_at"])[:19]}Z'
@@ -105,7 +107,12 @@ class _ActionReader:
             cause, failed = Cause.SENLIN, []
             if bound is not None and f"policy '{bound.policy_name}'" in reason:
                 cause, policy = Cause.POLICY, _get(self._api, 'policy', bound.policy)['spec']
-        nodes = {str(each['id']): each for each in self._nodes()} if failed else {}
+        nodes: dict[str, Mapping[str, Any]] = {}
+        if failed and self._kind == 'node':
+            nodes = {str(self._entity['id']): self._entity}
+        elif failed:
+            every = senlin.list_all(self._api, 'nodes', None, cluster_id=self._cluster)
+            nodes = {str(each['id']): each for each in every}
         known = [nodes[each['target']] for each in failed if each['target'] in nodes]
         names = tuple(str(each['name']) for each in known if self._kind == 'cluster')
         summary = SenlinAction(str(action['action']), self._what, cause, reason, at, names)
@@ -137,7 +144,9 @@ class _ActionReader:
     def _actions(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Return the last action that failed or created servers, and its failed parts.
 
-        These are the derived actions on nodes, or the action itself if it is one on a node.
+        The parts are the failed actions on nodes, or the action itself if it is one on a node.
+        Raise InvalidSpec if there is no action, or if it did not fail; AffinityError if it creates
+        no server.
         """
         key = {'cluster': 'cluster_id', 'node': 'target'}[self._kind]
         query = {key: str(self._entity['id']), 'sort': 'created_at:desc'}
@@ -168,18 +177,16 @@ class _ActionReader:
         return action, failed
 
     def _bound(self) -> BindingRecord | None:
-        """Return the enabled affinity policy of the cluster; None if there is none."""
+        """Return the first enabled affinity policy of the cluster; None without any."""
         found = senlin.bindings(self._api, self._cluster, self._what, None) if self._cluster else ()
         ours = (each for each in found if each.policy_type.rpartition('-')[0] == TYPE)
         return next((each for each in ours if each.is_enabled), None)
 
-    def _nodes(self) -> Iterable[dict[str, Any]]:
-        if self._kind == 'node':
-            return [dict(self._entity)]
-        return senlin.list_all(self._api, 'nodes', None, cluster_id=self._cluster)
-
     def _failed(self, node: Mapping[str, Any], base: FailedServer) -> FailedServer:
-        """Return the failed server of a node; what Senlin knows of it if Nova has none."""
+        """Return the failed server of a node; what Senlin knows of it if Nova has none.
+
+        Nova's also if its creation did not fail.
+        """
         message = str(node['status_reason']).removeprefix(_PREFIX)
         failure = replace(base.failure, cause=cause_of(message), message=message)
         base = replace(base, name=str(node['name']), status=str(node['status']), failure=failure)
@@ -200,24 +207,16 @@ class _ActionReader:
 
 
 def _entity(api: OwnerRest, kind: str, named: str) -> dict[str, Any]:
-    """Fetch the only cluster or node with this id or name."""
+    """Fetch the only cluster or node with this id, or else name; raise InvalidSpec otherwise."""
     if is_uuid(named):
-        try:
-            return _get(api, kind, named)
-        except CloudError as error:
-            if error.status != 404:
-                raise
-    found = [*senlin.list_all(api, f'{kind}s', None, name=named)]
-    if not found:
-        raise InvalidSpec(f'there is no {kind} {named!r}')
-    if len(found) > 1:
-        ids = ', '.join(str(each['id']) for each in found[:_MOST_IDS])
-        raise InvalidSpec(f'{len(found)} {kind}s are called {named!r}: use an id, such as {ids}')
-    return found[0]
+        found = allowed(lambda: _get(api, kind, named), (404,))
+        if found is not None:
+            return found
+    return the_only([*senlin.list_all(api, f'{kind}s', None, name=named)], kind, named)
 
 
 def _get(api: OwnerRest, kind: str, identity: str) -> dict[str, Any]:
-    """Fetch a cluster, a node, a profile or a policy by its id."""
+    """Fetch a cluster, node, profile or policy by its id; raise CloudError (404) without one."""
     what, plural = f'get {kind} {identity}', {'policy': 'policies'}.get(kind, f'{kind}s')
     body = api.get(f'/{plural}/{quote(identity, safe="")}', what)
     with reading(what):
@@ -227,11 +226,15 @@ def _get(api: OwnerRest, kind: str, identity: str) -> dict[str, Any]:
 
 
 def _is_failed(action: Mapping[str, Any]) -> bool:
+    """Check whether an action failed or was cancelled. Health checks never count."""
     return action['status'] in _FAILED and not action['action'].endswith('_CHECK')
 
 
 def _count(action: Mapping[str, Any], entity: Mapping[str, Any]) -> int:
-    """Return the number of nodes that an action would have created, at least 1."""
+    """Return the number of nodes that an action would have created, at least 1.
+
+    The policies' decision (``data.creation.count``) precedes the inputs of the action.
+    """
     data, inputs = action['data'] or {}, action['inputs'] or {}
     decided = (data.get('creation') or {}).get('count')
     # A webhook may send a number as text.

@@ -24,12 +24,19 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import images
-from senlin_affinity.cloud.answers import LIMIT, allowed, by_marker, check_identity, reading
+from senlin_affinity.cloud.answers import (
+    LIMIT,
+    allowed,
+    by_marker,
+    check_identity,
+    reading,
+    the_only,
+)
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
@@ -44,7 +51,6 @@ from senlin_affinity.preflight.failed_server import (
     cause_of,
 )
 
-T = TypeVar('T')
 #: The maximum number of servers whose actions a non-admin queries, to find siblings.
 MOST = 20
 _NEWEST: Microversion = (2, 100)
@@ -57,13 +63,12 @@ _BUILD = 'compute__do_build_and_run_instance'
 _RESERVATION, _INDEX = 'OS-EXT-SRV-ATTR:reservation_id', 'OS-EXT-SRV-ATTR:launch_index'
 _ZONE, _PINNED = 'OS-EXT-AZ:availability_zone', 'pinned_availability_zone'
 _LAUNCHED, _ENDED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
-_MOST_IDS = 5
 
 
 def find(clients: Clients, named: str, timeout: float | None = None) -> FailedServer:
     """Fetch the failed server with this id or name.
 
-    Raise InvalidSpec if there is none, if several have the name, or if the creation did not fail.
+    Raise InvalidSpec if there is none, if several have the name, or if it was created successfully.
     """
     nova = _Servers(clouds.compute(clients.owner, timeout))
     body = nova.by_id(named) if is_uuid(named) else nova.by_name(named)
@@ -79,9 +84,10 @@ class _Servers:
         self._version = compute.pick(_NEWEST)
 
     def by_id(self, server: str) -> dict[str, Any]:
-        """Fetch a server; a deleted one from the list, or only its id if that does not show it.
+        """Fetch a server as parsed JSON. A deleted one comes from the list.
 
-        Raise InvalidSpec if neither the server nor its actions exist.
+        If only its actions are visible, the id is also the name: ``{'id': 'x', 'name': 'x',
+        'status': 'DELETED'}``. Raise InvalidSpec if it has no actions either.
         """
         body = self._get(f'/servers/{quote(server, safe="")}', _READ, 'server')
         if body is not None:
@@ -99,50 +105,51 @@ class _Servers:
     def by_name(self, name: str) -> dict[str, Any]:
         """Fetch the only server with this name, of the own project or else of any.
 
-        A server that is not deleted comes first. Raise InvalidSpec for none or several.
+        Servers that are not deleted precede deleted ones. Raise InvalidSpec for none or several.
         """
         every = {'name': f'^{_escaped(name)}$', 'changes-since': _ALWAYS}
         own = (each for each in self.listed(**every) if each['name'] == name)
         found = [*own] or [each for each in self.all_listed(**every) if each['name'] == name]
         found = [each for each in found if each['status'] != _DELETED] or found
-        if not found:
-            raise InvalidSpec(f'there is no server {name!r}')
-        if len(found) > 1:
-            ids = ', '.join(str(each['id']) for each in found[:_MOST_IDS])
-            raise InvalidSpec(f'{len(found)} servers are called {name!r}: use an id, such as {ids}')
-        return found[0] if found[0]['status'] == _DELETED else self.by_id(str(found[0]['id']))
+        only = the_only(found, 'server', name)
+        return only if only['status'] == _DELETED else self.by_id(str(only['id']))
 
     def listed(self, **query: str) -> list[dict[str, Any]]:
-        """List the servers that a query finds, on all pages."""
+        """Return the parsed JSON of the servers that a query finds, on all pages."""
         return [*self._pages(**query)]
 
     def all_listed(self, **query: str) -> list[dict[str, Any]]:
-        """List the servers of all projects that a query finds; [] for a non-admin."""
+        """Return the servers of all projects that a query finds; [] for a non-admin."""
         return allowed(lambda: self.listed(all_tenants='1', **query)) or []
 
     def changed(self, since: str, *, is_administrator: bool) -> list[dict[str, Any]]:
-        """List up to 1000 servers changed since a time; for an administrator deleted ones."""
+        """Return at most 1000 servers that changed since a time.
+
+        An administrator gets the deleted servers of all projects; others get the servers of their
+        project.
+        """
         query = {'all_tenants': '1', 'deleted': 'true'} if is_administrator else {}
         found = self._pages(**{'changes-since': since}, **query)
         return [*itertools.islice(found, LIMIT)]  # one page
 
     def _pages(self, **query: str) -> Iterator[dict[str, Any]]:
+        """Yield the servers that a query finds."""
         path = '/servers/detail'
         return by_marker(self.compute, path, 'servers', _LIST, self._version, **query)
 
     def actions(self, server: str) -> Sequence[Mapping[str, Any]]:
-        """List the actions of a server, deleted or not; () if hidden, or without a server."""
+        """Return the actions of a server, even a deleted one; () for a 404 or 403."""
         path = f'/servers/{quote(server, safe="")}/os-instance-actions'
         return self._get(path, _ACTIONS, 'instanceActions') or ()
 
     def events(self, server: str, action: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """List the events of an action; () if Nova hides them."""
+        """Return the events of an action; () if Nova hides them."""
         request = quote(str(action['request_id']), safe='')
         path = f'/servers/{quote(server, safe="")}/os-instance-actions/{request}'
         return (self._get(path, _ACTIONS, 'instanceAction') or {}).get('events') or ()
 
     def _get(self, path: str, what: str, key: str) -> Any:
-        """Fetch the value under a key; None if it does not exist or is hidden (403)."""
+        """Return ``body[key]`` of a GET request; None for a 404 or a 403."""
         get = partial(self.compute.get, path, what, self._version, may_be_missing=True)
         body = allowed(get)
         with reading(what):
@@ -161,7 +168,10 @@ class _Reader:
         self._hidden: dict[str, str] = {}
 
     def read(self) -> FailedServer:
-        """Fetch what belongs to the server; raise InvalidSpec if its creation did not fail."""
+        """Fetch what belongs to the server.
+
+        Raise InvalidSpec unless it is in ERROR or deleted, and never ran.
+        """
         body, actions = self._body, self._nova.actions(self._id)
         self._check_failed(actions)
         failure = self._failure(actions)
@@ -193,6 +203,10 @@ class _Reader:
         )
 
     def _check_failed(self, actions: Sequence[Mapping[str, Any]]) -> None:
+        """Raise InvalidSpec unless the server is failed.
+
+        Example: "web is ACTIVE; its last action, resize, succeeded".
+        """
         if _is_failed(self._body):
             return
         is_at = f'{self._name} is {self._body["status"]}'
@@ -204,7 +218,11 @@ class _Reader:
         raise InvalidSpec(f'{is_at}; its last action, {last["action"]}, {ended}{why}')
 
     def _failure(self, actions: Iterable[Mapping[str, Any]]) -> CreationFailure:
-        """Return the failure by the fault of the server, or else by the events of its creation."""
+        """Return the failure by the fault of the server, or else by the events of its creation.
+
+        Hosts that tried to start it are in order. Without a message, the cause is BUILD after one
+        such host, RETRIES after several, and NOT_SHOWN without.
+        """
         create = next((each for each in actions if each['action'] == 'create'), None)
         events = () if create is None else self._nova.events(self._id, create)
         builds = [each for each in events if each['event'] == _BUILD]
@@ -219,7 +237,10 @@ class _Reader:
         return CreationFailure(cause, message, at and _floored(at), (*tried,))
 
     def _siblings(self, requests: set[str]) -> tuple[tuple[Sibling, ...], int, bool]:
-        """Return the servers of the request, their number, and whether there may be more."""
+        """Return the servers of the request, their number, and whether there may have been more.
+
+        The servers are sorted by the length of the name, then by name, and include this one.
+        """
         reservation = self._body.get(_RESERVATION)
         if reservation:
             query = {'reservation_id': str(reservation), 'changes-since': _ALWAYS}
@@ -229,16 +250,20 @@ class _Reader:
             found, is_cut = self._by_request(requests)
             numbers = (each['name'].rpartition('-')[2] for each in found)
             highest = max(map(int, numbers)) if len(found) > 1 else 1
-        siblings = sorted(map(_sibling, found), key=lambda each: (len(each.name), each.name))
+        ordered = sorted(found, key=lambda each: (len(each['name']), each['name']))
+        siblings = tuple(
+            Sibling(str(each['id']), str(each['name']), str(each['status']), _is_failed(each))
+            for each in ordered
+        )
         number = max(len(siblings), highest)
-        return (*siblings,), number, is_cut or number > len(siblings)
+        return siblings, number, is_cut or number > len(siblings)
 
     def _by_request(self, requests: set[str]) -> tuple[list[dict[str, Any]], bool]:
-        """Return the servers of the same request, and whether some were not queried.
+        """Return the servers of the same request, and whether too many candidates were not queried.
 
-        Only the server itself if its name does not end in a number, as in "web-1". A server that
-        failed the late check of the quotas has no action: such servers are siblings if they have
-        the same fault.
+        Only the server itself if its name does not end in a number, as in "web-1". Servers that
+        failed the late check of the quotas have no action, so they are siblings if they have the
+        same fault.
         """
         stem, _dash, number = self._name.rpartition('-')
         created = self._body.get('created')
@@ -251,7 +276,7 @@ class _Reader:
             if each['id'] != self._id
             and abs(_time(each['created']) - _time(created)) <= datetime.timedelta(seconds=1)
             and each['flavor'] == self._body['flavor']
-            and (requests or _message(each) == _message(self._body))
+            and (requests or _fault(each) == _fault(self._body))
         ]
         of_same = (
             each
@@ -262,10 +287,10 @@ class _Reader:
         return found, len(alike) > MOST and len(found) > 1
 
     def _image(self) -> Image | None:
-        """Fetch the image, with the properties that it had at the request; None without an image.
+        """Fetch the image, with the properties that it had at the request.
 
-        Nova returns the standard properties only, so the others, such as traits, are Glance's. If
-        Glance fails, only Nova's are returned.
+        None without an image (a volume). If Glance fails, only Nova's properties are returned, and
+        ``_hidden`` says so.
         """
         embedded = self._body.get('image')
         if not embedded:
@@ -281,13 +306,16 @@ class _Reader:
     def _zone(self, failure: CreationFailure) -> str | None:
         """Return the requested zone, or the default one; None if unknown.
 
-        Without the pinned zone, a server that found no host has the requested zone as its own.
+        Below 2.96, only the zone of a server that found no host is known.
         """
         is_own = _PINNED not in self._body and failure.cause is Cause.NO_HOST
         return self._body.get(_ZONE if is_own else _PINNED) or None
 
     def _lacking(self) -> dict[str, str]:
-        """Return a text for each part of the request that the response lacks, by its option."""
+        """Return a phrase for each part of the request that the response lacks, by option.
+
+        Example: ``{'--flavor': 'the flavor'}``; {} if Nova returned everything.
+        """
         body = self._body
         has_hints, has_group = 'scheduler_hints' in body, 'server_groups' in body
         parts = (
@@ -301,9 +329,10 @@ class _Reader:
         return {option: what for option, is_shown, what in parts if not is_shown}
 
     def _changes(self, failure: CreationFailure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
-        """Return a sentence about the servers that ran and were deleted since the failure.
+        """Return a sentence about the other servers that ran and ended since the failure.
 
-        () if there are none, or if the time of the failure is unknown.
+        Example: ``('2 servers were deleted, the last at 2026-11-24 09:14 UTC',)``; () if there are
+        none, or without a time.
         """
         since = failure.at
         if since is None:
@@ -322,25 +351,22 @@ class _Reader:
 
 
 def _is_failed(body: Mapping[str, Any]) -> bool:
-    """Check whether a server never ran, and is in ERROR or deleted."""
+    """Check whether a server is in ERROR or deleted, and was never launched."""
     return body['status'] in ('ERROR', 'DELETED') and not body.get(_LAUNCHED)
 
 
-def _message(body: Mapping[str, Any]) -> Any:
+def _fault(body: Mapping[str, Any]) -> Any:
+    """Return the message of the server's fault; None without one."""
     return (body.get('fault') or {}).get('message')
 
 
-def _sibling(body: Mapping[str, Any]) -> Sibling:
-    return Sibling(str(body['id']), str(body['name']), str(body['status']), _is_failed(body))
-
-
 def _requests(actions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the request ids of the create actions."""
+    """Return the request ids of the create actions; an empty set without any."""
     return {str(each['request_id']) for each in actions if each['action'] == 'create'}
 
 
 def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
-    """Return the embedded flavor; None if Nova is too old, or hides its extra specs."""
+    """Return the embedded flavor, its id being its name; None below 2.47 or without extra specs."""
     if 'original_name' not in embedded or 'extra_specs' not in embedded:
         return None
     name = str(embedded['original_name'])
@@ -351,15 +377,15 @@ def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
 
 
 def _escaped(text: str) -> str:
-    """Return the text with all characters escaped that have a meaning in a regular expression."""
+    """Return the text with special characters of regular expressions escaped: "a.b" is ``a\\.b``."""
     return re.sub(r'([.^$*+?{}\[\]\\|()])', r'\\\1', text)
 
 
 def _time(text: Any) -> datetime.datetime:
-    """Return a time of Nova's (ISO 8601 in UTC), without its zone and microseconds."""
+    """Convert ``2026-01-01T00:00:00...`` to a datetime without zone and fraction."""
     return datetime.datetime.fromisoformat(str(text)[:19])
 
 
 def _floored(text: str) -> str:
-    """Return the time as ``changes-since`` accepts it: 2026-01-01T00:00:00Z."""
+    """Return the time as ``changes-since`` accepts it: ``2026-01-01T00:00:00Z``."""
     return f'{text[:19]}Z'

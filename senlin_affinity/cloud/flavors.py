@@ -15,9 +15,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import by_marker, check_identity, reading
+from senlin_affinity.cloud.answers import allowed, by_marker, check_identity, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OwnerRest
-from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.snapshot import Flavor
 
 EXTRA_SPECS: Microversion = (2, 61)
@@ -29,37 +28,35 @@ _NO_IDS = ('.', '..', 'detail')
 
 
 def flavors(compute: OwnerRest, *, is_own: bool = True) -> tuple[Flavor, ...] | None:
-    """Fetch every flavor that the user may list, by name; return None if extra specs are hidden.
+    """Fetch every flavor that the user may list, sorted by name, then id; None if specs are hidden.
 
-    :param is_own: whether the snapshot is of the user's own project, which may use every flavor
-        listed. Otherwise, ``is_shared`` of a private flavor is None.
+    :param is_own: whether the user's own project asks, which may use every listed flavor.
+        Otherwise, ``is_shared`` of a private flavor is None (unknown). It is True for all others.
     """
     found = list(_listed(compute, EXTRA_SPECS, is_public='None'))
     if any('extra_specs' not in item for item in found):
         return None
     with reading(_FLAVORS):
-        known = [
-            replace(_flavor(item), is_shared=True if is_own or not _is_private(item) else None)
-            for item in found
-        ]
-        return tuple(sorted(known, key=lambda flavor: (flavor.name, flavor.id)))
+        every = []
+        for item in found:
+            is_usable = is_own or item.get('os-flavor-access:is_public') is not False
+            every.append(replace(_flavor(item), is_shared=True if is_usable else None))
+        return tuple(sorted(every, key=lambda flavor: (flavor.name, flavor.id)))
 
 
 def is_shared(compute: OwnerRest, flavor_id: str, project_id: str) -> bool | None:
-    """Fetch whether a project has access to a private flavor; return None if that is hidden."""
+    """Fetch whether a project has access to a private flavor; None for a 403 or 404."""
     what = f'list the projects of the flavor {flavor_id!r}'
-    try:
-        body = compute.get(f'{_path(flavor_id)}/os-flavor-access', what, compute.pick(BASE))
-    except CloudError as error:
-        if error.status not in _HIDDEN:
-            raise
+    path = f'{_path(flavor_id)}/os-flavor-access'
+    body = allowed(lambda: compute.get(path, what, compute.pick(BASE)), _HIDDEN)
+    if body is None:
         return None
     with reading(what):
         return project_id in {access['tenant_id'] for access in body['flavor_access']}
 
 
 def flavor(compute: OwnerRest, name_or_id: str, *, are_specs_needed: bool = False) -> Flavor | None:
-    """Fetch the flavor with this id, or else this name; return None if there is none.
+    """Fetch the flavor with this id, or else with this name; None if there is none.
 
     If its extra specs are hidden, return it without any, or None if ``are_specs_needed``.
     """
@@ -70,7 +67,8 @@ def flavor(compute: OwnerRest, name_or_id: str, *, are_specs_needed: bool = Fals
         body = compute.get(_path(name_or_id), what, microversion, may_be_missing=True)
     with reading(what):
         if body is None:
-            item = _named(compute, name_or_id, microversion)
+            every = _listed(compute, microversion)
+            item = next((each for each in every if each['name'] == name_or_id), None)
         else:
             item = body['flavor']
             check_identity(item['id'], name_or_id, what)
@@ -81,25 +79,20 @@ def flavor(compute: OwnerRest, name_or_id: str, *, are_specs_needed: bool = Fals
         return None if are_specs_needed and 'extra_specs' not in item else _flavor(item)
 
 
-def _named(compute: OwnerRest, name: str, microversion: Microversion) -> dict[str, Any] | None:
-    return next((item for item in _listed(compute, microversion) if item['name'] == name), None)
-
-
 def _listed(
     compute: OwnerRest, microversion: Microversion, **query: str
 ) -> Iterator[dict[str, Any]]:
+    """Yield the JSON of all listed flavors."""
     return by_marker(compute, '/flavors/detail', 'flavors', _FLAVORS, microversion, **query)
 
 
 def _path(flavor_id: str) -> str:
+    """Return ``/flavors/<id>``, quoted."""
     return f'/flavors/{quote(flavor_id)}'
 
 
-def _is_private(item: Mapping[str, Any]) -> bool:
-    return item.get('os-flavor-access:is_public') is False
-
-
 def _flavor(item: Mapping[str, Any]) -> Flavor:
+    """Convert the JSON of a flavor; without ``extra_specs``, there are none."""
     return Flavor(
         str(item['id']),
         str(item['name']),

@@ -54,7 +54,10 @@ class AbandonedAction:
 
 
 def reports(data: object) -> dict[str, dict[str, str]]:
-    """Return the entries of engines in the data of a policy, by host; leave out malformed ones."""
+    """Return the reports of engines in the data of a policy, by host: keys and values as text.
+
+    Malformed ones are left out; {} without any.
+    """
     found = data.get(REPORTS) if isinstance(data, Mapping) else None
     entries = found if isinstance(found, Mapping) else {}
     return {
@@ -65,7 +68,7 @@ def reports(data: object) -> dict[str, dict[str, str]]:
 
 
 def engines(senlin: OwnerRest) -> tuple[Engine, ...]:
-    """Fetch the engines that Senlin lists, one for each host, with their latest reports."""
+    """Fetch the engines of each host with their latest report, sorted by host."""
     policies = [*list_all(senlin, 'policies', None)]
     alive: dict[str, set[str]] = {}
     for service in _services(senlin):
@@ -84,7 +87,7 @@ def engines(senlin: OwnerRest) -> tuple[Engine, ...]:
 
 
 def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
-    """Yield the unfinished actions whose engine is not up."""
+    """Yield the unfinished actions, of all projects, whose engine is not up."""
     # The actions are read first: an engine that starts an action in between is up.
     actions = [*list_all(senlin, 'actions', None, global_project='True', status=UNFINISHED)]
     alive = {str(service['id']) for service in _services(senlin) if service['state'] == _UP}
@@ -126,6 +129,7 @@ def kept_locks(url: str) -> list[AbandonedAction]:
 
 
 def _services(senlin: OwnerRest) -> list[dict[str, Any]]:
+    """Fetch the services of Senlin that are engines, as parsed JSON."""
     body = senlin.get('/services', _SERVICES)
     with reading(_SERVICES):
         listed = list_of(body, 'services', _SERVICES)

@@ -61,7 +61,7 @@ class Hypervisor(NamedTuple):
 
 
 def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
-    """Fetch all hypervisors, each with those of ``servers`` that it has (none if it is empty).
+    """Fetch all hypervisors; ``servers`` of each are those of the parameter, () if it is empty.
 
     One request per page, and one more in a cloud of at least 50 hypervisors.
     """
@@ -74,10 +74,12 @@ def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[H
 
 
 def hypervisors_of(compute: OperatorRest, roots: Collection[str]) -> tuple[Hypervisor, ...]:
-    """Fetch the hypervisors with these root providers, without those that do not exist.
+    """Fetch the hypervisors with these ids, in any order; those that do not exist are left out.
 
     The first rows of the list are enough in a small cloud. Each hypervisor that they lack takes a
     request: Nova leaves out hypervisors without a service, so a short page is not the last one.
+
+    :param roots: UUIDs of root providers, which are the ids of hypervisors.
     """
     found: dict[str, Hypervisor] = {}
     if len(roots) > _ROWS:
@@ -92,7 +94,7 @@ def hypervisors_of(compute: OperatorRest, roots: Collection[str]) -> tuple[Hyper
 
 
 def hypervisor(compute: OperatorRest, root: str) -> Hypervisor | None:
-    """Fetch the hypervisor with this root provider; return None if there is none. One request."""
+    """Fetch the hypervisor with this id (the UUID of its root provider); None for Nova's 404."""
     path = f'/os-hypervisors/{quote(root, safe="")}'
     body = compute.get(path, _HYPERVISORS, UUIDS, may_be_missing=True)
     with reading(_HYPERVISORS):
@@ -104,10 +106,10 @@ def hypervisor(compute: OperatorRest, root: str) -> Hypervisor | None:
 
 
 def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
-    """Fetch the only hypervisor of a service host, found by the name of that host. One request.
+    """Fetch the only hypervisor of a service host, by the host's name. One request.
 
-    Return None if there is none, if there are several, and for another type than QEMU or KVM, whose
-    services may have more hypervisors, with other names.
+    None if no or several hypervisors match, and for another type than QEMU or KVM, whose services
+    may have more hypervisors, with other names.
     """
     query = {'hypervisor_hostname_pattern': host}
     body = compute.get(PATH, _HYPERVISORS, UUIDS, params=query, may_be_missing=True)
@@ -121,6 +123,10 @@ def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
 
 
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:
+    """Convert the JSON of a hypervisor; ``servers`` are filtered by the parameter.
+
+    ``largest`` is empty for vSphere. A running number below 0 and an empty reason are None.
+    """
     kind = item['hypervisor_type']
     sizes = () if kind.startswith(_VSPHERE) else _SIZES
     running, reason = item.get('running_vms'), item['service'].get('disabled_reason')
@@ -140,9 +146,9 @@ def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor
 
 
 def zones_of(compute: OperatorRest) -> tuple[dict[str, str], dict[str, bool]]:
-    """Fetch the zone of every service host, and whether each zone has an enabled service.
+    """Fetch the zone by service host, and by zone whether it has an enabled service. One request.
 
-    One request. Nova accepts requests for a zone with an enabled service, even if it is down.
+    Nova accepts requests for a zone with an enabled service, even if it is down.
     """
     with reading(_SERVICES):
         zone_of: dict[str, str] = {}
@@ -155,7 +161,7 @@ def zones_of(compute: OperatorRest) -> tuple[dict[str, str], dict[str, bool]]:
 
 
 def services(compute: OperatorRest) -> list[dict[str, Any]]:
-    """Fetch the compute services as raw JSON. One request."""
+    """Fetch the ``nova-compute`` services as parsed JSON. One request."""
     query = {'binary': 'nova-compute'}
     return list_of(
         compute.get('/os-services', _SERVICES, BASE, params=query), 'services', _SERVICES
@@ -163,9 +169,9 @@ def services(compute: OperatorRest) -> list[dict[str, Any]]:
 
 
 def aggregates(compute: OperatorRest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:
-    """Fetch all aggregates, and the UUIDs of each service host's aggregates. One request.
+    """Fetch all aggregates, sorted by name, and the UUIDs of each service host's. One request.
 
-    Service hosts with equal aggregates share one set.
+    Hosts without an aggregate are not in the dict. Hosts with equal aggregates share one set.
     """
     body = compute.get('/os-aggregates', _AGGREGATES, AGGREGATE_UUIDS)
     found = []
@@ -199,7 +205,7 @@ def hosts(
     aggregates_of: Mapping[str, frozenset[str]],
     rooms: Mapping[str, HostInventory],
 ) -> tuple[Host, ...]:
-    """Build a host for each hypervisor, in their order.
+    """Build a host for each hypervisor, in their order; its zone is None if ``zone_of`` lacks it.
 
     :param rooms: the resources by hypervisor id; those of a hypervisor without an entry are
         unknown.

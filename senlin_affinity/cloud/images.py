@@ -27,7 +27,10 @@ _ATTRIBUTES = frozenset(_SCHEMA.split())
 
 
 def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> Image:
-    """Fetch the image with this UUID, or else the only one with this name. One request."""
+    """Fetch the image with this UUID, or else the only one with this name. One request.
+
+    A name that looks like a UUID is never searched for.
+    """
     what = f"read the image '{name_or_id}'"
     glance = image(owner, timeout)
     if wanted := canonical(name_or_id):
@@ -56,6 +59,10 @@ def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> I
 
 
 def _image(body: dict[str, Any]) -> Image:
+    """Convert the JSON of an image.
+
+    Its properties are the strings that are not Glance's own attributes.
+    """
     return Image(
         str(body['id']),
         int(body.get('min_ram') or 0),

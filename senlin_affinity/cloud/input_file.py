@@ -1,12 +1,11 @@
 """Read the files that a user names, and standard input, up to a size limit.
 
-Units: a limit is in MiB. A snapshot of 100,000 hosts with traits and resources has 217 MiB.
-
 A pipe, such as the shell's ``<(command)``, is read like a file. A named pipe without a writer and a
 terminal are rejected, because a read would never return.
 
-Raises: InvalidSpec for a larger file, also for an endless pipe or device, for a named pipe without
-data, and for a terminal; OSError for a file that cannot be read.
+Units: a limit is in MiB. A snapshot of 100,000 hosts with traits and resources has 217 MiB.
+
+Raises: OSError for a file that cannot be read.
 """
 
 from __future__ import annotations
@@ -28,7 +27,11 @@ _OPEN = ('/dev/fd/', '/dev/stdin', '/proc/')
 
 
 def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
-    """Return the content of a file; raise InvalidSpec if it exceeds ``largest`` MiB."""
+    """Return the content of a file.
+
+    Raise InvalidSpec beyond ``largest`` MiB, also for an endless pipe or device, for a named pipe
+    without data, and for a terminal.
+    """
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), 'rb') as file:
         kind = os.fstat(file.fileno()).st_mode
         if stat.S_ISFIFO(kind) and not os.fspath(path).startswith(_OPEN):
@@ -53,9 +56,9 @@ def all_of(file: IO[bytes], largest: int = LARGEST) -> bytearray:
 
 
 def check(path: str | os.PathLike[str], largest: int = LARGEST_TEXT) -> None:
-    """Raise InvalidSpec for a file that a library must not read: larger, a device or a pipe.
+    """Raise InvalidSpec for a file larger than ``largest`` MiB, a device or a pipe.
 
-    A missing file and a directory pass, because the library reports them.
+    A missing file and a directory pass, because the library that reads the file reports them.
     """
     try:
         found = os.stat(path)
@@ -68,4 +71,5 @@ def check(path: str | os.PathLike[str], largest: int = LARGEST_TEXT) -> None:
 
 
 def _too_large(largest: int) -> InvalidSpec:
+    """Return the error 'is larger than 1 MiB, the limit'."""
     return InvalidSpec(f'is larger than {largest} MiB, the limit')

@@ -26,10 +26,9 @@ _ENDS = {'confirmResize': True, 'live_migration_cancel': False, 'revertResize': 
 
 
 def last_moves(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
-    """Return the time at which each server came to its host, by server id: ISO 8601 in UTC.
+    """Return when each server came to its host: ``{server: '2026-01-01T00:00:00.000000'}`` (UTC).
 
-    Servers without a known time are left out. The result is empty if the user may not read the
-    actions (403).
+    Servers without a known time are left out. {} if the user may not read the actions (403).
     """
     what = 'list the actions of a server'
     found = {}
@@ -52,7 +51,7 @@ def last_moves(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
 
 
 def _last(actions: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the start of the last move that took effect; None if there is none.
+    """Return the ``start_time`` of the last move that took effect; None if there is none.
 
     A creation counts even if it failed; another move does not if it failed, or was reverted.
     """

@@ -67,7 +67,7 @@ class NovaInventory:
         return frozenset(self.zones())
 
     def zones(self) -> dict[str, bool]:
-        """Fetch the names of all zones, and whether each is available (has an enabled host)."""
+        """Fetch whether each zone is available (has a working host): ``{'nova': True}``."""
         what = 'list the availability zones'
         body = self._compute.get('/os-availability-zone', what, self._compute.pick(BASE))
         zones = list_of(body, 'availabilityZoneInfo', what)
@@ -77,9 +77,11 @@ class NovaInventory:
         }
 
     def quotas(self) -> Mapping[str, Quota]:
-        """Fetch the project's quotas: server groups and their members, and those that Nova lists.
+        """Fetch the quotas of the connection's project, by name: ``{'cores': Quota(20, 4), ...}``.
 
-        These are ``instances``, ``cores``, ``ram`` and ``metadata_items``. A limit below 0 is None.
+        ``server_groups`` and ``server_group_members``, and if Nova lists them, ``instances``,
+        ``cores``, ``ram`` and ``metadata_items``. A limit below 0 is None. Limits per group or
+        server have no usage.
         """
         what = 'read the limits of the project'
         body = self._compute.get('/limits', what, self._compute.pick(BASE))
@@ -99,7 +101,7 @@ class NovaInventory:
             return quotas
 
     def quotas_of(self, project_id: str) -> Mapping[str, Quota]:
-        """Fetch the quotas of any project, as an administrator or one of the project's own readers.
+        """Fetch the quotas of any project like :meth:`quotas`, as an administrator or reader of it.
 
         Raise CloudError (400) for a nonexistent project, for which ``GET /limits?tenant_id=`` would
         return the defaults.
@@ -122,21 +124,19 @@ class NovaInventory:
     def with_user(
         self, quotas: Mapping[str, Quota], project_id: str | None, user_id: str | None
     ) -> Mapping[str, Quota]:
-        """Return the quotas with ``of_user``: the limit and the usage of one user of the project.
+        """Return the quotas with ``of_user``, the limit and the usage of one user of the project.
 
-        Nova returns the project's limit for a user who has none, and shows users their own. If the
-        user's quotas are hidden, or Nova does not know the user, return the quotas unchanged.
+        Unchanged without a project or user id, if the user's quotas are hidden (403), and if Nova
+        does not know the user (404). A user without own limits has the project's.
         """
         if project_id is None or user_id is None:
             return quotas
         what = 'read the quotas of the user'
         path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
         query = {'user_id': user_id}
-        try:
-            body = self._compute.get(path, what, self._compute.pick(BASE), params=query)
-        except CloudError as error:
-            if error.status not in _HIDDEN:
-                raise
+        version = self._compute.pick(BASE)
+        body = allowed(partial(self._compute.get, path, what, version, params=query), _HIDDEN)
+        if body is None:
             return quotas
         with reading(what):
             found = body['quota_set']
@@ -152,7 +152,7 @@ class NovaInventory:
         return {name: replace(quota, of_user=of_user.get(name)) for name, quota in quotas.items()}
 
     def flavor(self, name_or_id: str) -> Flavor | None:
-        """Fetch the flavor with this id, or else this name; return None if there is none."""
+        """Fetch the flavor with this id, or else this name; None if there is none."""
         return flavors.flavor(self._compute, name_or_id)
 
     def highest_microversion(self) -> Microversion:
@@ -160,7 +160,7 @@ class NovaInventory:
         return self._compute.pick(_HIGHEST)
 
     def shows_hosts(self) -> bool:
-        """Check whether the owner may list hypervisors. One request, for a single one."""
+        """Check whether the owner may list hypervisors: False for a 403. One request."""
         what = 'list the hypervisors'
         microversion = self._compute.pick(hosts.UUIDS)
         query = {'limit': 1}
@@ -170,7 +170,7 @@ class NovaInventory:
     def lets_choose_hosts(self) -> bool:
         """Return whether Nova lets the owner choose the hosts of servers: False for a 403.
 
-        One request for a server that no cloud can create, which is expected to fail.
+        One request for a server that no cloud can create: True for the expected 400.
         """
         what = 'find out whether the owner may choose the hosts of servers'
         server = {
@@ -190,7 +190,8 @@ class NovaInventory:
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """Fetch the hosts whose hypervisor or service name contains the text, in any case.
 
-        Those with a matching hypervisor come first. Two requests, which need an administrator.
+        Only their names, type and state are known. Those with a matching hypervisor come first; the
+        others have '' as its name. Two requests, which need an administrator.
         """
         clouds = self._clouds()
         services = hosts.services(clouds)
@@ -215,7 +216,7 @@ class NovaInventory:
 
 
 def _hypervisors(compute: OperatorRest, pattern: str) -> list[Host]:
-    """Fetch the hypervisors whose name contains ``pattern``, in any case. One request."""
+    """Fetch the hosts whose hypervisor's name contains ``pattern``, in any case. One request."""
     what = 'list the hypervisors'
     is_query = compute.pick(PATTERN_QUERY) >= PATTERN_QUERY
     body = compute.get(
@@ -240,15 +241,17 @@ def _hypervisors(compute: OperatorRest, pattern: str) -> list[Host]:
 
 
 def _host(host: str, name: str, kind: str, item: Mapping[str, Any]) -> Host:
+    """Build a host of which only names, type, ``status`` and ``state`` are known."""
     is_enabled, is_up = item.get('status') == 'enabled', item.get('state') == 'up'
     return Host(host, name, kind, enabled=is_enabled, up=is_up)
 
 
 def _used(quota: Mapping[str, Any]) -> int:
-    """Return ``in_use`` and ``reserved`` together: old clouds reserve for servers being created."""
+    """Return ``in_use`` plus ``reserved``: old clouds reserve for servers being created."""
     return int(quota['in_use']) + int(quota['reserved'])
 
 
 def _limit(value: object) -> int | None:
+    """Convert a limit to an integer; None (unlimited) below 0."""
     number = int(str(value))
     return None if number < 0 else number

@@ -19,7 +19,7 @@ import dataclasses
 import json
 import re
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -45,6 +45,7 @@ class DuplicateKey(NamedTuple):
 
 
 def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | DuplicateKey:
+    """Return the pairs as a dict, or the first repeated key as a DuplicateKey."""
     item = dict(pairs)
     if len(item) == len(pairs):
         return item
@@ -52,7 +53,7 @@ def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | DuplicateKey:
     return DuplicateKey(next(name for number, name in enumerate(names) if name in names[:number]))
 
 
-#: Decodes a JSON text; an object with a duplicate key becomes a :class:`Twice`.
+#: Decodes a JSON text; an object with a duplicate key becomes a :class:`DuplicateKey`.
 decode = json.JSONDecoder(object_pairs_hook=_checked).decode
 
 
@@ -74,7 +75,7 @@ def alike(
     write: Callable[[Any], Any] = encode,
     is_rare: bool = False,
 ) -> Iterator[Field]:
-    """Yield a field for each key; all are read and written in the same way."""
+    """Yield a field for each key; all have the same functions."""
     return (Field(key, read, write, is_rare) for key in keys)
 
 
@@ -100,8 +101,9 @@ class Schema(Generic[T]):
         """
         if type(item) is not dict:
             raise wrong(f'must be an object with {", ".join(self.fields)}', item)
-        if not self.fields.keys() >= item.keys():
-            raise unknown_key(item, self.fields)
+        for key in item:
+            if key not in self.fields:
+                raise InvalidSpec(f'unknown key: {suggestion.meant(key, self.fields)}', key)
         for key in self._needed:
             if key not in item:
                 raise InvalidSpec('is missing', key)
@@ -125,7 +127,7 @@ class Schema(Generic[T]):
 
 
 def defaults_of(made: Any) -> Mapping[str, Any]:
-    """Return the default of each field of a dataclass or named tuple that has one."""
+    """Return the default of each field that has one, of a dataclass or named tuple, by field."""
     if not dataclasses.is_dataclass(made):
         return made._field_defaults  # type: ignore[no-any-return]
     return {
@@ -138,9 +140,12 @@ def defaults_of(made: Any) -> Mapping[str, Any]:
 def each(
     items: Any, read: Callable[[Any], T], *keys: str, words: str = 'must be a list'
 ) -> tuple[T, ...]:
-    """Convert the items of a list with ``read``; raise InvalidSpec for another type.
+    """Convert the items of a list with ``read``; raise InvalidSpec for another type than list.
 
-    With ``keys``, raise it also if two items agree in all of them.
+    Errors have the path of the item, such as ``[3].uuid``.
+
+    :param keys: attributes; two items that agree in all of them are an error.
+    :param words: the beginning of the error for another type.
     """
     if type(items) is not list:
         raise wrong(words, items)
@@ -162,16 +167,16 @@ def each(
 def by_name(
     words: str, name: Callable[[str], str], read: Callable[[Any], T]
 ) -> Callable[[Any], dict[str, T]]:
-    """Return a function that converts an object with arbitrary keys and values of one type.
+    """Return a function that converts an object with arbitrary keys: ``{name(key): read(value)}``.
 
     It raises InvalidSpec for another type, and for two keys with one canonical form.
 
     :param words: the beginning of the error for another type.
     :param name: checks a key and returns its canonical form.
-    :param read: converts a value.
     """
 
     def read_all(item: Any) -> dict[str, T]:
+        """Convert one object."""
         if type(item) is not dict:
             raise wrong(words, item)
         made: dict[str, T] = {}
@@ -192,7 +197,7 @@ def by_name(
 def text(value: Any, words: str = 'must be a string') -> str:
     """Return the value if it is a string without control characters or lone surrogates.
 
-    Otherwise, raise InvalidSpec.
+    Otherwise, raise InvalidSpec, which begins with ``words`` for another type.
     """
     if type(value) is not str:
         raise wrong(words, value)
@@ -202,7 +207,7 @@ def text(value: Any, words: str = 'must be a string') -> str:
 
 
 def stored(value: Any) -> str:
-    """Return the value if it is a string without lone surrogates; Nova may store any other.
+    """Return the value if it is a string without lone surrogates; control characters are valid.
 
     Otherwise, raise InvalidSpec.
     """
@@ -221,7 +226,13 @@ def flag(value: Any) -> bool:
 
 
 def _at_least(least: int) -> Callable[[Any], int]:
+    """Return a function that returns an integer of ``least`` or more unchanged.
+
+    It raises InvalidSpec for anything else, also for True.
+    """
+
     def check(value: Any) -> int:
+        """Check one value."""
         if type(value) is not int or value < least:
             raise wrong(f'must be an integer of {least} or more', value)
         return value
@@ -245,14 +256,11 @@ def wrong(message: str, value: object) -> InvalidSpec:
     return InvalidSpec(f'{message}, not {found}')
 
 
-def unknown_key(item: Iterable[str], known: Collection[str]) -> InvalidSpec:
-    """Return the error for the first key that is not known, with the most similar known key."""
-    key = next(key for key in item if key not in known)
-    return InvalidSpec(f'unknown key: {suggestion.meant(key, known)}', key)
-
-
 def below(place: str, error: InvalidSpec) -> InvalidSpec:
-    """Return the error with ``place`` in front of its path: "a" and "b" give "a.b"."""
+    """Return the error with ``place`` before its path: "a", "b" give "a.b".
+
+    "a", "[0]" give "a[0]".
+    """
     is_index = re.match(r'\[\d+\]', error.path)  # a name may begin with a bracket, too
     dot = '.' if error.path and not is_index else ''
     return InvalidSpec(error.message, f'{place}{dot}{error.path}')
@@ -261,17 +269,18 @@ def below(place: str, error: InvalidSpec) -> InvalidSpec:
 def texts(
     gathered: Callable[[Iterable[str]], frozenset[str]], one: Callable[[Any], str]
 ) -> Callable[[Any], frozenset[str]]:
-    """Return a function that converts lists of strings; equal lists become one object.
+    """Return a function that converts a list of strings to a set; equal sets become one object.
 
     It raises InvalidSpec for another type, and if ``one`` does.
 
-    :param gathered: makes the set.
+    :param gathered: makes the set of the converted items.
     :param one: checks an item, and returns its canonical form.
     """
     one = cache(one)
     shared: dict[frozenset[str], frozenset[str]] = {}
 
     def read(value: Any) -> frozenset[str]:
+        """Convert one list."""
         if type(value) is not list:
             raise wrong(_NO_LIST, value)
         try:

@@ -5,11 +5,6 @@ The token comes first, so that a failure of Keystone is not reported as a missin
 If ``GET auth_url`` answers 401, keystoneauth repeats the request with the token that it is about to
 get, and then waits forever for a lock that it holds itself (``get_access`` of
 ``keystoneauth1/identity/base.py``). A session of our own prevents this second request.
-
-Units: a timeout is the number of seconds for which Keystone may be silent. After a timeout, no
-other request is sent to Keystone, at this URL or another.
-
-Raises: CloudError.
 """
 
 from __future__ import annotations
@@ -35,7 +30,9 @@ _NO_PASSWORD = 'password is a required attribute'
 def log_in(connection: Connection, timeout: float) -> None:
     """Get a token, unless the session has a valid one; raise CloudError if Keystone gives none.
 
-    :param timeout: the timeout of a connection that has none.
+    Also limit the size of the session's responses. After a timeout, no other URL is tried.
+
+    :param timeout: the timeout in seconds of a session that has none.
     """
     try:
         session = connection.session
@@ -44,7 +41,7 @@ def log_in(connection: Connection, timeout: float) -> None:
         transport.bound(session)
         within(session.timeout, impatient(session).get_token, session)
     except (*NO_ANSWER, GivenUp, OSError) as error:  # OSError: a missing file of certificates
-        raise _refused(connection, words.of(error), error) from error
+        raise _refused(connection, words.error_text(error), error) from error
     except Exception as error:
         if type(error) is not Exception or str(error) != _NO_PASSWORD:
             raise
@@ -70,26 +67,27 @@ class _Impatient:
         return self._shared.session
 
     def request(self, *arguments: Any, **more: Any) -> Any:
-        """Send a request; raise GivenUp instead of a wait without end, or a try of other URLs."""
+        """Send a request; raise GivenUp for one that needs a token, and if connecting times out."""
         is_own = more.get('auth') in (None, self._shared.auth)
         if more.get('authenticated') and is_own:
             refused = sys.exc_info()[1]
-            answered = f' ({words.of(refused)})' if refused is not None else ''
+            answered = f' ({words.error_text(refused)})' if refused is not None else ''
             why = f'it requires a token before it issues one{answered}'
             raise GivenUp(why, getattr(refused, 'http_status', None)) from refused
         try:
             return self._shared.request(*arguments, **more)
         except keystoneauth.ConnectTimeout as error:
             # keystoneauth and openstacksdk try other URLs after each exception that they know.
-            raise GivenUp(words.of(error)) from error
+            raise GivenUp(words.error_text(error)) from error
 
 
 def impatient(shared: Any) -> Any:
-    """Return a session for one authentication that stops when a server does not respond."""
+    """Return a wrapper of a keystoneauth session for one authentication (:class:`_Impatient`)."""
     return type('Impatient', (_Impatient, type(shared)), {})(shared)
 
 
 def _refused(connection: Connection, why: str, error: BaseException) -> CloudError:
+    """Return the error "could not log in at <auth_url>: ``why``", with the status of ``error``."""
     url = (connection.config.get_auth_args() or {}).get('auth_url')
     at = f' at {url}' if url else ''
     if url and '://' not in url:

@@ -58,7 +58,7 @@ _HOSTLESS = ('ERROR', 'SHELVED_OFFLOADED', 'BUILD')
 
 
 def on_hypervisors(found: Iterable[Hypervisor]) -> dict[str, Member]:
-    """Return the servers that were listed with the hypervisors, with their hosts, by id."""
+    """Return a Member with its host for each server that was listed with a hypervisor, by id."""
     return {
         server: Member(server, hypervisor.service_host)
         for hypervisor in found
@@ -67,37 +67,30 @@ def on_hypervisors(found: Iterable[Hypervisor]) -> dict[str, Member]:
 
 
 def without_host(compute: OperatorRest) -> dict[str, Member]:
-    """Fetch the servers, by id, in a status without a host, of all projects.
+    """Fetch the servers of all projects in ERROR, SHELVED_OFFLOADED or BUILD, by id.
 
-    Only an administrator gets them.
+    Raise CloudError (403) for a non-admin.
     """
     return _by_id(compute, _SERVERS, all_tenants='1', status=_HOSTLESS)
 
 
 def listed(
     compute: OwnerRest, groups: Iterable[ServerGroup], *, is_administrator: bool
-) -> dict[str, Member]:
-    """Fetch the servers of the groups' project, by id.
+) -> tuple[dict[str, Member], dict[str, str]]:
+    """Fetch the servers of the groups' project, and their names, both by server id.
 
     An administrator gets the servers of all projects if the groups are of several; a non-admin gets
     those of the own project.
     """
-    return listed_with_names(compute, groups, is_administrator=is_administrator)[0]
-
-
-def listed_with_names(
-    compute: OwnerRest, groups: Iterable[ServerGroup], *, is_administrator: bool
-) -> tuple[dict[str, Member], dict[str, str]]:
-    """Fetch the servers as in :func:`listed`, and their names, by server id."""
     query = {'all_tenants': '1', **_project(groups)} if is_administrator else {}
     servers = _servers(compute, _SERVERS, **query)
     with reading(_SERVERS):
-        known = {server['id']: _member(server) for server in servers}
-        return known, {server['id']: str(server['name']) for server in servers}
+        by_id = {server['id']: _member(server) for server in servers}
+        return by_id, {server['id']: str(server['name']) for server in servers}
 
 
 def names_of(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
-    """Fetch the names of the servers, without those that do not exist. One request each."""
+    """Fetch the names of the servers by id, without those that do not exist. One request each."""
     names = {}
     for server in servers:
         path = f'/servers/{quote(server, safe="")}'
@@ -108,43 +101,47 @@ def names_of(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def own(compute: OwnerRest) -> list[dict[str, Any]]:
-    """Fetch the servers of a non-admin's project as raw JSON."""
+def own_servers(compute: OwnerRest) -> list[dict[str, Any]]:
+    """Fetch the servers of the connection's project as parsed JSON."""
     return _servers(compute, _SERVERS)
 
 
-def named(servers: Iterable[Mapping[str, Any]], hosts: Collection[str]) -> dict[str, Member]:
-    """Convert raw servers, by id; the host is the one of ``hosts`` that matches the ``hostId``.
+def with_hosts_by_id(
+    servers: Iterable[Mapping[str, Any]], hosts: Collection[str]
+) -> dict[str, Member]:
+    """Convert raw servers to Members, by id; find the host by the ``hostId``.
 
-    None if no host matches.
+    The host is None if none of ``hosts`` matches; then, ``host_id`` is set.
+
+    :param hosts: the names of service hosts.
     """
     with reading(_SERVERS):
         projects = {server['tenant_id'] for server in servers}
-        names = {_host_id(project, host): host for project in projects for host in hosts}
+        names = {  # by hostId, as Nova computes it
+            hashlib.sha224(f'{project}{host}'.encode()).hexdigest(): host
+            for project in projects
+            for host in hosts
+        }
         return {server['id']: _member(server, names) for server in servers}
 
 
-def _host_id(project: str, host: str) -> str:
-    """Return the ``hostId`` that Nova shows for servers of the project on the host."""
-    return hashlib.sha224(f'{project}{host}'.encode()).hexdigest()
-
-
 def by_ids(
-    compute: OperatorRest, servers: Collection[str], known: Mapping[str, Member]
+    compute: OperatorRest, servers: Collection[str], fetched: Mapping[str, Member]
 ) -> tuple[Member, ...]:
-    """Return the servers with these ids, of any project, with an administrator's credentials.
+    """Return the servers with these ids, of any project: first those of ``fetched``.
 
-    A server that is not known yet takes one request, or two if it does not exist (its state is
-    DELETED then). At most :data:`MOST_NAMED` such servers are read; the others are left out.
+    Each other one takes one request, or two if it does not exist (its state is DELETED then). At
+    most :data:`MOST_NAMED` of these are fetched; the rest is left out.
     """
-    asked = [server for server in servers if server not in known][:MOST_NAMED]
+    missing = [server for server in servers if server not in fetched][:MOST_NAMED]
     return (
-        *(known[server] for server in servers if server in known),
-        *(_by_id_of(compute, server) for server in asked),
+        *(fetched[server] for server in servers if server in fetched),
+        *(_server(compute, server) for server in missing),
     )
 
 
-def _by_id_of(compute: OperatorRest, server: str) -> Member:
+def _server(compute: OperatorRest, server: str) -> Member:
+    """Fetch the server with this id; one that does not exist has the state DELETED."""
     path = f'/servers/{quote(server, safe="")}'
     body = compute.get(path, _SERVER, BASE, may_be_missing=True)
     if body is None:  # Nonexistent, or of another project and hidden from a non-administrator.
@@ -157,7 +154,7 @@ def _by_id_of(compute: OperatorRest, server: str) -> Member:
 
 
 def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[Member, ...]:
-    """Fetch the soft-deleted servers that may be members, as an administrator.
+    """Fetch the soft-deleted servers that may be members, sorted by id, as an administrator.
 
     Those are all servers of the groups' project, or of all projects if there are several. One
     request per page.
@@ -169,17 +166,17 @@ def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[
     return tuple(sorted(made, key=lambda member: member.server))
 
 
-def are_hidden(groups: Iterable[ServerGroup]) -> bool:
-    """Check whether one of the groups has anti-affinity, for which soft-deleted servers count."""
+def has_anti_affinity(groups: Iterable[ServerGroup]) -> bool:
+    """Check whether one of the groups has the hard policy anti-affinity."""
     return any(group.policy == ANTI_AFFINITY for group in groups)
 
 
-def moved(
+def with_migrations(
     groups: tuple[ServerGroup, ...], read: Callable[[], Migrations | None]
 ) -> tuple[ServerGroup, ...] | None:
-    """Return the groups with ``also_on`` and ``left`` of their members; None if these are unknown.
+    """Return the groups with ``also_on`` and ``left`` of their members; None if ``read`` does.
 
-    :param read: is called unless there is no anti-affinity group that has members on hosts.
+    If no anti-affinity group has a member on a host, return the groups unchanged, without ``read``.
     """
     members = [each for group in groups if group.policy == ANTI_AFFINITY for each in group.members]
     if not any(each.host for each in members):
@@ -187,17 +184,17 @@ def moved(
     migrations = read()
     if migrations is None:
         return None
-    places, left = migrations
+    hosts, left = migrations
     return tuple(
         dataclasses.replace(
             group,
             members=tuple(
                 dataclasses.replace(
                     member,
-                    also_on=places.get(member.server, ()),
+                    also_on=hosts.get(member.server, ()),
                     left=_others(left.get(member.server, {}), member.host),
                 )
-                if member.server in places or member.server in left
+                if member.server in hosts or member.server in left
                 else member
                 for member in group.members
             ),
@@ -206,13 +203,18 @@ def moved(
     )
 
 
-def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple[ServerGroup, ...]:
-    """Sort the groups and their members, and replace each member by its entry in ``known``."""
+def with_members(
+    groups: Iterable[ServerGroup], members: Mapping[str, Member]
+) -> tuple[ServerGroup, ...]:
+    """Sort the groups by name, and their members by id; replace each member by that of ``members``.
+
+    A member that is not in ``members`` stays.
+    """
     return tuple(
         dataclasses.replace(
             group,
             members=tuple(
-                known.get(member.server, member)
+                members.get(member.server, member)
                 for member in sorted(group.members, key=lambda member: member.server)
             ),
         )
@@ -221,47 +223,53 @@ def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple
 
 
 def migrations(compute: OperatorRest) -> Migrations:
-    """Fetch, by server, the hosts of migrations in progress, and the former hosts.
+    """Fetch the hosts of migrations in progress, and the former hosts, both by server.
 
-    The former hosts are the sources of live migrations, and the destinations of reverted resizes
-    and cold migrations, of the last day, with the seconds since the end of each. One request, and
-    another if there are so many migrations that the oldest may be missing.
+    Example: ``({'a': ('cmp-1', 'cmp-2')}, {'b': {'cmp-3': 60}})``: b left cmp-3 60 s ago.
+
+    Former hosts are the sources of live migrations, and the destinations of reverted resizes and
+    cold migrations, of the last day. One request, and another if there are so many migrations that
+    the oldest may be missing.
     """
     offered = compute.pick(_PAGED)
     # A resize that waits to be confirmed may be old; other migrations in progress are recent.
     query = {'status': 'finished'} if offered < _PAGED else {'limit': str(LIMIT)}
     found = _migrations(compute, offered, **query)
-    places: dict[str, set[str]] = {}
+    hosts_of: dict[str, set[str]] = {}
     left: dict[str, dict[str, int]] = {}
     with reading(_MIGRATIONS):
         for item in found:
             server = item['instance_uuid']
             if item['status'] not in _ENDED:
                 hosts = {item['source_compute'], item['dest_compute']} - {None}
-                places.setdefault(server, set()).update(hosts)
+                hosts_of.setdefault(server, set()).update(hosts)
             elif where := _UNREPORTED.get((item.get('migration_type'), item['status'])):
                 seconds = _seconds_since(item['updated_at'] or item['created_at'])
                 if seconds < _DAY:
                     hosts_left, host = left.setdefault(server, {}), item[where]
                     hosts_left[host] = min(seconds, hosts_left.get(host, seconds))
-    return {server: tuple(sorted(hosts)) for server, hosts in places.items()}, left
+    return {server: tuple(sorted(hosts)) for server, hosts in hosts_of.items()}, left
 
 
 def _seconds_since(time: str) -> int:
-    """Return the seconds since a time of Nova's (ISO 8601 in UTC, without a zone), 0 at least."""
+    """Return the whole seconds since a time of Nova's (ISO 8601 in UTC, no zone), at least 0."""
     then = datetime.datetime.fromisoformat(time).replace(tzinfo=datetime.timezone.utc)
     passed = datetime.datetime.now(datetime.timezone.utc) - then
     return max(0, int(passed.total_seconds()))
 
 
 def _others(left: Mapping[str, int], host: str | None) -> dict[str, int]:
-    """Return the hosts, sorted by name, without the one that the server is on."""
+    """Return ``left`` without ``host``, sorted by name."""
     return {name: seconds for name, seconds in sorted(left.items()) if name != host}
 
 
 def _migrations(
     compute: OperatorRest, microversion: Microversion, **query: str
 ) -> Iterator[dict[str, Any]]:
+    """Yield the migrations as parsed JSON.
+
+    If there are more pages, all that are ``finished`` follow.
+    """
     body = compute.get('/os-migrations', _MIGRATIONS, microversion, params=query)
     yield from list_of(body, 'migrations', _MIGRATIONS)
     if body.get('migrations_links') and 'status' not in query:
@@ -269,26 +277,30 @@ def _migrations(
 
 
 def _by_id(compute: Rest, what: str, **query: Any) -> dict[str, Member]:
+    """Fetch the servers that a query finds, by id."""
     servers = _servers(compute, what, **query)
     with reading(what):
         return {server['id']: _member(server) for server in servers}
 
 
 def _servers(compute: Rest, what: str, **query: Any) -> list[dict[str, Any]]:
+    """Fetch the servers that a query finds, on all pages, as parsed JSON."""
     return [*by_marker(compute, '/servers/detail', 'servers', what, BASE, **query)]
 
 
 def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
-    """Return the query for the groups' project; {} if it is unknown or not unique."""
+    """Return ``{'project_id': ...}`` of the groups; {} if it is unknown or not unique."""
     projects = {group.project_id for group in groups}
     is_one = len(projects) == 1 and None not in projects
     return {'project_id': str(projects.pop())} if is_one else {}
 
 
 def _member(server: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Member:
-    """Convert a raw server; ``names`` are the names of hosts by ``hostId``.
+    """Convert a raw server; its host is ``names[hostId]`` if Nova does not show it.
 
     ``host_id`` is None if the host is known.
+
+    :param names: the names of hosts by ``hostId``.
     """
     host_id = server.get('hostId') or None
     host = server.get(_HOST) or (names or {}).get(host_id or '') or None

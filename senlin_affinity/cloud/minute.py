@@ -30,12 +30,12 @@ class Minute:
         self._values: dict[Hashable, tuple[float, Any]] = {}
 
     def get(self, key: Hashable) -> Any | None:
-        """Return the value that was kept under a key; None if it is too old, or missing."""
+        """Return the value under a key; None if it is missing, or 60 seconds old."""
         kept_at, value = self._values.get(key, (0.0, None))
         return value if value is not None and self._clock() - kept_at < OLDEST else None
 
     def keep(self, key: Hashable, value: T) -> T:
-        """Keep a value, and return it; forget the values that are too old."""
+        """Keep a value for 60 seconds, and return it."""
         now = self._clock()
         # A copy, because another thread may change the dict during an iteration.
         recent = {

@@ -9,7 +9,7 @@ Placement's aggregates.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import allowed, reading
@@ -24,30 +24,29 @@ _MOST = 100
 _PROVIDERS = 'list the resource providers of aggregates'
 
 
-def see(
+def compare(
     cloud: OperatorClient,
     snapshot: CloudSnapshot,
-    asked: Iterable[frozenset[str]],
+    sets: Collection[frozenset[str]],
     timeout: float | None = None,
 ) -> CloudSnapshot:
     """Return the snapshot with the differences between the aggregates of Nova and Placement.
 
-    Return it unchanged without sets, below microversion 1.29, and for a 403.
+    Return it unchanged without ``sets``, below microversion 1.29, and for a 403.
 
-    :param asked: the sets of aggregates to compare.
+    :param sets: the sets of aggregate UUIDs to compare.
     """
-    sets = [*asked]
     if not sets:
         return snapshot
     placement = clouds.placement(cloud, timeout)
     if placement.pick(TREES) < TREES:
         return snapshot
-    members = allowed(lambda: {each: named(placement, each) for each in sets})
+    members = allowed(lambda: {each: provider_names(placement, each) for each in sets})
     return snapshot if members is None else aggregate_sync.marked(snapshot, members)
 
 
-def named(placement: OperatorRest, aggregates: Collection[str]) -> set[str]:
-    """Return the names of the providers in at least one of these aggregates; empty for none."""
+def provider_names(placement: OperatorRest, aggregates: Collection[str]) -> set[str]:
+    """Fetch the names of the providers in any of these aggregates (UUIDs); empty without any."""
     uuids, names = sorted(aggregates), set()
     for start in range(0, len(uuids), _MOST):
         query = {'member_of': f'in:{",".join(uuids[start : start + _MOST])}'}

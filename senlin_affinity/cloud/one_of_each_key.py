@@ -22,7 +22,7 @@ class Loader(yaml.SafeLoader):
     """A ``yaml.SafeLoader`` that rejects duplicate keys, and documents too large by aliases."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
-        """Compose a mapping, and reject duplicate keys before merge keys are expanded."""
+        """Compose a mapping; raise ComposerError for a key that occurs twice, merge keys aside."""
         node = super().compose_mapping_node(anchor)
         keys = set()
         for key, _value in node.value:
@@ -35,13 +35,14 @@ class Loader(yaml.SafeLoader):
         return node
 
     def get_single_node(self) -> Any:
-        """Compose the document, and reject it if its aliases make it too large."""
+        """Compose the document; raise ComposerError if its aliases make it too large."""
         node = super().get_single_node()
         if node is not None:
             _count(node, {})
         return node
 
     def _number(self, node: Any) -> Any:
+        """Convert an int or float; raise ConstructorError for more than 100 characters."""
         if len(node.value) > _DIGITS:
             raise yaml.constructor.ConstructorError(
                 None, None, f'a number has more than {_DIGITS} digits', node.start_mark
@@ -55,7 +56,10 @@ for _kind in ('int', 'float'):
 
 
 def _count(node: Any, known: dict[int, int]) -> int:
-    """Count the nodes with all aliases expanded; raise ComposerError for more than ``_NODES``."""
+    """Count the nodes with all aliases expanded; raise ComposerError for more than 100,000.
+
+    :param known: the numbers of nodes counted before, by ``id()``.
+    """
     if isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) in known:

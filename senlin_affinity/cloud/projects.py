@@ -20,7 +20,10 @@ _FORBIDDEN = 403
 
 
 def find(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
-    """Return the id of the project with this name or id; an id is not verified."""
+    """Return the id of the project with this name or id; an id is not verified.
+
+    No request for an id, or for the connection's own project.
+    """
     own, own_name = clouds.project(owner, timeout)
     if own is not None and named in (own, own_name):
         return own
@@ -28,6 +31,10 @@ def find(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
 
 
 def _called(owner: OwnerClient, name: str, timeout: float | None) -> str:
+    """Fetch the id of the only project with this name.
+
+    Raise InvalidSpec for none, several, or a 403.
+    """
     what = f'look up the project {name!r}'
     try:
         body = clouds.identity(owner, timeout).get('/projects', what, params={'name': name})

@@ -89,7 +89,7 @@ class _Provider(NamedTuple):
     traits: frozenset[str]
 
     def resource(self, name: str, **more: Any) -> Resource:
-        """Return the capacity and the usage of a class; usage is at most the capacity."""
+        """Return the capacity and the usage of a class; the usage is at most the capacity."""
         amount = self.amounts[name]
         return Resource(amount['capacity'], min(amount['used'], amount['capacity']), **more)
 
@@ -104,7 +104,7 @@ class _Answers:
         self._as_set: Any = cache(frozenset)
 
     def add(self, body: Any) -> None:
-        """Add the summaries of a response; equal sets of traits share one object."""
+        """Add the providers of a response, except those that an earlier response had."""
         self.longest = max(self.longest, len(body['allocation_requests']))
         for uuid, summary in body['provider_summaries'].items():
             if uuid not in self.providers:
@@ -114,7 +114,11 @@ class _Answers:
                 self.trees.setdefault(root, []).append(uuid)
 
     def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> HostInventory:
-        """Combine the providers of a tree with those that share with it (None: none do)."""
+        """Combine the providers of a tree with those that share with it.
+
+        :param largest: the greatest amount of each class that one server can get.
+        :param shared: None: there are no sharing providers.
+        """
         own = [self.providers[uuid] for uuid in self.trees[root]]
         sharing = shared.given_to(root) if shared is not None else []
         if len(own) == 1 and not sharing:
@@ -185,7 +189,10 @@ class _Shared:
     def pooled(
         self, own: Iterable[_Provider], sharing: Iterable[_Provider]
     ) -> Mapping[str, _Provider]:
-        """Return each class that a single provider supplies, which shares and is not a host."""
+        """Return the provider of each class that only one of them has, which shares it.
+
+        Hosts excluded.
+        """
         every = Counter(name for provider in (*own, *sharing) for name in provider.amounts)
         return {
             name: provider
@@ -196,7 +203,7 @@ class _Shared:
         }
 
     def is_known(self, root: str) -> bool:
-        """Check whether no further provider can share with the tree."""
+        """Check whether the responses show every provider that shares with the tree."""
         return not self._is_hidden and self._is_disk_known(root)
 
     def is_whole(self, root: str, name: str) -> bool:
@@ -220,7 +227,8 @@ def rooms(
 ) -> ProviderRooms:
     """Fetch the resources of each host, by the UUID of its root provider (the hypervisor's id).
 
-    A host that the responses lack is left out, unless it is known to have no memory left.
+    A host that the responses lack is left out, unless it is known to have no memory left: then, it
+    is ``FULL``. No request without hosts.
 
     :param hosts: by that UUID, the greatest amount of each class that one server can get there.
     :param most: the maximum number of requests, 3 or 4.
@@ -251,18 +259,19 @@ def rooms(
 
 
 def with_memory(placement: OperatorRest) -> frozenset[str]:
-    """Fetch the root providers of all hosts with a MiB of memory left, however many."""
+    """Fetch the UUIDs of all root providers with a MiB of memory left; never truncated."""
     return _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
 
 
 def _candidates(placement: OperatorRest, resources: str) -> Any:
+    """Fetch the allocation candidates for these resources, such as "VCPU:1", as parsed JSON."""
     return placement.get(
         '/allocation_candidates', CANDIDATES, TREES, params={'resources': resources}
     )
 
 
 def _listed(placement: OperatorRest, key: str, **query: str) -> frozenset[str]:
-    """List resource providers, and return one value of each. The list is never truncated."""
+    """Fetch the value under ``key`` of each resource provider that a query finds, untruncated."""
     body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
     with reading(_PROVIDERS):
         return frozenset(item[key] for item in body['resource_providers'])
@@ -274,7 +283,7 @@ def _sum(
     largest: Mapping[str, int],
     pooled: Mapping[str, _Provider],
 ) -> dict[str, Resource]:
-    """Add up the resources of a tree and of the providers that share with it.
+    """Add up the resources of a tree and of the providers that share with it, by class.
 
     The usage of a provider above its capacity does not reduce the sum. A class in ``pooled`` is not
     added up, and names its pool. A class of several providers, or a shared one, ``is_sum``, with

@@ -88,7 +88,7 @@ class Rest:
 
         :param what: the operation, for the error: "list the server groups".
         :param params: the query; a key with a list is sent once for each of its values.
-        :param may_be_missing: return None if Nova answers that the object does not exist.
+        :param may_be_missing: return None for a 404 with ``itemNotFound``.
         """
         response = self._read(path, what, microversion, dict(params or {}))
         if may_be_missing and self._is_missing(response, what):
@@ -100,7 +100,7 @@ class Rest:
         return self._json(self._send('POST', path, what, microversion, json=body), what)
 
     def delete(self, path: str, what: str, microversion: Microversion) -> bool:
-        """Send a DELETE request; return True for a 204, False if Nova does not have the object.
+        """Send a DELETE request; return True for a 204, False for a 404 with ``itemNotFound``.
 
         Raise CloudError for any other response.
         """
@@ -110,11 +110,17 @@ class Rest:
         self._check(response, what)
         if response.status_code != requests.codes.no_content:
             status = response.status_code
-            message = f'{self.name} answered {status} in place of 204: {words.cut(response.text)!r}'
+            message = (
+                f'{self.name} answered {status} in place of 204: {words.one_line(response.text)!r}'
+            )
             raise _error(what, message, response)
         return True
 
     def _discover(self) -> tuple[Microversion, Microversion]:
+        """Fetch the lowest and the highest microversion; (2, 1) for both if the service names none.
+
+        Raise CloudError if discovery fails.
+        """
         data = self._endpoint_data()
         if data.status is None:
             # If discovery fails, keystoneauth continues as if the service had no microversions,
@@ -129,6 +135,7 @@ class Rest:
         return (lowest[0], lowest[1]), (highest[0], highest[1])
 
     def _endpoint_data(self) -> Any:
+        """Return keystoneauth's endpoint data; raise CloudError if the catalog has none."""
         try:
             data = self._in_time(self._adapter.get_endpoint_data)
         except (*NO_ANSWER, GivenUp) as error:
@@ -141,15 +148,16 @@ class Rest:
         return data
 
     def _in_time(self, call: Callable[[], T], *, is_write: bool = False) -> T:
+        """Return the result of ``call`` within three timeouts (:func:`deadline.within`)."""
         timeout = self._timeout or REQUEST_TIMEOUT
         return within(timeout, call, self._adapter.session, is_write=is_write)
 
     def _read(
         self, path: str, what: str, microversion: Microversion | None, params: dict[str, Any]
     ) -> requests.Response:
-        """Send a GET request, unless its response, or that there was none, is remembered.
+        """Send a GET request, unless its response or error is remembered.
 
-        The failure of a service (a status from 500) is not: the next attempt may succeed.
+        An error of a service (from 500) is not remembered: the next attempt may succeed.
         """
         request = self.name, path, microversion, repr(sorted(params.items()))
         answer = (self._responses or {}).get(request)
@@ -166,6 +174,10 @@ class Rest:
         return cast(requests.Response, answer)
 
     def _send(self, method: str, *arguments: Any, **request: Any) -> requests.Response:
+        """Send a request, and repeat a GET as ``Retry-After`` demands.
+
+        At most three times, and before the deadline.
+        """
         response = self._send_once(method, *arguments, **request)
         for _again in range(_MOST_AGAIN if method == 'GET' else 0):
             wait = _wait(response)
@@ -183,6 +195,10 @@ class Rest:
         microversion: Microversion | None = None,
         **request: Any,
     ) -> requests.Response:
+        """Send a request; raise CloudError without a response.
+
+        It ``is_uncertain`` if a write may have been done.
+        """
         is_read = method == 'GET'
         if microversion is not None:
             request['microversion'] = shown(microversion)
@@ -207,13 +223,13 @@ class Rest:
             is_unsent = isinstance(error, GivenUp) and not error.is_uncertain
             kind = TooLarge if isinstance(error, TooLarge) else CloudError
             raise kind(
-                f'could not {what}: {words.of(error)}',
+                f'could not {what}: {words.error_text(error)}',
                 status,
                 is_uncertain=not (is_read or is_refused or is_unsent),
             ) from error
 
     def _is_missing(self, response: requests.Response, what: str) -> bool:
-        """Return whether Nova answers that the object does not exist; raise for any other 404."""
+        """Check for a 404 with ``itemNotFound``; raise CloudError for any other 404."""
         is_missing = response.status_code == requests.codes.not_found
         if is_missing and not _has_fault(response, NOT_FOUND):
             whose = f"the answer 404 is not {self.name}'s own ({NOT_FOUND})"
@@ -221,6 +237,7 @@ class Rest:
         return is_missing
 
     def _check(self, response: requests.Response, what: str) -> None:
+        """Raise CloudError for a status from 400: "could not ``what``: Nova answered 409: ..."."""
         status = response.status_code
         if status >= requests.codes.bad_request:
             is_foreign = status == requests.codes.not_found and not _has_fault(response, NOT_FOUND)
@@ -234,7 +251,7 @@ class Rest:
         self._check(response, what)
         body = _parsed(response)
         if body is None:
-            message = f'the answer of {self.name} is not JSON: {words.cut(response.text)!r}'
+            message = f'the answer of {self.name} is not JSON: {words.one_line(response.text)!r}'
             raise _error(what, message, response)
         return body
 
@@ -248,21 +265,25 @@ OperatorRest = NewType('OperatorRest', Rest)
 def _error(
     what: str, message: str, response: requests.Response, *, may_be_done: bool = True
 ) -> CloudError:
+    """Return the error "could not ``what``: ``message`` (request <id>)" with the status.
+
+    It ``is_uncertain`` for a write that ``may_be_done``.
+    """
     is_uncertain = may_be_done and response.request.method != 'GET'
     words_of_all = f'could not {what}: {message}{_request_id(response)}'
     return CloudError(words_of_all, response.status_code, is_uncertain=is_uncertain)
 
 
 def malformed(what: str, why: str) -> CloudError:
-    """Return the error "could not ``what``: ``why``", with the id of the last request."""
+    """Return the error "could not ``what``: ``why`` (request <id of the last request>)"."""
     return CloudError(f'could not {what}: {why}{_LAST.get()}')
 
 
 def _request_id(response: requests.Response) -> str:
-    """Return " (request ...)" with the request id; '' if the service sent none."""
+    """Return " (request <id>)"; '' if the service sent no request id."""
     for name in _IDS:
         if name in response.headers:
-            return f' (request {words.cut(response.headers[name])})'
+            return f' (request {words.one_line(response.headers[name])})'
     return ''
 
 
@@ -283,14 +304,14 @@ def _wait(response: requests.Response) -> float | None:
 
 
 def shown(microversion: Microversion) -> str:
-    """Return the microversion as text: '2.64'."""
+    """Return the microversion as text: (2, 64) is '2.64'."""
     return '.'.join(map(str, microversion))
 
 
 def unreachable(service: str, error: BaseException) -> CloudError:
-    """Return the error "could not find ``service``", with the HTTP status of ``error``."""
+    """Return the error "could not find ``service``: ``error``", with the status of ``error``."""
     return CloudError(
-        f'could not find {service}: {words.of(error)}', getattr(error, 'http_status', None)
+        f'could not find {service}: {words.error_text(error)}', getattr(error, 'http_status', None)
     )
 
 
@@ -301,9 +322,9 @@ def _has_fault(response: requests.Response, fault: str) -> bool:
 
 
 def _message(response: requests.Response) -> str:
-    """Return the first message or detail in the body, at any depth, or else its text.
+    """Return the first non-empty ``message`` or ``detail`` in the body, at any depth.
 
-    For an empty body, the reason of the status.
+    Otherwise, its text, or the reason of the status ("Not Found") for an empty body.
     """
     stack = [_parsed(response)]
     while stack:
@@ -311,11 +332,11 @@ def _message(response: requests.Response) -> str:
         if isinstance(value, Mapping):
             message = value.get('message') or value.get('detail')
             if isinstance(message, str) and message:
-                return words.cut(message)
+                return words.one_line(message)
             stack.extend(value.values())
         elif isinstance(value, list):
             stack.extend(value)
-    return words.cut(response.text) or str(response.reason)
+    return words.one_line(response.text) or str(response.reason)
 
 
 def _parsed(response: requests.Response) -> Any:

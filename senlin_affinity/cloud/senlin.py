@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.answers import allowed, check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupUses
 from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec
@@ -53,12 +54,14 @@ class Clustering:
     is_complete: bool = False
 
 
-def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = False) -> Clustering:
+def fetch(
+    senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = False
+) -> Clustering:
     """Fetch the users of groups of one project, or, as an administrator, of all projects (None).
 
     :param with_foreign_users: also fetch which clusters of other projects use a group, if Senlin
-        permits it. Their names are not returned, and a group name in their profiles means a group
-        of their own project.
+        permits it. Their names are ``FOREIGN``, and a group name in their profiles is left out,
+        because it means a group of their own project.
     """
     wide = None if with_foreign_users else project
     try:
@@ -100,30 +103,33 @@ def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = Fa
 
 def has_cluster(senlin: OwnerRest, cluster: str) -> bool:
     """Check whether a cluster exists, by its id: False for a 404."""
-    try:
-        senlin.get(f'/clusters/{cluster}', f'get cluster {cluster}')
-    except CloudError as error:
-        if error.status != 404:
-            raise
-        return False
-    return True
+    read = partial(senlin.get, f'/clusters/{cluster}', f'get cluster {cluster}')
+    return allowed(read, (404,)) is not None
 
 
 def _is_own(item: Mapping[str, Any], project: str | None) -> bool:
+    """Check whether the object is of the project; True for the project None."""
     return project in (None, item.get('project'))
 
 
 def bindings(
     senlin: OwnerRest, cluster: str, name: str, project: str | None
 ) -> Iterator[BindingRecord]:
-    """Yield the affinity policies of a cluster that hold a group; none if it was deleted."""
+    """Yield the affinity policies of a cluster that hold a group; none if it was deleted.
+
+    :param name: the name of the cluster, for the records.
+    :param project: the project in whose list a deleted cluster is missing.
+    """
     what = f'list the policies of cluster {name}'
     try:
         body = senlin.get(f'/clusters/{cluster}/policies', what)
     except CloudError as error:
-        # A proxy may answer 404, too; only the list proves that the cluster was deleted.
-        if error.status != 404 or cluster in _ids(senlin, project):
+        if error.status != 404:
             raise
+        # A proxy may answer 404, too; only the list proves that the cluster was deleted.
+        with reading('list the clusters of Senlin'):
+            if cluster in {str(each['id']) for each in list_all(senlin, 'clusters', project)}:
+                raise
         return
     with reading(what):
         for each in list_of(body, 'cluster_policies', what):
@@ -134,11 +140,6 @@ def bindings(
                     yield BindingRecord(cluster, name, *policy, bool(each['enabled']), held)
 
 
-def _ids(senlin: OwnerRest, project: str | None) -> set[str]:
-    with reading('list the clusters of Senlin'):
-        return {str(each['id']) for each in list_all(senlin, 'clusters', project)}
-
-
 def _attaching(senlin: OwnerRest) -> frozenset[str]:
     """Fetch the ids of the policies that are being attached, or will be."""
     found = list_all(senlin, 'actions', None, action=_ATTACH, status=UNFINISHED)
@@ -147,6 +148,7 @@ def _attaching(senlin: OwnerRest) -> frozenset[str]:
 
 
 def _nodes(senlin: OwnerRest, project: str | None) -> Iterator[Node]:
+    """Yield the nodes that have a server."""
     with reading('list the nodes of Senlin'):
         for each in list_all(senlin, 'nodes', project):
             if each['physical_id']:
@@ -155,6 +157,10 @@ def _nodes(senlin: OwnerRest, project: str | None) -> Iterator[Node]:
 
 
 def _hints(senlin: OwnerRest, project: str | None, wide: str | None) -> Iterator[str]:
+    """Yield the groups in the scheduler hints of profiles; of other projects', ids only.
+
+    :param wide: the project whose profiles are fetched; None: all.
+    """
     for each in list_all(senlin, 'profiles', wide):
         with contextlib.suppress(InvalidSpec), reading('list the profiles of Senlin'):
             hint = profile.group_hint(each['spec']) or ''
@@ -169,10 +175,9 @@ def list_all(
     microversion: Microversion | None = None,
     **query: str | Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    """Yield all objects of a project under ``key``, page by page; None: of all projects.
+    """Yield the objects of a project under ``key``, page by page; None: of all projects.
 
-    No response says whether there is more. An administrator gets the objects of all projects; those
-    of other projects are skipped.
+    :param query: with a query, None does not request ``global_project``.
     """
     if project is None and not query:
         query = {'global_project': 'True'}

@@ -37,7 +37,7 @@ class NovaServerGroups:
         create_body('', policy, rules, self._microversion)
 
     def get(self, group_id: str) -> ServerGroup | None:
-        """Fetch the group with this id; return None if Nova does not have it. One request."""
+        """Fetch the group with this id; None if Nova does not have it. One request."""
         what = f'get server group {group_id}'
         body = self._compute.get(_path(group_id), what, self._microversion, may_be_missing=True)
         if body is None:
@@ -47,7 +47,7 @@ class NovaServerGroups:
         return group
 
     def named(self, name: str) -> tuple[ServerGroup, ...]:
-        """Fetch all groups of the project with this name, in Nova's order. One request per page."""
+        """Fetch all groups of the project with this name, in Nova's order; () without any."""
         return tuple(_parse(body, LIST) for body in self._pages() if body.get('name') == name)
 
     def own(self) -> tuple[ServerGroup, ...]:
@@ -61,28 +61,32 @@ class NovaServerGroups:
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
         """Create a group, and return it. One request.
 
-        Raise CloudError with ``is_uncertain`` if the answer describes another group.
+        Raise CloudError with ``is_uncertain`` if the response describes another group.
         """
         what = f"create server group '{name}'"
         sent = create_body(name, policy, rules, self._microversion)
         body = self._compute.post(PATH, what, self._microversion, sent)
         group = _parse(body, what, is_uncertain=True)
         wanted = ServerGroup('', name, policy, rules)
-        if _sort(group) != _sort(wanted):
+        limits = group.max_server_per_host, wanted.max_server_per_host
+        is_same = (group.name, group.policy) == (name, policy) and limits[0] == limits[1]
+        if not is_same or group.members:
             why = 'the answer is about another server group'
             raise CloudError(f'could not {what}: {why}', is_uncertain=True)
         return group
 
     def delete(self, group_id: str) -> bool:
-        """Delete the group; return False if Nova does not have it. One request."""
+        """Delete the group; False if Nova does not have it. One request."""
         what = f'delete server group {group_id}'
         return self._compute.delete(_path(group_id), what, self._microversion)
 
     @property
     def _microversion(self) -> Microversion:
+        """Return 2.64, or the nearest that the cloud offers."""
         return self._compute.pick(RULES_MICROVERSION)
 
     def _pages(self, **query: str) -> Iterator[dict[str, Any]]:
+        """Yield the groups as parsed JSON, page by page."""
         offset = longest = 0
         known: set[str] = set()
         while True:
@@ -102,7 +106,7 @@ def called(
 ) -> tuple[ServerGroup, ...]:
     """Fetch the wanted groups: those of the project by name or id, others by id.
 
-    An attach finds groups in the same way. Ids and names without a group are left out.
+    Names and ids without a group are left out. Without a name, the groups are not listed.
 
     :param project: another project than the connection's; the groups of all projects are listed.
     """
@@ -126,11 +130,6 @@ def are_named(wanted: Collection[str] | None) -> bool:
     return not all(map(is_uuid, wanted or ()))
 
 
-def _sort(group: ServerGroup) -> tuple[str, str, int | None, bool]:
-    """Return name, policy, limit per host, and whether the group has no members, for comparison."""
-    return group.name, group.policy, group.max_server_per_host, not group.members
-
-
 def _parse(body: Any, what: str, *, is_uncertain: bool = False) -> ServerGroup:
     """Convert the body of a response to a group; raise CloudError if it is malformed."""
     try:
@@ -140,4 +139,5 @@ def _parse(body: Any, what: str, *, is_uncertain: bool = False) -> ServerGroup:
 
 
 def _path(group_id: str) -> str:
+    """Return ``/os-server-groups/<id>``, quoted."""
     return f'{PATH}/{quote(group_id, safe="")}'

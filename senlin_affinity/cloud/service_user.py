@@ -44,7 +44,7 @@ _OF_ADAPTERS = ('region_name', 'valid_interfaces')
 
 
 def options() -> list[Any]:
-    """Return the options of the group: for the log-in, the session and service discovery."""
+    """Return the options of the group: for the credentials, the session and service discovery."""
     of_adapters = loading.get_adapter_conf_options(include_deprecated=False)
     return [
         *loading.get_auth_common_conf_options(),
@@ -54,14 +54,14 @@ def options() -> list[Any]:
 
 
 def list_opts() -> list[tuple[Any, Sequence[Any]]]:
-    """Return the options for oslo-config-generator, with those of a log-in by password."""
+    """Return the options for oslo-config-generator, with those of ``auth_type = password``."""
     return [(GROUP, [*options(), *loading.get_auth_plugin_conf_options('password')])]
 
 
 def section(conf: Any) -> str | None:
     """Register the options, and return the name of the group with the credentials.
 
-    None without ``auth_section`` and ``auth_type``.
+    ``auth_section``, or 'senlin_affinity_cloud' if it has an ``auth_type``; None without both.
     """
     conf.register_opts(options(), group=GROUP.name)
     named = conf[GROUP.name].auth_section
@@ -69,7 +69,9 @@ def section(conf: Any) -> str | None:
 
 
 def connect(conf: Any, timeout: float, largest: int, region: str | None = None) -> Connection:
-    """Return a read-only connection with the configured credentials; raise CloudError if invalid.
+    """Return a read-only connection with the configured credentials; no request is sent.
+
+    Raise CloudError if they are missing or invalid.
 
     :param timeout: seconds for which a service may be silent, if the group has no timeout.
     :param largest: the maximum size of a response in MiB.
@@ -81,7 +83,7 @@ def connect(conf: Any, timeout: float, largest: int, region: str | None = None) 
         session = loading.load_session_from_conf_options(conf, GROUP.name, auth=login)
     except (exceptions.ClientException, cfg.Error, ValueError) as error:
         raise CloudError(
-            f'[{GROUP.name}] defines no valid credentials: {words.of(error)}'
+            f'[{GROUP.name}] defines no valid credentials: {words.error_text(error)}'
         ) from error
     if session.timeout is None:
         session.timeout = timeout
@@ -90,6 +92,7 @@ def connect(conf: Any, timeout: float, largest: int, region: str | None = None) 
 
 
 def _keystoneauths(conf: Any) -> Any:
+    """Return the credentials of keystoneauth's options; raise CloudError without any."""
     loading.register_auth_conf_options(conf, GROUP.name)
     login = loading.load_auth_from_conf_options(conf, GROUP.name)
     if login is None:
@@ -100,7 +103,7 @@ def _keystoneauths(conf: Any) -> Any:
 
 
 def _senlins(conf: Any) -> Any:
-    """Return the log-in of Senlin's service user."""
+    """Return the credentials of Senlin's service user."""
     group = conf[_SENLINS]
     return identity.V3Password(
         group.auth_url,

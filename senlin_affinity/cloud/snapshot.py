@@ -1,6 +1,6 @@
 """Fetch a snapshot of the whole cloud, by a constant number of requests plus pages.
 
-A part that the user may not read (403), or that the cloud is too old to have, is unknown;
+A part that the user may not read (403), or that the cloud is too old to have, is unknown (None);
 :attr:`Taken.unavailable` gives the reason.
 
 Units: at most 15 requests besides further pages, one after the other (a table of them is in the
@@ -77,18 +77,19 @@ def take(
     return taking.take(wanted, servers, is_any=is_project_of_group)
 
 
-def answered(
+def with_candidates(
     cloud: OperatorClient, taken: Taken, query: str, timeout: float | None = None
 ) -> CloudSnapshot:
     """Return the snapshot with the candidate capacity of each host for a query. One request.
 
-    If Placement is older than the query, return the snapshot unchanged.
+    Unchanged without hosts, or if Placement is older than the query. ``answered`` contains the
+    query if the response is complete.
     """
     placement, snapshot = clouds.placement(cloud, timeout), taken.snapshot
     known = snapshot.hosts or ()
     if not known or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
         return snapshot
-    answer = allocations.ask(placement, query, known, taken.roots, taken.longest)
+    answer = allocations.fetch(placement, query, known, taken.roots, taken.longest)
     return replace(
         snapshot,
         hosts=tuple(host.but(grants=each) for host, each in zip(known, answer.grants, strict=True)),
@@ -113,6 +114,7 @@ class _SnapshotBuilder:
     ) -> Taken:
         """Fetch all parts, one after the other.
 
+        :param hinted: the ids of the servers that scheduler hints name.
         :param is_any: prefer the quotas of the project of the groups, see ``is_project_of_group``.
         """
         inventory = NovaInventory(self._owners, lambda: self._clouds)
@@ -150,7 +152,7 @@ class _SnapshotBuilder:
         soft_deleted, known = None, None
         if groups is not None:
             known = self._members(groups, found, wanted, is_administrator) if servers else None
-            groups = members.located(groups, known or {})
+            groups = members.with_members(groups, known or {})
             if found is not None:
                 groups, soft_deleted = self._elsewhere(groups)
         named = None
@@ -193,9 +195,11 @@ class _SnapshotBuilder:
         needed: Microversion = BASE,
         service: Rest | None = None,
     ) -> T | None:
-        """Return the result of ``read``; None, and record why, if forbidden or unsupported.
+        """Return the result of ``read``; None for a 403, or below the microversion ``needed``.
 
-        Other errors propagate.
+        The reason is stored under ``name``. Other errors propagate.
+
+        :param service: the service with the microversion; None: Nova.
         """
         service = service or self._owners
         offered = service.pick(needed)
@@ -212,6 +216,7 @@ class _SnapshotBuilder:
             return None
 
     def _server_groups(self, wanted: Collection[str] | None) -> tuple[ServerGroup, ...] | None:
+        """Fetch the wanted groups; None if there are none to fetch, or if they are hidden."""
         nova = NovaServerGroups(self._owners)
         if wanted is None:
             return self._part('server_groups', nova.of_every_project)
@@ -227,7 +232,10 @@ class _SnapshotBuilder:
         return self._named not in (None, self._own) and are_named(wanted)
 
     def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
-        """Fetch the quotas of a project (None: the own one); return None if they are hidden."""
+        """Fetch the quotas of a project (None: the own one); None if they are hidden.
+
+        None also if the project does not exist; raise InvalidSpec if the caller named that project.
+        """
         if project is None or project == self._own:
             known = self._part('quotas', inventory.quotas)
             return None if known is None else inventory.with_user(known, self._own, self._user)
@@ -242,6 +250,7 @@ class _SnapshotBuilder:
             return None
 
     def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.ProviderRooms:
+        """Fetch the resources of the hypervisors; none if they are hidden."""
         placement = clouds.placement(self._clients.operator, self._timeout)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
         read = partial(providers.rooms, placement, largest, most)
@@ -263,6 +272,10 @@ class _SnapshotBuilder:
         wanted: Collection[str] | None,
         is_administrator: bool,
     ) -> Mapping[str, Member] | None:
+        """Fetch the members by id; None if they are hidden.
+
+        :param found: the hypervisors; None if they are hidden.
+        """
         if found is not None and wanted is None:
             known = members.on_hypervisors(found)
             if all(each.server in known for group in groups for each in group.members):
@@ -270,11 +283,12 @@ class _SnapshotBuilder:
             without = self._part('members', lambda: members.without_host(self._clouds))
             return {**(without or {}), **known}
         if found is None or is_administrator:
-            owned = partial(members.listed, self._owners, groups, is_administrator=is_administrator)
-            return self._part('members', owned)
+            read = partial(members.listed, self._owners, groups, is_administrator=is_administrator)
+            listed = self._part('members', read)
+            return None if listed is None else listed[0]
         names = {hypervisor.service_host for hypervisor in found}
-        own = self._part('members', partial(members.own, self._owners))
-        return None if own is None else members.named(own, names)
+        own = self._part('members', partial(members.own_servers, self._owners))
+        return None if own is None else members.with_hosts_by_id(own, names)
 
     def _elsewhere(
         self, groups: tuple[ServerGroup, ...]
@@ -283,8 +297,8 @@ class _SnapshotBuilder:
 
         The latter only for an anti-affinity group; otherwise, and if forbidden, None.
         """
-        located = members.moved(groups, lambda: self._migrations) or groups
-        if not members.are_hidden(groups):
+        located = members.with_migrations(groups, lambda: self._migrations) or groups
+        if not members.has_anti_affinity(groups):
             return located, None
         read_deleted = partial(members.soft_deleted, self._clouds, groups)
         return located, self._part('members', read_deleted)
@@ -295,7 +309,7 @@ class _SnapshotBuilder:
         if found is None:
             return None
         alone = ServerGroup('', '', ANTI_AFFINITY, members=found)
-        groups = members.moved((alone,), lambda: self._migrations)
+        groups = members.with_migrations((alone,), lambda: self._migrations)
         if groups is None:
             self._unknown['servers'] = self._unknown['members']
             return None
@@ -303,9 +317,11 @@ class _SnapshotBuilder:
 
     @cached_property
     def _migrations(self) -> members.Migrations | None:
+        """Fetch the migrations once; None if they are hidden."""
         return self._part('members', partial(members.migrations, self._clouds))
 
     def _flavors(self, project: str | None) -> tuple[Flavor, ...] | None:
+        """Fetch the flavors; None if they or their extra specs are hidden."""
         is_own = project in (None, self._own)
         read = partial(flavors.flavors, self._owners, is_own=is_own)
         found = self._part('flavors', read, flavors.EXTRA_SPECS)

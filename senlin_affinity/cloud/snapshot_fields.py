@@ -1,8 +1,7 @@
 """Define the fields of a snapshot file: how each is checked, read and written.
 
-The fields are those of the classes in :mod:`senlin_affinity.model.snapshot`. Rare fields
-(``max_unit``, ``is_nested``, ``pool``, ...) are written only if they differ from the default.
-Unordered values are sorted, so that equal snapshots have equal text.
+The fields are those of the classes in :mod:`senlin_affinity.model.snapshot`. Unordered values are
+sorted, so that equal snapshots have equal text.
 
 Raises: InvalidSpec with the path inside of the file (``hosts[3].resources.VCPU.capacity``).
 """
@@ -64,7 +63,7 @@ def _sorted(mapping: Mapping[str, Any], write: Callable[[Any], str]) -> str:
 
 
 def list_of(table: Schema[Any]) -> Callable[[Iterable[Any]], str]:
-    """Return a function that returns the JSON text of a list."""
+    """Return a function that converts things to the JSON text of a list: ``[{...}, {...}]``."""
     return lambda things: f'[{", ".join(map(table.write, things))}]'
 
 
@@ -78,6 +77,7 @@ def resource_class(name: str) -> str:
 
 
 def _limit(value: Any) -> int | None:
+    """Return an integer from 0, and None for -1 (no limit); otherwise, raise InvalidSpec."""
     if type(value) is not int or value < NO_LIMIT:
         raise wrong('must be an integer of 0 or more, or -1 for no limit', value)
     return None if value == NO_LIMIT else value
@@ -92,7 +92,10 @@ def _policy(value: Any) -> str:
 
 
 def _rules(value: Any) -> Any:
-    """Return the value unchanged, because ``_Groups`` checks it together with the policy."""
+    """Return the value unchanged, because ``_Groups`` checks it together with the policy.
+
+    Raise InvalidSpec for a duplicate key.
+    """
     if isinstance(value, DuplicateKey):
         raise wrong('', value)
     return value
@@ -121,6 +124,7 @@ AGGREGATE = Schema(
 
 
 def _flag_or_null(value: Any) -> bool | None:
+    """Return True, False and None unchanged; raise InvalidSpec for anything else."""
     return None if value is None else fields.flag(value)
 
 
@@ -145,6 +149,7 @@ class _Groups(Schema[ServerGroup]):
     """Server groups, whose rules are checked with their policy."""
 
     def read(self, item: Any) -> ServerGroup:
+        """Convert a group; raise InvalidSpec for rules that its policy does not allow."""
         group = super().read(item)
         return dataclasses.replace(group, rules=check_rules(group.rules, group.policy, 'rules'))
 
@@ -177,18 +182,20 @@ _QUOTAS = Schema(
 
 
 def _quotas(item: Any) -> dict[str, Quota]:
+    """Convert an object of quotas by name, without those that are null."""
     found = zip(QUOTAS, _QUOTAS.read(item), strict=True)
     return {name: quota for name, quota in found if quota is not None}
 
 
 def _pools(item: Any) -> dict[str, dict[str, Resource]]:
+    """Convert an object of pools: UUID, resource class and resource."""
     words = 'must be an object such as {{{}}}'.format
     resources = by_name(words('"DISK_GB": {...}'), resource_class, _OF_POOL.read)
     return by_name(words('"<uuid>": {"DISK_GB": {...}}'), spelt, resources)(item)
 
 
 def resources_written(resources: Mapping[str, Resource] | None) -> str:
-    """Return the JSON text of a host's resources; null for None."""
+    """Return the JSON text of a host's resources, sorted by class; "null" for None."""
     return 'null' if resources is None else _sorted(resources, RESOURCE.write)
 
 
@@ -215,7 +222,10 @@ class Snapshots(Schema[CloudSnapshot]):
 
 
 def _things(key: str, table: Schema[Any], *keys: str, words: str = '') -> Field:
-    """Return the field of a list; its ``write`` yields the JSON text of one item after another."""
+    """Return the field of a list; its ``write`` yields the JSON text of one item after another.
+
+    :param keys: two items that agree in these are an error.
+    """
     return Field(
         key,
         lambda items: each(items, table.read, *keys, words=f'must be a list{words}'),
@@ -225,8 +235,10 @@ def _things(key: str, table: Schema[Any], *keys: str, words: str = '') -> Field:
 
 
 def _names(items: Any) -> frozenset[str]:
+    """Convert a list of strings to a set."""
     return frozenset(each(items, text))
 
 
 def _sets(items: Any) -> frozenset[frozenset[str]]:
+    """Convert a list of lists of UUIDs to a set of sets."""
     return frozenset(each(items, fields.texts(Spelt, aggregate_uuid)))

@@ -102,7 +102,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 
 def save(snapshot: CloudSnapshot, path: str | os.PathLike[str]) -> None:
-    """Write the snapshot atomically; only the owner of the file may read it."""
+    """Write the snapshot atomically; only the owner of the file may read it.
+
+    Raise InvalidSpec for an empty path or a directory; OSError if the file cannot be written.
+    """
     target = _target(path)
     handle, name = tempfile.mkstemp(prefix=f'.{target.name}.', dir=target.parent)
     try:
@@ -118,6 +121,7 @@ def save(snapshot: CloudSnapshot, path: str | os.PathLike[str]) -> None:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
+    """Resolve links in the path; raise InvalidSpec for '', a folder or a device."""
     if not os.fspath(path):
         raise InvalidSpec('the name of the file is empty')
     target = Path(os.path.realpath(path))
@@ -148,6 +152,7 @@ def render(snapshot: CloudSnapshot) -> Iterator[str]:
 
 
 def _read(text: str) -> CloudSnapshot:
+    """Convert the JSON of a file; raise InvalidSpec with the path of a mistake."""
     document = _decoded(text)
     if type(document) is not dict:
         raise wrong('must be an object with format, hosts, ...', document)
@@ -160,7 +165,7 @@ def _read(text: str) -> CloudSnapshot:
 
 
 def _decoded(text: str) -> Any:
-    """Decode the JSON; the hosts of a large text remain raw until each is read."""
+    """Decode the JSON; the hosts of a text from 1 MiB remain ``msgspec.Raw``."""
     if len(text) >= _LARGE:
         with contextlib.suppress(MsgspecError, ValueError, RecursionError):
             return {
@@ -171,6 +176,7 @@ def _decoded(text: str) -> Any:
 
 
 def _check_format(value: Any) -> None:
+    """Raise InvalidSpec unless the value is 1 or 2."""
     oldest, newest = FORMATS
     if value is None:
         raise InvalidSpec(f'is missing: write "format": {oldest}', 'format')

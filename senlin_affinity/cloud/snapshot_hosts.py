@@ -109,7 +109,7 @@ class Hosts(Schema[Host]):
         ]
 
     def read(self, item: Any) -> Host:
-        """Convert decoded or raw JSON to a host; the hypervisor is named like it by default."""
+        """Convert decoded or raw JSON to a host; ``hypervisor_hostname`` defaults to ``host``."""
         if isinstance(item, Raw):
             try:
                 return self._typed(asdict(_HOST.decode(item)))
@@ -124,7 +124,7 @@ class Hosts(Schema[Host]):
         return super().read(item)
 
     def _typed(self, values: dict[str, Any]) -> Host:
-        """Convert what ``_HOST`` decoded to a host; raise InvalidSpec for an unusual one."""
+        """Convert what ``_HOST`` decoded; raise InvalidSpec if it must be checked more closely."""
         texts = host, _name, kind, zone = _texts(values)
         if not host or not ''.join(filter(None, texts)).isprintable():
             raise InvalidSpec('is read with care')
@@ -145,6 +145,7 @@ class Hosts(Schema[Host]):
 
 
 def _pooled(has: _Resource) -> Resource:
+    """Convert a resource of a pool, whose UUID becomes canonical."""
     has.pool = aggregate_uuid(has.pool)
     return Resource(*astuple(has))
 
@@ -164,6 +165,7 @@ def _of_text(read: Callable[[Any], Any], default: Any) -> Callable[[bytes], Any]
 
 
 def _service_host(value: Any) -> str:
+    """Return the value if it is valid text and not ''; otherwise, raise InvalidSpec."""
     if value == '':
         raise wrong(_SERVICE_HOST, value)
     return text(value, _SERVICE_HOST)

@@ -6,13 +6,9 @@ service failed.
 
 Units: a sample takes 5 requests, and one more each for a flavor that is given by name, for an
 image, for the aggregates, and for a larger sample. All candidates take one request for each host
-(at most ``MOST``), or one for all hosts of a small cloud, and up to nine more: the candidates, a
-longer response, the hosts with memory left, the owner's servers, their migrations, the soft-deleted
-servers, the compute services (to find the host of an affinity group), the members of aggregates in
-Placement, and the flavors. If the policy chooses hosts, one more for each of their zones, at most
-four. A rejection takes a sample for each of up to three changes.
-
-The host of a member that runs elsewhere is identified by ``hostId``, which its owner can read.
+(at most ``MOST``), or one for all hosts of a small cloud, and up to nine more. If the policy
+chooses hosts, one more for each of their zones, at most four. A rejection takes a sample for each
+of up to three changes.
 
 Raises: CloudError; InvalidSpec for an image that does not exist and must.
 """
@@ -46,7 +42,7 @@ from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.flavor import MEMORY_MB, Flavor
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.preflight.candidates import CandidateQuery
 from senlin_affinity.preflight.cloud_view import CloudView, Coverage
@@ -105,7 +101,7 @@ class Stages:
         return CloudView(snapshot, images=known, owner_sees_hosts=is_seen)
 
     def _flavor(self, name: str, key: Hashable) -> Flavor | None:
-        """Fetch the flavor with this id or name; keep the id of a name under the key.
+        """Fetch the flavor with this id or name; keep the id of a name under the key for a minute.
 
         None if there is none, or if its extra specs are hidden.
         """
@@ -120,15 +116,13 @@ class Stages:
         return found
 
     def _recent(self, key: Hashable) -> Any | None:
-        """Return what an earlier operation kept under the key.
-
-        None without it, or after a refresh.
-        """
+        """Return what was kept under the key in the last minute; None if nothing, or refreshed."""
         recent = None if self._minute is None else self._minute.get(key)
         self._is_refreshable |= recent is not None
         return recent
 
     def _kept(self, key: Hashable, value: T) -> T:
+        """Keep the value for a minute unless refreshed, and return it."""
         return value if self._minute is None else self._minute.keep(key, value)
 
     def refresh(self) -> bool:
@@ -140,7 +134,7 @@ class Stages:
         return was_refreshable
 
     def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
-        """Return the view with all aggregates, and the set of aggregates of each host.
+        """Return the view with all aggregates, and the distinct sets of aggregates of hosts.
 
         None if Nova does not show their UUIDs (below 2.41).
         """
@@ -154,21 +148,15 @@ class Stages:
         return replace(view, snapshot=snapshot), {*self._aggregates_of.values()}
 
     def sample(self, query: Query) -> tuple[Host, ...] | None:
-        """Fetch a sample of candidates, as the hosts that take servers.
-
-        None if Placement is old.
-        """
+        """Fetch a sample of candidates, as the hosts with room; None if Placement is old."""
         if self._placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
             return None
         answer = self._candidates(query.text, query.limit)
-        rooms = allocations.some(answer).items()
+        rooms = allocations.lower_bounds(answer).items()
         return tuple(query.host(root, room) for root, room in rooms if room)
 
     def flavors(self, view: CloudView) -> CloudView:
-        """Return the view with all flavors of the owner.
-
-        Unchanged if their extra specs are hidden.
-        """
+        """Return the view with all flavors of the owner; unchanged if extra specs are hidden."""
         has_specs = self._owners.pick(flavors.EXTRA_SPECS) >= flavors.EXTRA_SPECS
         every = flavors.flavors(self._owners) if has_specs else None
         return replace(
@@ -176,17 +164,16 @@ class Stages:
         )
 
     def root_of_members(self, view: CloudView) -> str | None:
-        """Fetch the root provider of the one host of all members.
+        """Fetch the UUID of the root provider of the one host of all members.
 
-        None for several or unknown hosts.
-
-        Members without a host, such as shelved ones, do not count.
+        None for several or unknown hosts. Members without a host, such as shelved ones, do not
+        count.
         """
         names: Collection[str] = ()
         if self._clients.has_operator:  # for hostId; the servers of an administrator name the hosts
             names = hosts.zones_of(self._compute)[0]
-        known = members.named(members.own(self._owners), names)
-        groups = members.located(view.snapshot.server_groups or (), known)
+        known = members.with_hosts_by_id(members.own_servers(self._owners), names)
+        groups = members.with_members(view.snapshot.server_groups or (), known)
         every = [each for group in groups for each in group.members if not each.is_nowhere]
         found = {each.host for each in every}
         name = found.pop() if len(found) == 1 else None
@@ -219,7 +206,7 @@ class Stages:
             self._are_mirrored(query.aggregates) and self._is_complete(query.text, answer)
         ):
             return None
-        found = self._hypervisors_of(summaries)
+        found = hosts.in_order(self._hypervisors_of(summaries))
         zone_of = _zones(view.snapshot.aggregates or (), self._aggregates_of)
         if query.are_zones_needed and not {each.service_host for each in found} <= zone_of.keys():
             zone_of = hosts.zones_of(self._compute)[0]
@@ -236,17 +223,20 @@ class Stages:
         rooms = {each.id: _room(summaries[each.id], each) for each in found}
         built = hosts.hosts(found, zone_of, self._aggregates_of, rooms)
         roots = [each.id for each in found]
-        granted = allocations.read(answer, query.novas_query, built, roots, number + 1).grants
+        granted = allocations.parse(answer, query.novas_query, built, roots, number + 1).grants
         names = [each.service_host for each in found]
         is_spread = view.snapshot.hosts is not None
         groups = self._groups(view, {*names, *self._aggregates_of} if is_spread else names)
         others = self._unread(groups, zone_of, names) if is_spread else ()
         read = (host.but(grants=each) for host, each in zip(built, granted, strict=True))
+        soft_deleted = None
+        if members.has_anti_affinity(groups):
+            soft_deleted = allowed(partial(members.soft_deleted, self._compute, groups))
         snapshot = replace(
             view.snapshot,
             hosts=(*read, *others),
             server_groups=groups,
-            soft_deleted=self._soft_deleted(groups),
+            soft_deleted=soft_deleted,
             answered=frozenset(() if some or query.root is not None else {query.novas_query}),
             closed_zones=frozenset(),  # hosts that are not in the snapshot may be enabled
         )
@@ -264,7 +254,10 @@ class Stages:
     def _unread(
         self, groups: Iterable[ServerGroup], zone_of: Mapping[str, str], read: Collection[str] = ()
     ) -> tuple[Host, ...]:
-        """Return hosts that are not read: one for each set of aggregates, and those of members."""
+        """Return hosts that are not read: one for each set of aggregates, and those of members.
+
+        :param read: the names of hosts to leave out.
+        """
         others = {name: its for name, its in self._aggregates_of.items() if name not in read}
         members = {each.host for group in groups for each in group.members}
         names = {name for name in others if name in members}
@@ -279,9 +272,10 @@ class Stages:
     def _answer(
         self, query: CandidateQuery, some: int | None
     ) -> tuple[Any, Mapping[str, str | None]]:
-        """Fetch candidates, of each domain of a spread if some are enough, until there are so many.
+        """Fetch candidates, and return the response with the requested zone by root provider UUID.
 
-        Return them, and the zone that was requested for each root provider of a domain.
+        With ``some`` and the domains of a spread, domain by domain, until there are so many;
+        otherwise, in one request, and without zones.
         """
         if not (some and query.domains):
             return self._candidates(query.text, some or MOST + 1), {}
@@ -299,19 +293,18 @@ class Stages:
         return {'allocation_requests': requests, 'provider_summaries': summaries}, zones
 
     def _hypervisors_of(self, roots: Collection[str]) -> tuple[Hypervisor, ...]:
-        """Return the hypervisors of these root providers, which may be that of the members."""
+        """Fetch the hypervisors with these ids, unless it is only that of the members."""
         known = self._members_host
-        is_known = known is not None and {known.id} == {*roots}
-        return hosts.in_order(
-            (known,) if known and is_known else hosts.hypervisors_of(self._compute, roots)
-        )
+        if known is not None and {known.id} == {*roots}:
+            return (known,)
+        return hosts.hypervisors_of(self._compute, roots)
 
     def _offered_in_zones(
         self, query: CandidateQuery, zones: Mapping[str, str], view: CloudView, limit: int
     ) -> set[str] | None:
-        """Return the hosts that Placement also offers in their zones, which the policy will name.
+        """Return the root providers that Placement also offers in the zones of their hosts.
 
-        One request for each zone that an aggregate carries; None if these are many.
+        One request for each zone that an aggregate carries; None if these are more than four.
 
         :param zones: the zone of each host, by the UUID of its root provider.
         """
@@ -330,19 +323,22 @@ class Stages:
         return offered
 
     def whole(self, scope: FetchScope) -> CloudView:
-        """Fetch every host, and what is missing besides."""
+        """Fetch every host; reuse the responses of earlier stages."""
         return whole_cloud.fetch(self._clients.recalling(), scope, self._timeout)
 
     @cached_property
     def _owners(self) -> OwnerRest:
+        """Return Nova's API for the owner."""
         return clouds.compute(self._clients.owner, self._timeout)
 
     @cached_property
     def _compute(self) -> OperatorRest:
+        """Return Nova's API for the operator."""
         return clouds.clouds_compute(self._clients, self._owners, self._timeout)
 
     @cached_property
     def _placement(self) -> OperatorRest:
+        """Return Placement's API."""
         return clouds.placement(self._clients.operator, self._timeout)
 
     def _candidates(self, query: str, limit: int) -> Any:
@@ -371,7 +367,7 @@ class Stages:
     def _are_mirrored(self, aggregates: frozenset[str]) -> bool:
         """Check whether the aggregates have the same hosts in Nova and in Placement.
 
-        Return False if they have too many hosts to compare.
+        True without aggregates, False if they have more than 1000 hosts.
         """
         if not aggregates:
             return True
@@ -379,7 +375,7 @@ class Stages:
         names = {host for host, its in of_hosts if not aggregates.isdisjoint(its)}
         if len(names) > _MOST_MIRRORED:
             return False
-        of_placement = mirrors.named(self._placement, aggregates)
+        of_placement = mirrors.provider_names(self._placement, aggregates)
         short = {name: name.partition('.')[0] for name in of_placement}
         is_none_stale = all(not names.isdisjoint(either) for either in short.items())
         return is_none_stale and names <= {*short, *short.values()}
@@ -392,24 +388,19 @@ class Stages:
         groups = view.snapshot.server_groups or ()
         if not any(group.members for group in groups):
             return groups
-        known = members.named(members.own(self._owners), names)
+        known = members.with_hosts_by_id(members.own_servers(self._owners), names)
         elsewhere = {
             server: replace(each, host=each.host or each.host_id) for server, each in known.items()
         }
-        located = members.located(groups, elsewhere)
+        located = members.with_members(groups, elsewhere)
         read = partial(members.migrations, self._compute)
-        return members.moved(located, lambda: allowed(read)) or located
-
-    def _soft_deleted(self, groups: tuple[ServerGroup, ...]) -> tuple[Member, ...] | None:
-        if not members.are_hidden(groups):
-            return None
-        return allowed(partial(members.soft_deleted, self._compute, groups))
+        return members.with_migrations(located, lambda: allowed(read)) or located
 
 
 def _zones(
     aggregates: Iterable[Aggregate], aggregates_of: Mapping[str, frozenset[str]]
 ) -> dict[str, str]:
-    """Return the zone of each service host that is in an aggregate with a zone."""
+    """Return the zone by service host, of those that are in an aggregate with a zone."""
     zones = {each.uuid: each.availability_zone for each in aggregates if each.availability_zone}
     return {host: zones[uuid] for host, its in aggregates_of.items() for uuid in its & zones.keys()}
 
@@ -420,6 +411,7 @@ def _is_plain(uuid: str, summary: Mapping[str, Any]) -> bool:
 
 
 def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> HostInventory:
+    """Convert a provider summary of a host; ``max_unit`` is the size of the hypervisor."""
     with reading(CANDIDATES):
         resources = {
             name: Resource(has['capacity'], has['used'], hypervisor.largest.get(name))

@@ -29,8 +29,8 @@ _DIGITS = 20
 def bound(session: Any, largest: int = LARGEST, *, is_read_only: bool = False) -> None:
     """Limit the responses of a keystoneauth session, unless an earlier call has limited them.
 
-    :param largest: in MiB.
-    :param is_read_only: reject requests that do not read.
+    :param largest: in MiB, after decompression.
+    :param is_read_only: raise GivenUp for requests other than GET and a login.
     """
     adapters = session.session.adapters
     for prefix, adapter in [*adapters.items()]:
@@ -68,6 +68,7 @@ class _Bounded(BaseAdapter):
         self._inner.close()
 
     def _read(self, response: requests.Response) -> bytes:
+        """Return the body; raise AnswerTooLarge as soon as it is known to be too large."""
         body = bytearray()
         size = _announced(response)
         if size > self._largest:
@@ -79,6 +80,10 @@ class _Bounded(BaseAdapter):
         return bytes(body)
 
     def _too_large(self, response: requests.Response, size: str = '') -> AnswerTooLarge:
+        """Close the response, and return the error "the answer is larger than 128 MiB ...".
+
+        :param size: the announced size: " (300 MiB)".
+        """
         response.close()
         return AnswerTooLarge(
             f'the answer is larger than {self._largest // _MEBIBYTE} MiB{size}; max_answer_size in '
@@ -97,5 +102,6 @@ def _announced(response: requests.Response) -> int:
 
 
 def _is_log_in(request: requests.PreparedRequest) -> bool:
+    """Check whether the request is a POST to ``.../v3/auth/tokens``."""
     path = request.path_url.partition('?')[0]
     return request.method == 'POST' and path.endswith('/v3/auth/tokens')

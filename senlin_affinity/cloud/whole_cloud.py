@@ -21,7 +21,11 @@ from senlin_affinity.preflight.question import FetchScope, Question, ask
 
 
 def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) -> CloudView:
-    """Fetch what is needed; for a DRS search, only the hosts that match."""
+    """Fetch what is needed; for a DRS search, only the hosts that match.
+
+    Raise CloudError, and InvalidSpec for an image that does not exist and must. ``unavailable`` of
+    the view gives the reason for any other part that cannot be read.
+    """
     if needed.drs_pattern is not None:
         inventory = ports(clients, timeout).inventory
         found = inventory.hosts_named_like(needed.drs_pattern)
@@ -51,13 +55,15 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     if resolved is None:
         return view
     shared = _with_access(clients.owner, taken.snapshot, resolved, timeout)
-    checked = mirrors.see(clients.operator, shared, asked_of_placement(resolved), timeout)
+    checked = mirrors.compare(clients.operator, shared, asked_of_placement(resolved), timeout)
     view, taken = replace(view, snapshot=checked), replace(taken, snapshot=checked)
     query = candidate_query.query(resolved)
     if query is None:
         return view
     try:
-        return replace(view, snapshot=snapshot.answered(clients.operator, taken, query, timeout))
+        return replace(
+            view, snapshot=snapshot.with_candidates(clients.operator, taken, query, timeout)
+        )
     except CloudError as error:
         return replace(view, unavailable={**view.unavailable, ANSWER: str(error)})
 

@@ -13,10 +13,11 @@ from senlin_affinity.model.terminal_text import escaped
 _LONGEST = 300
 
 
-def of(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return the error in one line; the message of an OSError that caused it comes last.
 
-    The name of the error's type if it has no text.
+    Example: 'Unable to connect to http://[::1]:9: Connection refused'. The name of the error's type
+    if it has no text.
     """
     text = str(error)
     for cause in _causes(error):
@@ -25,11 +26,14 @@ def of(error: BaseException) -> str:
             head = text.removesuffix(below).rstrip(': ') if below else ''
             text = f'{head}: {cause.strerror}' if head else cause.strerror
             break
-    return cut(text) or type(error).__name__
+    return one_line(text) or type(error).__name__
 
 
-def cut(text: str) -> str:
-    """Return the text in one line, with escaped control characters, at most 300 and "..."."""
+def one_line(text: str) -> str:
+    """Return the text in one line, with control characters escaped.
+
+    More than 300 characters are cut at a space, and end in "...".
+    """
     text = escaped(' '.join(text.split()))
     if len(text) <= _LONGEST:
         return text

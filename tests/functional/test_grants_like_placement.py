@@ -81,7 +81,7 @@ def hosts_and_longest(forest, roots):
 
 def fetch_grants(forest, roots, query):
     hosts, longest = hosts_and_longest(forest, roots)
-    return allocations.ask(forest, query, hosts, roots, longest)
+    return allocations.fetch(forest, query, hosts, roots, longest)
 
 
 def candidates_on(forest, root, query):

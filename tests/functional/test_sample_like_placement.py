@@ -153,7 +153,7 @@ def request_and_view(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=()
 def is_query_enough(forest, query, view, roots=None):
     if query is None:
         return False
-    rooms = allocations.some(allocations.candidates(forest, query.text, query.limit))
+    rooms = allocations.lower_bounds(allocations.candidates(forest, query.text, query.limit))
     assert roots is None or rooms.keys() <= {*roots}
     found = [query.host(root, room) for root, room in rooms.items()]
     return sample.is_enough(query.request, view, found)

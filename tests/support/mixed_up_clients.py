@@ -16,9 +16,9 @@ def mixed_up(clients: Clients, snapshot: CloudSnapshot) -> None:
     clouds = connection.clouds_compute(clients, owners)
     hosts.hypervisors(owners)  # type: ignore[arg-type]
     members.migrations(owners)  # type: ignore[arg-type]
-    mirrors.see(clients.owner, snapshot, frozenset())  # type: ignore[arg-type]
+    mirrors.compare(clients.owner, snapshot, frozenset())  # type: ignore[arg-type]
     connection.placement(clients.owner)  # type: ignore[arg-type]
-    members.own(clouds)  # type: ignore[arg-type]
+    members.own_servers(clouds)  # type: ignore[arg-type]
     members.listed(clouds, (), is_administrator=True)  # type: ignore[arg-type]
     images.find(clients.operator, 'cirros')  # type: ignore[arg-type]
     NovaServerGroups(clouds)  # type: ignore[arg-type]

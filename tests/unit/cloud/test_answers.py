@@ -99,7 +99,7 @@ FETCHES = {
         {'aggregates': 2 * [{'uuid': ID, 'name': 'ssd'}]},
     ),
     'servers, twice': (
-        lambda edge: members.own(nova(edge)),
+        lambda edge: members.own_servers(nova(edge)),
         '/servers/detail',
         {'servers': 2 * [{'id': ID}]},
     ),
@@ -171,7 +171,7 @@ def test_a_server_may_be_on_two_pages_while_it_is_created():
         {'servers': [{'id': 'b'}, {'id': 'a', 'status': 'ACTIVE'}]},
     ]
     client = SimpleNamespace(get=lambda *_words, **_options: pages.pop(0))
-    assert [each['id'] for each in members.own(client)] == ['a', 'b', 'a']
+    assert [each['id'] for each in members.own_servers(client)] == ['a', 'b', 'a']
 
 
 def test_a_flavor_on_two_pages_is_an_error():
@@ -203,13 +203,13 @@ POLICY = {'id': 'p1', 'type': 'senlin.policy.affinity-1.1', 'project': 'p', 'dat
 def test_a_senlin_list_with_a_duplicate_id_is_an_error(kind):
     twice = [{**POLICY, 'physical_id': None, 'spec': {}, 'name': 'x'}] * 2
     with pytest.raises(CloudError, match="the answer lists 'p1' twice"):
-        senlin.see(Senlin(**{kind: twice}), 'p')
+        senlin.fetch(Senlin(**{kind: twice}), 'p')
 
 
 def test_a_binding_of_another_cluster_is_an_error():
     bindings = [{'cluster_id': 'd', 'policy_id': 'p1', 'data': None}]
     with pytest.raises(CloudError, match='the answer is about another object'):
-        senlin.see(Senlin(bindings, policies=[POLICY]), 'p')
+        senlin.fetch(Senlin(bindings, policies=[POLICY]), 'p')
 
 
 def test_hypervisors_after_a_page_without_a_link_are_fetched():

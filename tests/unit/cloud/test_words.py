@@ -25,4 +25,4 @@ def caused(text, *causes):
     ],
 )
 def test_an_error_is_one_line(error, message):
-    assert words.of(error) == message
+    assert words.error_text(error) == message
