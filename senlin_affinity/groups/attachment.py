@@ -1,7 +1,7 @@
 """Validate and attach a policy: find or create the server group of a cluster.
 
-:class:`Attach` is a step (:mod:`~senlin_affinity.groups.steps`): the plugin checks the extra specs
-of the profile's flavor before it. The cluster gets the first of these groups:
+:class:`Attach` is a step (:mod:`~senlin_affinity.groups.steps`). The cluster gets the first of
+    these groups:
 
 1. the group that an earlier detach kept; 2. the group in the profile's scheduler hints, which must
 exist: the policy inherits it; 3. the group that the spec names: the policy inherits it, or creates
@@ -9,12 +9,8 @@ it if it does not exist; 4. a group with the cluster's own name, ``senlin-affini
 which the policy adopts, or creates.
 
 A name that is a UUID is always an id. The policy owns a group if Nova answered the policy's own
-request to create it, or if it bears the cluster's own name. Nobody else may use this name: a policy
-of another cluster does not create a group with it, and inherits one only while its cluster exists.
-
-Units: requests. An attach needs 1 by id, 1 per page and 1 more by name; 3 to create a group (list,
-quota, create); 1 for a kept group. The plugin adds 1 or 2 for the flavor, and 1 for a spec that
-chooses hosts.
+request to create it, or if it bears the cluster's own name. A policy of another cluster does not
+create a group with this name, and inherits one only while its cluster exists.
 
 Raises: PolicyMismatch, QuotaExceeded, InvalidSpec, CloudError; each says what was tried.
 """
@@ -70,8 +66,9 @@ IN_DOUBT = (
 class Attached:
     """The outcome of an attach: the binding to store, and facts for the log and the owner.
 
-    ``missing`` is the id of a kept group that no longer exists. ``is_in_doubt``: nobody used the
-    inherited group before, so an attach whose outcome is unknown may have created it.
+    ``how`` is ``CREATED``, ``ADOPTED`` or ``INHERITS``. ``missing`` is the id of a kept group that
+    no longer exists. ``is_in_doubt``: nobody used the inherited group before, so an attach whose
+    outcome is unknown may have created it.
     """
 
     binding: Binding
@@ -81,14 +78,20 @@ class Attached:
     is_in_doubt: bool = False
 
     def line(self) -> str:
-        """Return how the cluster got the group, with the group's name, id, policy and rules."""
+        """Return one line: "created server group web (<id>; anti-affinity max_server_per_host=2)".
+
+        If ``is_in_doubt``, "; " and ``IN_DOUBT`` follow.
+        """
         rules = ', '.join(f'{key}={value}' for key, value in sorted(self.group.rules.items()))
         kind = f'{self.group.policy} {rules}'.strip()
         message = f'{self.how} server group {self.group.name} ({self.group.id}; {kind})'
         return '; '.join(filter(None, (message, IN_DOUBT * self.is_in_doubt)))
 
     def report(self) -> str:
-        """Return a warning for the owner if ``is_in_doubt``; '' otherwise."""
+        """Return a warning for the owner if ``is_in_doubt``; '' otherwise.
+
+        It is "server group web (<id>): ", and ``IN_DOUBT``.
+        """
         message = f'server group {self.group.name} ({self.group.id}): {IN_DOUBT}'
         return message * self.is_in_doubt
 
@@ -125,7 +128,7 @@ def check_choice(properties: Properties, inventory: Inventory) -> None:
 
 
 def member_of(properties: Properties, inventory: Inventory, candidates: Candidates) -> MemberOf:
-    """Return the spec's ``member_of`` with UUIDs for names: 1 request, 0 without ``member_of``.
+    """Return the spec's ``member_of`` with UUIDs for names, by one request; empty without it.
 
     Raise InvalidSpec for an unknown or ambiguous name, and if Placement is too old; CloudError also
     if the user may not list aggregates.
@@ -133,19 +136,20 @@ def member_of(properties: Properties, inventory: Inventory, candidates: Candidat
     if not properties.member_of:
         return MemberOf()
     path = 'properties.member_of'
-    found = resolve(properties.member_of, inventory.aggregates(), path)
-    candidates.check_version(found, path)
-    return found
+    by_uuid = resolve(properties.member_of, inventory.aggregates(), path)
+    candidates.check_version(by_uuid, path)
+    return by_uuid
 
 
-def check_quota(known: Mapping[str, Quota], name: str, policy: str) -> None:
-    """Raise QuotaExceeded if the quotas leave no room for this group or for one member."""
+def check_quota(project_quotas: Mapping[str, Quota], name: str, policy: str) -> None:
+    """Raise QuotaExceeded if the quotas have no room for this group, or for one member in it."""
     new = ServerGroup(NOT_YET, name, policy)
-    for room in (quotas.room_for_group(known), quotas.room_for_members(known, new, 1)):
-        if room.outcome is Outcome.REJECT:
+    of_member = quotas.room_for_members(project_quotas, new, 1)
+    for verdict in (quotas.room_for_group(project_quotas), of_member):
+        if verdict.outcome is Outcome.REJECT:
             raise QuotaExceeded(
                 f"{FAILED} Server group '{name}' cannot be created: "
-                f'{sentence(room, quotas.REASONS)}; {quotas.REASONS[room.code].advice}'
+                f'{sentence(verdict, quotas.REASONS)}; {quotas.REASONS[verdict.code].advice}'
             )
 
 
@@ -190,15 +194,15 @@ class Attach:
 
     @property
     def own_name(self) -> str:
-        """Return the name of a group that belongs to this cluster."""
+        """Return the name of a group that belongs to this cluster: ``<prefix><cluster id>``."""
         return f'{self.prefix}{self.cluster}'
 
     def _kept(self, group_id: str) -> Step[tuple[Attached | None, str | None]]:
         """Adopt the kept group, and return the outcome and None.
 
-        For a group that is gone or does not match the spec, return None and the id of the group, if
-        it no longer exists; one that does not match is deleted unless others use it. Raise
-        PolicyMismatch if it holds servers of the cluster. A group with another owner is inherited.
+        A group with another owner is inherited. If the group no longer exists, return None and its
+        id. If it does not match the spec, raise PolicyMismatch if it holds servers of the cluster;
+        otherwise, delete it unless others use it, and return None and None.
         """
         yield LockGroup(group_id)
         with saying(f"Failed in retrieving servergroup '{group_id}'."):
@@ -277,7 +281,7 @@ class Attach:
         return None
 
     def _may_adopt(self, group: ServerGroup, use: Use) -> bool:
-        """Return whether the group is the cluster's own, and no other binding owns it.
+        """Check whether the group is the cluster's own, and no other binding owns it.
 
         A group that a note of release 0.9 names counts as the cluster's own.
         """
@@ -290,7 +294,7 @@ class Attach:
         return (is_own or use.is_noted) and not use.has_owner
 
     def _check_name(self, name: str, use: Use | None = None) -> None:
-        """Raise PolicyMismatch for the own name of another cluster that does not exist."""
+        """Raise PolicyMismatch for the own name of another cluster, unless ``use.has_cluster``."""
         cluster = cluster_of(name, self.prefix)
         if cluster not in (None, self.cluster) and not (use and use.has_cluster):
             raise PolicyMismatch(
@@ -301,7 +305,8 @@ class Attach:
     def _created(self, name: str) -> Step[Attached]:
         """Create the group; the policy owns it if Nova answers.
 
-        If the answer is lost, return the group that Nova may have created.
+        If the answer is lost, return the group that Nova may have created. Raise QuotaExceeded, and
+        PolicyMismatch for another cluster's name.
         """
         self._check_name(name)
         wanted = self.wanted
@@ -341,6 +346,7 @@ class Attach:
         return attached
 
     def _attached(self, group: ServerGroup, how: str, *, is_in_doubt: bool = False) -> Attached:
+        """Return the outcome with a new binding, inherited if ``how`` is ``INHERITS``."""
         rules, version = dict(group.rules), self.wanted.version
         binding = Binding(group.id, how == INHERITS, version, group.policy, rules)
         return Attached(binding, group, how, is_in_doubt=is_in_doubt)
@@ -352,7 +358,7 @@ def find(
     """Return the existing group that an attach inherits; None if the attach has to create one.
 
     Without a hint and a name, None. Raise PolicyMismatch if the hint or an id names no group, if
-    hint and name differ, and as :func:`_find`.
+    hint and name differ, if several groups have the name, and if the group does not match the spec.
 
     :param is_locked: lock the group, and fetch it again after that.
     """

@@ -1,12 +1,7 @@
 """Reconcile the groups of Nova with the clusters of Senlin, and find violated policies.
 
-The input is Nova's groups with their members, and what Senlin shows of their users. The output is a
-status per group, and findings. No records are needed: the name of a group tells to which cluster it
-belongs. The module performs no I/O.
-
-Example::
-
-    GroupStatus(group, BY_POLICY, ('mycluster',), is_orphan=False)
+No records are needed: the name of a group tells to which cluster it belongs. The module performs no
+I/O.
 """
 
 from __future__ import annotations
@@ -45,10 +40,10 @@ class BindingRecord:
 class GroupUses:
     """The users of server groups that Senlin shows, of one project or of all.
 
-    ``clusters`` maps the ids of all clusters to their names, or to ``FOREIGN`` for a cluster of
-    another project than the reader's. ``kept`` maps clusters to the groups that they keep.
-    ``hints`` are the groups that profiles name, ``named`` those that the specs of policies name,
-    and ``attaching`` those of policies that are being attached: by name or id.
+    ``clusters`` maps ids to names, or to ``FOREIGN`` for a cluster of another project than the
+    reader's. ``kept`` maps clusters to the groups that they keep. By name or id: ``hints`` are the
+    groups that profiles name, ``named`` those of policies, and ``attaching`` those of policies that
+    are being attached.
     """
 
     clusters: Mapping[str, str] = field(hash=False)
@@ -60,24 +55,23 @@ class GroupUses:
 
     def users_of(self, group_id: str) -> list[str]:
         """Return the sorted names of the clusters that use or keep a group; [] if none does."""
-        found = {each.cluster_name for each in self.bound if _has(each, group_id)}
-        found |= {self.clusters[key] for key, group in self.kept.items() if group == group_id}
-        return sorted(found)
+        bound = [each for each in self.bound if each.binding.servergroup_id == group_id]
+        keepers = (self.clusters[key] for key, group in self.kept.items() if group == group_id)
+        return sorted({*(each.cluster_name for each in bound), *keepers})
 
     def owners_of(self, group_id: str) -> list[str]:
         """Return the sorted ids of the clusters that own or keep a group, normally at most one."""
-        bound = {each.cluster for each in self.bound if _has(each, group_id, is_owner=True)}
-        return sorted(bound | {key for key, group in self.kept.items() if group == group_id})
-
-
-def _has(record: BindingRecord, group_id: str, *, is_owner: bool = False) -> bool:
-    held = record.binding
-    return held.servergroup_id == group_id and not (is_owner and held.is_inherited)
+        bound = [each for each in self.bound if each.binding.servergroup_id == group_id]
+        owners = {each.cluster for each in bound if not each.binding.is_inherited}
+        return sorted(owners | {key for key, group in self.kept.items() if group == group_id})
 
 
 @dataclass(frozen=True)
 class GroupStatus:
-    """A group, who created it, and its ``users``: the names of the clusters that use it."""
+    """A group, who created it, and its ``users``: the names of the clusters that use it.
+
+    ``made_by`` is ``BY_POLICY``, ``PERHAPS_BY_POLICY`` or ``BY_OTHERS``.
+    """
 
     group: ServerGroup
     made_by: str
@@ -90,9 +84,10 @@ def statuses(
 ) -> Iterator[GroupStatus]:
     """Yield the status of each group.
 
-    ``made_by`` is ``BY_POLICY`` for a group that a cluster owns or that bears a cluster's own name.
-    An orphan is named after a cluster that does not exist, has no members, and nobody uses it: no
-    attach can adopt it any more.
+    ``made_by`` is ``BY_POLICY`` for a group that a cluster owns or that bears a cluster's own name,
+    and ``PERHAPS_BY_POLICY`` for an unused one that a policy names. An orphan is named after a
+    cluster that does not exist, has no members, and nobody uses it: no attach can adopt it any
+    more.
     """
     for group in groups:
         users, words = tuple(uses.users_of(group.id)), {group.id, group.name}
@@ -152,7 +147,10 @@ class DeleteOrphan:
 
 
 def shared_ownership(groups: Iterable[ServerGroup], uses: GroupUses) -> Iterator[tuple[str, str]]:
-    """Yield the name of each group with several owners, and their names ("a, b")."""
+    """Yield the name of each group with several owners, and the owners' names: ``('web', 'a, b')``.
+
+    The order of the names is that of the ids.
+    """
     for group in groups:
         owners = uses.owners_of(group.id)
         if len(owners) > 1:
@@ -160,7 +158,7 @@ def shared_ownership(groups: Iterable[ServerGroup], uses: GroupUses) -> Iterator
 
 
 def up_to(places: Iterable[Place], most: int) -> tuple[Place, ...]:
-    """Return the places with the fewest members that together have at most ``most`` members.
+    """Return the places with the fewest members, ascending, that together have at most ``most``.
 
     The time of a violation can only be determined from all members of a place.
     """
@@ -177,7 +175,7 @@ def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, st
     """Return when the members of a place first violated the policy; None if unknown.
 
     With affinity, the earliest arrival; otherwise, the arrival of the first member beyond the limit
-    per host. None if any arrival is unknown.
+    per host. None if any arrival is unknown, or the limit is not exceeded.
 
     :param last_moves: when each server came to its host, as ISO 8601 in UTC, as far as known.
     """
@@ -190,12 +188,15 @@ def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, st
 
 
 def servers_outside(group: ServerGroup, servers: Iterable[str]) -> tuple[str, ...]:
-    """Return the sorted servers of a cluster that are not in its group."""
+    """Return the sorted servers that are not members of the group."""
     return tuple(sorted({*servers} - {member.server for member in group.members}))
 
 
 def conflicting_policies(uses: GroupUses) -> Iterator[tuple[str, str]]:
-    """Yield each cluster with enabled policies for different groups, and a text about these."""
+    """Yield each cluster with enabled policies for different groups, sorted by name, and these.
+
+    Example: ``('web', 'p1 (senlin.policy.affinity-1.0): <group>; p2 (...-1.1): <group>')``
+    """
     for cluster, name in sorted(uses.clusters.items(), key=lambda item: (item[1], item[0])):
         here = [each for each in uses.bound if each.cluster == cluster and each.is_enabled]
         if len({each.binding.servergroup_id for each in here}) > 1:

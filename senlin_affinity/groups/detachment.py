@@ -3,15 +3,10 @@
 The policy deletes a group only here, only if the binding (or the record of a kept group) says that
 the policy owns it, and only if nobody else uses it. If another binding uses it, the oldest of them
 becomes the owner; "oldest" is the creation of its cluster, as Senlin stores no time for a binding.
-A group that is used in another way stays, and the owner of the cluster reads which one and why.
+A group that is used in another way stays, and the owner of the cluster reads why.
 
-Example: the metadata of a cluster, ``{'senlin_affinity_on_detach': 'keep'}``. They override
-``servergroup.on_detach`` of the spec, because the spec of a policy in use cannot be changed.
-
-Units: requests. 3 for a group that is deleted (fetch, delete, verify), 1 or 0 for one that stays.
-
-Raises: CloudError, after which the binding stays and the detach can be repeated; InvalidSpec for
-another value of the metadata; GroupBusy while an attach may use the group.
+Raises: CloudError, after which the binding stays and the detach can be repeated; GroupBusy while an
+attach may use the group.
 
 Source: "Affinity Policy V1.0" in Senlin's manual (scenario S2) deletes at detach.
 """
@@ -48,7 +43,10 @@ KEY = 'senlin_affinity_on_detach'
 
 @dataclass(frozen=True)
 class Detached:
-    """The outcome of a detach: a line for the log, and the id of a deleted or a left group."""
+    """The outcome of a detach: a line for the log, and the id of the group.
+
+    ``deleted`` is the id of a group that is gone, ``released`` that of one that stays.
+    """
 
     message: str
     deleted: str | None = None
@@ -108,7 +106,7 @@ class CheckBound:
 
 
 def _is_owner(bound: Binding, use: Use) -> bool:
-    """Return whether the binding owns the group: it is not inherited.
+    """Check whether the binding owns the group: it is not inherited.
 
     Release 0.9 marked an inherited group that a policy created in the binding, or noted its id; it
     counts as owned unless another cluster owns it.
@@ -120,8 +118,8 @@ def _is_owner(bound: Binding, use: Use) -> bool:
 def leave_owned(group_id: str, use: Use) -> Step[Detached]:
     """Delete a group that the cluster owns, and whose lock is held; it stays if others use it.
 
-    If another binding may own it, that becomes the owner. Raise GroupBusy while an attach may use
-    it.
+    If another binding may own it, that becomes the owner. A group that Nova does not have counts as
+    deleted. Raise GroupBusy while an attach may use it.
     """
     if use.heir is not None:
         return (yield from _hand_over(group_id, use))
@@ -150,6 +148,7 @@ def leave_owned(group_id: str, use: Use) -> Step[Detached]:
 
 
 def _hand_over(group_id: str, use: Use) -> Step[Detached]:
+    """Make ``use.heir`` the owner; the group counts as released."""
     yield Leave(group_id, heir=use.heir)
     names = ', '.join(sorted({each.cluster_name for each in use.users}))
     return Detached(f'server group {group_id} stays: cluster {names} uses it', None, group_id)
@@ -162,7 +161,10 @@ def verify_deleted(group_id: str) -> Step[None]:
 
 
 def _why_it_stays(group: ServerGroup, use: Use) -> str:
-    """Return who else uses the group: clusters, else profiles, else servers; '' if nobody does."""
+    """Return who else uses the group: clusters, else profiles, else servers; '' if nobody does.
+
+    Example: "cluster a, b uses it".
+    """
     clusters = sorted({*(each.cluster_name for each in use.users), *use.keepers})
     if clusters:
         return f'cluster {", ".join(clusters)} uses it'
@@ -194,7 +196,8 @@ def missing(group_id: str) -> Refusal:
 def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -> bool:
     """Check whether a detach keeps the group; the cluster's metadata override the spec.
 
-    Raise InvalidSpec for metadata other than ``keep`` or ``delete``, in any case.
+    ``{'senlin_affinity_on_detach': ' KEEP '}`` is True. Raise InvalidSpec for another value than
+    ``keep`` or ``delete``. ``properties`` is called without the key only.
     """
     text = metadata.get(KEY)
     if text is None:

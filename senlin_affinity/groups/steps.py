@@ -2,22 +2,19 @@
 
 A step is a generator. It yields effects and receives their answers; it returns an outcome, or
 raises an error. Effects, answers and outcomes are plain values. :func:`run` is the driver of the
-plugin. :func:`advance` is that of the explorer (``tests/explorer``): a state is the operation with
-the answers so far, because a generator cannot be copied, but can be replayed.
+plugin.
 
-Example: ``GetGroup('g1')`` is answered with a ServerGroup, or None if Nova has no such group.
-
-Raises: CloudError for an answer that does not belong to its effect; GroupBusy, after which
-the plugin releases the locks, waits and starts the step again.
+Raises: CloudError for an answer that does not belong to its effect; GroupBusy, after which the
+plugin releases the locks, waits and starts the step again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
-from senlin_affinity.model.errors import AffinityError, CloudError, GroupBusy
+from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.ports import ServerGroups
 from senlin_affinity.model.server_group import ServerGroup
 
@@ -139,9 +136,9 @@ class GroupUser:
 class Use:
     """The users of a group in all projects, except the cluster itself.
 
-    ``users`` are in the order of their clusters' creation. ``keepers`` are clusters that keep the
-    group, ``profiles`` those that name it in their scheduler hints (that of this cluster, too), and
-    ``attaching`` clusters to which a policy is being attached that may use it. ``own_servers`` are
+    ``users`` are in the order of their clusters' creation. The names of clusters: ``keepers`` keep
+    the group, and to ``attaching`` ones, a policy is being attached that may use it. ``profiles``
+    are those that name it in their scheduler hints (that of this cluster, too). ``own_servers`` are
     the servers of the cluster's nodes, and of nodes that were placed into the group and are in no
     cluster any more. ``is_noted``: a note of release 0.9 shows that a policy created the group.
     ``has_cluster``: the cluster that the group is named after exists, or there is none.
@@ -170,7 +167,7 @@ class Use:
         return next(iter(able), None)
 
     def others(self, group: ServerGroup) -> list[str]:
-        """Return the sorted members of the group that are not the cluster's own."""
+        """Return the sorted members of the group that are not the cluster's own; [] without any."""
         return sorted({member.server for member in group.members} - self.own_servers)
 
 
@@ -182,7 +179,8 @@ Step: TypeAlias = Generator[Any, Any, T]
 def checked(effect: object, answer: Any) -> Any:
     """Return the answer; raise CloudError if it is about another group than the effect.
 
-    The names of a search, its distinct ids, and a created group without members are checked, too.
+    Of a search, all names and that no id occurs twice are checked; of a creation, the name, the
+    policy and that there are no members.
     """
     match effect:
         case GetGroup(group_id):
@@ -202,7 +200,7 @@ def checked(effect: object, answer: Any) -> Any:
 
 
 def run(step: Step[T], perform: Callable[[Any], Any]) -> T:
-    """Run a step: perform its effects, and return its outcome.
+    """Run a step: call ``perform`` for each effect, send the answer, and return the outcome.
 
     An error of ``perform`` is thrown into the step, which may handle it.
     """
@@ -221,7 +219,7 @@ def run(step: Step[T], perform: Callable[[Any], Any]) -> T:
 
 
 def ask_nova(effect: Effect, groups: ServerGroups) -> Any:
-    """Send the request of an effect on Nova; return None for an effect on Senlin."""
+    """Send the request of an effect on Nova, and return the answer; None for any other effect."""
     match effect:
         case GetGroup(group_id):
             return groups.get(group_id)
@@ -234,72 +232,3 @@ def ask_nova(effect: Effect, groups: ServerGroups) -> Any:
         case DeleteGroup(group_id):
             return groups.delete(group_id)
     return None
-
-
-class Operation(Protocol):
-    """A value that describes an operation, and makes its step."""
-
-    def step(self) -> Step[Any]:
-        """Return the step from its beginning."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """The answer to an effect that failed."""
-
-    message: str
-    is_uncertain: bool = False
-
-
-@dataclass(frozen=True)
-class Done:
-    """The end of a step: its outcome, or the error that it raised."""
-
-    outcome: object = None
-    error: str = ''
-    is_busy: bool = False
-
-
-@dataclass(frozen=True)
-class State:
-    """An operation and the answers that it has received."""
-
-    operation: Operation
-    answers: tuple[Any, ...] = ()
-
-
-def begin(operation: Operation) -> tuple[State, Effect | Done]:
-    """Return the first state of an operation, and its first effect (Done if it has none)."""
-    state = State(operation)
-    return state, _replayed(state)
-
-
-def advance(state: State, answer: Any) -> tuple[State, Effect | Done]:
-    """Return the state after an answer (or a Failure), and the next effect (or Done)."""
-    state = replace(state, answers=(*state.answers, answer))
-    return state, _replayed(state)
-
-
-def _replayed(state: State) -> Effect | Done:
-    """Return the effect that the step yields after these answers; Done if it ends."""
-    step = state.operation.step()
-    try:
-        effect: Effect = next(step)
-        for answer in state.answers:
-            try:
-                found = _answer(effect, answer)
-            except CloudError as error:
-                effect = step.throw(error)
-            else:
-                effect = step.send(found)
-    except StopIteration as end:
-        return Done(end.value)
-    except AffinityError as error:
-        return Done(error=str(error) or type(error).__name__, is_busy=isinstance(error, GroupBusy))
-    return effect
-
-
-def _answer(effect: Effect, answer: Any) -> Any:
-    if isinstance(answer, Failure):
-        raise CloudError(answer.message, is_uncertain=answer.is_uncertain)
-    return checked(effect, answer)

@@ -24,9 +24,10 @@ from senlin_affinity.groups.audit import (
     ReadUses,
 )
 from senlin_affinity.groups.detachment import CheckBound, Detach, Undo
-from senlin_affinity.groups.steps import Done, Failure, LockGroup, LockName, State
+from senlin_affinity.groups.steps import LockGroup, LockName
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Refusal
+from tests.explorer.replay import Done, Failure, State, advance, begin
 from tests.explorer.world import (
     OPERATOR,
     Actor,
@@ -100,7 +101,7 @@ class Found:
     traces: dict[str, tuple[str, ...]]
 
 
-_cached_advance = functools.lru_cache(maxsize=200_000)(steps.advance)
+_cached_advance = functools.lru_cache(maxsize=200_000)(advance)
 
 
 class Explorer:
@@ -259,7 +260,7 @@ class Explorer:
         return replace(world, database=replace(database, clusters=clusters, bound=bound))
 
     def _started(self, task: Task, made: Any, actor: Actor | None) -> Task:
-        state, effect = steps.begin(made)
+        state, effect = begin(made)
         return replace(task, stage='steps', actor=actor, state=state, effect=effect)
 
     def _is_blocked(self, node: Node, number: int, task: Task) -> bool:
@@ -328,7 +329,7 @@ class Explorer:
         world, outcome = replace(world, locks=locks), effect.outcome
         if effect.is_busy:
             others = (*node.tasks[:number], *node.tasks[number + 1 :])
-            again, first = steps.begin(state.operation)
+            again, first = begin(state.operation)
             yield f'{what}: busy', world, replace(task, state=again, effect=first, waits_for=others)
         elif effect.error:
             yield f'{what}: {effect.error}', world, replace(task, stage='end')
