@@ -27,7 +27,7 @@ from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.topology import domain_of, domains_of, servers
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.row import capacity_constraints
-from senlin_affinity.preflight.explanation import in_short
+from senlin_affinity.preflight.explanation import short_sentence
 
 _MOST_NAMES, _MOST_PLACES = 20, 5
 #: A domain that the spread itself has filled still counts.
@@ -83,7 +83,7 @@ def _uncounted(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
     why: dict[str, list[str | None]] = {}
     for host, report in zip(resolved.snapshot.hosts or (), decision.hosts, strict=False):
         against = (
-            in_short(verdict, decision)
+            short_sentence(verdict, decision)
             for name, verdict in report.verdicts.items()
             if not verdict and name not in about_room and verdict.code not in _FULL
         )

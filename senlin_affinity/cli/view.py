@@ -33,7 +33,7 @@ from senlin_affinity.model import terminal_text
 from senlin_affinity.nova import host_status
 from senlin_affinity.nova.group_policy import FILTERS, holding, why_not_enforced
 from senlin_affinity.planner.decision import TWO, Decision
-from senlin_affinity.preflight.explanation import Explanation, limits
+from senlin_affinity.preflight.explanation import Explanation, limiting_reason
 
 #: SGR codes of the first line: green, red, yellow.
 _COLOURS = {True: 32, False: 31, None: 33}
@@ -171,7 +171,7 @@ def fit(decision: Decision) -> str:
         head = f'{"At most" if most else "Only"} {capacity:,} of {wanted:,} fit'
         if not capacity:
             head = 'The server does not fit' if wanted == 1 else f'None of the {servers} fits'
-        return f'{head}: {limits(decision)}.'
+        return f'{head}: {limiting_reason(decision)}.'
     if decision.fits is None or decision.fits_by_upper_bound:
         head = f'It is not known whether {servers} {verb}'
         known = '; '.join(_known(decision))

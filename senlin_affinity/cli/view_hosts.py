@@ -27,7 +27,7 @@ from senlin_affinity.model.reason import sentence
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.host_reports import HostReport
 from senlin_affinity.planner.row import capacity_constraints
-from senlin_affinity.preflight.explanation import in_short
+from senlin_affinity.preflight.explanation import short_sentence
 
 #: The maximum number of hosts that a group names, of chosen hosts, and of groups.
 MOST, _MOST_CHOSEN, _MOST_GROUPS = 5, 20, 10
@@ -98,13 +98,13 @@ def _reason(
         zone = f' in {zones[report.host]}' if report.host in zones else ''
         reason = 'chosen, with free capacity left'
         if rejection is not None:
-            why = in_short(rejection, decision)
+            why = short_sentence(rejection, decision)
             is_full = report.rejected_by in full
             reason = 'full with these servers' if is_full else f'chosen, then {why}'
         return reason, f' ({report.placed:,}{zone})'
     if rejection is not None:
         detail = _DETAILS.get(rejection.code, '').format_map(dict(rejection.facts))
-        return in_short(rejection, decision), detail
+        return short_sentence(rejection, decision), detail
     for verdict in report.verdicts.values():
         if not verdict.bounds.is_known:
             return f'may fit: {sentence(verdict, decision.reasons)}', ''

@@ -1,15 +1,12 @@
 """Query Placement for the allocation candidates of a flavor, and count the servers per host.
 
-The query is the one that nova-scheduler would send. As in Nova, an allocation request belongs to a
-host if it uses the host's root provider.
+As in Nova, an allocation request belongs to a host if it uses the host's root provider.
 
 Placement may truncate a response (``max_allocation_candidates``) without notice. A response is
 complete if another response is longer, or if every host has all allocation requests that the free
 capacity of its providers permits. Nothing is known about a host that an incomplete response lacks.
 
 Units: numbers of servers. ``room`` is an upper bound, ``certain`` a lower bound.
-
-Source: the Placement API reference.
 """
 
 from __future__ import annotations

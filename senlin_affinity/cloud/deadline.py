@@ -3,12 +3,11 @@
 The timeout of a request counts from one byte to the next, and a keystoneauth thread that takes its
 lock twice waits for itself. So each call runs in a daemon thread, which is abandoned when the
 deadline passes, or at Ctrl-C. That thread may hold the lock of the session's token, so the session
-is abandoned as well: every later call on it fails at once.
+is abandoned as well.
 
 The calls of an :func:`operation` (the preflight of a hook, an attach) share a further deadline.
 
-Units: a timeout is the number of seconds for which a server may be silent. The deadline of a call
-is three timeouts; that of an operation is five.
+Units: a timeout is the number of seconds for which a server may be silent.
 
 Raises: GivenUp, also if a library fails on JSON of an unexpected shape. Any other exception of a
 call propagates unchanged.

@@ -2,16 +2,13 @@
 
 Senlin deletes a server whose creation failed at once, and keeps its id in the node. Nova shows
 tenants less of a deleted server, so the profile, the placement of the node and the binding of the
-policy complete the request.
-
-Units: at most 7 requests to Senlin, and those of :mod:`~senlin_affinity.cloud.failed_servers`.
+policy complete the request. At most 7 requests to Senlin.
 
 Raises: InvalidSpec for a cluster or node that does not exist, whose name is not unique, or whose
 last action did not fail; AffinityError for a failed action that creates no server; CloudError if
 Senlin does not answer.
 
-Source: Senlin's API reference, version 1; the ``cluster_id`` of actions from 1.14. Senlin 16.0.0,
-``engine/actions``, has the messages.
+Source: Senlin's API reference, version 1; the ``cluster_id`` of actions from 1.14.
 """
 
 from __future__ import annotations

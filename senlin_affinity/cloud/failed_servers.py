@@ -8,13 +8,10 @@ database. Siblings share a ``reservation_id``, by which administrators list them
 create actions of servers with the same flavor, name ("web-1", "web-2") and time, and compare the
 request ids.
 
-Units: at most 12 requests, and for a non-admin one more for each of at most ``MOST`` servers.
-
 Source: the compute API reference, ``servers`` and ``os-instance-actions``: the embedded flavor from
 2.47, ``server_groups`` from 2.71 (for a single server), ``pinned_availability_zone`` from 2.96 (the
 requested zone or the default), the standard image properties from 2.98, ``scheduler_hints`` from
-2.100; the hosts of events from 2.62 and their details from 2.84, for administrators. No response
-has the host that a request names.
+2.100; the hosts of events from 2.62 and their details from 2.84, for administrators.
 """
 
 from __future__ import annotations
@@ -289,8 +286,8 @@ class _Reader:
     def _image(self) -> Image | None:
         """Fetch the image, with the properties that it had at the request.
 
-        None without an image (a volume). If Glance fails, only Nova's properties are returned, and
-        ``_hidden`` says so.
+        None without an image (a volume). Nova's properties override Glance's; if Glance fails, only
+        Nova's are returned, and ``_hidden`` says so.
         """
         embedded = self._body.get('image')
         if not embedded:
@@ -377,7 +374,7 @@ def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
 
 
 def _escaped(text: str) -> str:
-    """Return the text with special characters of regular expressions escaped: "a.b" is ``a\\.b``."""
+    """Return the text with special characters of regular expressions escaped: ``a\\.b``."""
     return re.sub(r'([.^$*+?{}\[\]\\|()])', r'\\\1', text)
 
 

@@ -1,7 +1,5 @@
 """Fetch the flavors of a Nova with their extra specs: all of them, or one.
 
-Units: ``swap`` is in MiB, '' for none in Nova's response; ``disk`` and ``ephemeral`` are in GiB.
-
 Source: the compute API reference. From 2.61, the list contains the extra specs, if Nova's policy
 shows them to the user. With ``is_public=None``, an administrator also gets the private flavors. A
 name may contain a slash, an id may not; Nova's router finds no path with such a slash, so the name

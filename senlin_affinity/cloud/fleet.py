@@ -1,8 +1,8 @@
 """Fetch from Senlin which engines run, with which release, and which actions and locks they left.
 
 Each engine writes its release and a hash of its options into the ``data`` of policies
-(``plugins.senlin.engine_report``). Requests: one for the services, one per page of policies and of
-actions. All of them need an administrator. The API does not show locks; Senlin's database does.
+(``plugins.senlin.engine_report``). All requests need an administrator. The API does not show locks;
+Senlin's database does.
 
 Source: Senlin's API reference, version 1: services (1.7), policies and actions; the tables
 ``action``, ``cluster``, ``cluster_lock`` and ``node_lock`` of Senlin 14 to 16.
@@ -129,7 +129,7 @@ def kept_locks(url: str) -> list[AbandonedAction]:
 
 
 def _services(senlin: OwnerRest) -> list[dict[str, Any]]:
-    """Fetch the services of Senlin that are engines, as parsed JSON."""
+    """Fetch the services of engines that have a host and an id, as parsed JSON."""
     body = senlin.get('/services', _SERVICES)
     with reading(_SERVICES):
         listed = list_of(body, 'services', _SERVICES)

@@ -1,7 +1,6 @@
 """Fetch hypervisors, services and aggregates, and combine them into the hosts of a snapshot.
 
-Units: memory in MiB, disk in GiB. ``max_unit`` is the size of the hypervisor; that of a vSphere
-cluster's largest ESXi host is unknown.
+Units: memory in MiB, disk in GiB.
 
 Source: the compute API reference. From 2.53, the ids of hypervisors are UUIDs and equal those of
 their resource providers. From 2.88, the sizes are missing, and the list may make Nova query every
@@ -118,7 +117,6 @@ def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
         check_unique(listed, 'id', _HYPERVISORS)
         every = [_hypervisor(item, ()) for item in listed]
     found = [each for each in every if each.service_host == host]
-    # Services of other drivers may have more hypervisors, with names that do not match.
     return found[0] if len(found) == 1 and found[0].kind in _ONE_EACH else None
 
 

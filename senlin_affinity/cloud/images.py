@@ -1,7 +1,6 @@
 """Fetch an image from Glance; its properties may contain reservations and traits.
 
-Raises: InvalidSpec if there is no such image, or more than one with the name; CloudError if Glance
-does not answer.
+Raises: InvalidSpec if there is no such image, or more than one with the name; CloudError.
 
 Source: Glance's image schema, whose own attributes are not image properties in Nova.
 """

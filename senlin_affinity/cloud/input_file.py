@@ -4,8 +4,6 @@ A pipe, such as the shell's ``<(command)``, is read like a file. A named pipe wi
 terminal are rejected, because a read would never return.
 
 Units: a limit is in MiB. A snapshot of 100,000 hosts with traits and resources has 217 MiB.
-
-Raises: OSError for a file that cannot be read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
 """Fetch what a decision needs of Nova, as :class:`~senlin_affinity.model.ports.Inventory`.
 
-No function sends a request per host.
-
-Units: a limit of -1 is Nova's "no limit", None here; a flavor's swap of '' is 0.
-
 Source: the compute API reference. ``hypervisor_hostname_pattern`` (2.53) is a substring match that
 ignores case and answers 404 if nothing matches. It does not match service hosts, so the services
 are listed, too. Below 2.53, all hypervisors are listed; below 2.33, in one unpaged response.

@@ -6,11 +6,9 @@ Example::
     FLAVOR.read({'id': '1', 'vcpus': 2}) == Flavor('1', 2)
     FLAVOR.write(Flavor('1', 2)) == '{"id": "1", "vcpus": 2, "swap": 0}'
 
-A field that is left out has the default of the class.
-
 Raises: InvalidSpec with the path inside of the value; :func:`below` prepends the place of the
 value. An unknown key is an error, because a mistyped key would silently mean "unknown". A duplicate
-key is an error, too (:class:`DuplicateKey`); the json module would keep the last value.
+key is an error, too; the json module would keep the last value.
 """
 
 from __future__ import annotations

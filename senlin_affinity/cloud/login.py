@@ -1,6 +1,4 @@
-"""Log in to Keystone, before any service is discovered.
-
-The token comes first, so that a failure of Keystone is not reported as a missing Nova.
+"""Log in to Keystone, so that a failure of it is not reported as a missing Nova.
 
 If ``GET auth_url`` answers 401, keystoneauth repeats the request with the token that it is about to
 get, and then waits forever for a lock that it holds itself (``get_access`` of

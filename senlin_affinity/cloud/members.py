@@ -1,12 +1,10 @@
 """Fetch the hosts of the members of server groups, without a request per member.
 
-For all groups, an administrator gets the servers of each host with the hypervisors, and lists those
-without a host by status. For one group, the servers of its project are listed. A non-admin gets
-``hostId`` instead of the host, a hash of the project and the host, which identifies the host if the
-operator's client lists the hosts.
+A non-admin gets ``hostId`` instead of the host, a hash of the project and the host, which
+identifies the host if the operator's client lists the hosts.
 
 For anti-affinity, Nova counts a migrating server on both of its hosts, and a soft-deleted server,
-although no group shows it. An administrator gets each of the two kinds by one list.
+although no group shows it.
 
 Source: the compute API reference; ``with_servers`` from 2.53. Servers are listed at 2.1, where they
 have the fewest fields. From 2.59, migrations are paged, the newest first. The project of a

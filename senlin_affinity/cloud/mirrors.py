@@ -2,9 +2,6 @@
 
 Requests: one for each set of aggregates that Nova requires or forbids together, and for each 100
 aggregates of a set.
-
-Errors: CloudError. If Placement answers 403, the snapshot is not changed: nothing is known about
-Placement's aggregates.
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 PyYAML keeps the last of several equal keys, and expands each merge key (``<<``) and each alias: a
 kilobyte of nested aliases takes minutes.
 
-Units: ``_NODES`` is a number of nodes with all aliases expanded; ``_DIGITS`` is the length of a
-number in characters.
-
 Errors: yaml.YAMLError, with the line of the mistake.
 """
 

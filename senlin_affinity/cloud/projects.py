@@ -1,7 +1,5 @@
 """Find the id of a project that is given by id or by name.
 
-No request for an id, or for the connection's own project; one to Keystone for any other name.
-
 Raises: InvalidSpec if no project or several have the name, or if the user may not list projects;
 CloudError.
 

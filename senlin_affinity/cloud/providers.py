@@ -1,22 +1,21 @@
 """Fetch the resources and traits of every host from Placement, by a few queries for one unit.
 
 ``GET /allocation_candidates`` for one unit of a resource class returns all providers of every tree
-that has a unit left, with the capacity and usage of all their classes. Most clouds need two of
-these requests:
+that has a unit left, with the capacity and usage of all their classes. Most clouds need the first
+two of these requests:
 
-1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``: are there sharing providers? No
-other response reveals a provider that shares a class other than disk. 2. ``MEMORY_MB:1``. A host
-without a MiB of memory left takes no server. 3. ``MEMORY_MB:1,DISK_GB:1``, if there are sharing
-providers: which of them supplies disk to which host? Otherwise ``VCPU:1``, if the second response
-lacks hosts. 4. ``GET /resource_providers?resources=MEMORY_MB:1``, if hosts are still missing: do
-they have no memory left, or was a response truncated (Placement's max_allocation_candidates)?
+1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``, because no other response reveals
+a provider that shares a class other than disk. 2. ``MEMORY_MB:1``. A host without memory left takes
+no server. 3. If there are sharing providers, ``MEMORY_MB:1,DISK_GB:1``: which of them supplies disk
+to which host? Otherwise ``VCPU:1``, if the second response lacks hosts. 4. ``GET
+/resource_providers?resources=MEMORY_MB:1``, if hosts are still missing: do they have no memory
+left, or was a response truncated?
 
-If a single sharing provider supplies a class that the host itself lacks, the numbers are exact: the
-provider is a pool. The sum of several providers is an upper bound. A class that no response
+If a single sharing provider supplies a class that the host itself lacks, the provider is a pool,
+and the numbers are exact. The sum of several providers is an upper bound. A class that no response
 contains is unknown (``is_partial``); CPUs and memory are assumed to be a host's own.
 
 Units: Placement's; the capacity is the total minus the reserve, times the allocation ratio.
-``max_unit`` is the size of the hypervisor.
 
 Source: the Placement API reference. From 1.29, the summaries contain trees and all classes.
 """
@@ -150,10 +149,10 @@ class _Answers:
 class _Shared:
     """The sharing providers of each tree, as far as the responses reveal them.
 
-    The second query has an allocation request for every pair of memory and disk. A sharing provider
-    with a GB left is in a pair with each tree that it shares with and that has memory left. A
-    sharing provider that is full, or that shares another class, is hidden: it may supply anything
-    but disk to any host.
+    The second query has an allocation request for every pair of memory and disk. So a sharing
+    provider with a GB left is in a pair with each tree that it shares with and that has memory
+    left. One that is full, or shares another class, is hidden: it may supply anything but disk to
+    any host.
     """
 
     def __init__(

@@ -1,15 +1,12 @@
 """Send requests to one service of the cloud, and return raw JSON.
 
-Units: the timeout is the number of seconds for which the service may be silent; a request has the
-deadline of :mod:`~senlin_affinity.cloud.deadline`. A microversion is a pair: (2, 64).
+Units: the timeout is the number of seconds for which the service may be silent. A microversion is a
+pair: (2, 64).
 
 Raises: CloudError with the service's own message for any unexpected response; ``is_uncertain`` if a
 write may have happened nevertheless. A write is never repeated, because a repeated POST could
 create two objects. An object is missing only if Nova itself answers so, by a 404 with
 ``itemNotFound``, because a proxy answers 404, too.
-
-A read that is rejected with a 429 or a 503 and ``Retry-After`` is repeated after that time, if the
-deadline permits: at most three times.
 """
 
 from __future__ import annotations

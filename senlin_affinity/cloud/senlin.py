@@ -1,8 +1,5 @@
 """Fetch clusters, policies, bindings and nodes from Senlin's API, outside of its engine.
 
-Requests: one per page of clusters, policies, nodes and profiles, one per cluster with a policy, and
-one for the attaches in progress.
-
 Source: Senlin's API reference, version 1. ``global_project`` is for administrators, who get all
 projects without it as well; Senlin answers 403 to others.
 """

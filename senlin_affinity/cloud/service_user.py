@@ -1,19 +1,8 @@
 """Connect with the operator's credentials, from Senlin's configuration.
 
-Example::
-
-    [senlin_affinity_cloud]
-    auth_type = password
-    auth_url = https://keystone.example.com/v3
-    username = senlin-affinity
-    ...
-
-``auth_section`` names another group for the credentials: one with keystoneauth's options, or
-Senlin's ``[authentication]``, whose options have other names. The options of the session
-(``cafile``) and ``region_name`` are always those of the group itself. No request is sent before the
-connection is used.
-
-Raises: CloudError for options that define no valid credentials.
+``auth_section`` of ``[senlin_affinity_cloud]`` names another group for the credentials: one with
+keystoneauth's options, or Senlin's ``[authentication]``, whose options have other names. The
+options of the session (``cafile``) and ``region_name`` are always those of the group itself.
 """
 
 from __future__ import annotations

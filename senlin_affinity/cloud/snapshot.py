@@ -1,10 +1,7 @@
-"""Fetch a snapshot of the whole cloud, by a constant number of requests plus pages.
+"""Fetch a snapshot of the whole cloud, by at most 15 requests and further pages.
 
 A part that the user may not read (403), or that the cloud is too old to have, is unknown (None);
 :attr:`Taken.unavailable` gives the reason.
-
-Units: at most 15 requests besides further pages, one after the other (a table of them is in the
-user's guide).
 
 Raises: CloudError for any failure other than a 403; InvalidSpec for a project that does not exist
 according to Nova.

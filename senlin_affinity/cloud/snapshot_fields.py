@@ -235,10 +235,10 @@ def _things(key: str, table: Schema[Any], *keys: str, words: str = '') -> Field:
 
 
 def _names(items: Any) -> frozenset[str]:
-    """Convert a list of strings to a set."""
+    """Convert a list of strings to a set; raise InvalidSpec for another type."""
     return frozenset(each(items, text))
 
 
 def _sets(items: Any) -> frozenset[frozenset[str]]:
-    """Convert a list of lists of UUIDs to a set of sets."""
+    """Convert a list of lists of strings to a set of sets; UUIDs become canonical."""
     return frozenset(each(items, fields.texts(Spelt, aggregate_uuid)))

@@ -1,7 +1,7 @@
 """Write a snapshot to a JSON file, and read it again without the cloud.
 
-The format is 2 if the file contains Placement's answer to a question, else 1. :func:`load` checks
-every value. Equal values of hosts become one object.
+The format is 2 if the file contains Placement's answer to a question, else 1. A part that is absent
+or null is unknown, which is not the same as empty.
 
 Example::
 
@@ -10,12 +10,6 @@ Example::
      "hosts": [
     {"host": "cmp-1", "hypervisor_hostname": "cmp-1", "resources": {"VCPU": {"capacity": 64, ...}}},
     ...
-
-Units: those of :mod:`senlin_affinity.model.snapshot`. A limit of -1 means unlimited. A part that is
-absent or null is unknown, which is not the same as empty.
-
-Raises: InvalidSpec with the path of the mistake, and for a file that cannot be read; OSError for a
-file that cannot be written.
 """
 
 from __future__ import annotations

@@ -3,13 +3,6 @@
 There are many hosts, so equal values of several hosts become one object. In a large file, msgspec
 decodes each host that has the usual form. Any other host is decoded by the slower :class:`Schema`,
 which also reports the mistake and its path.
-
-Example::
-
-    Hosts().read({'host': 'cmp-1', 'up': False}) == Host('cmp-1', 'cmp-1', up=False)
-    Hosts().read(msgspec.Raw(b'{"host": "cmp-1", "up": false}'))  # the same
-
-Raises: InvalidSpec with the path inside of the host (``resources.VCPU.capacity``).
 """
 
 from __future__ import annotations

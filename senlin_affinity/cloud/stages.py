@@ -4,12 +4,6 @@ The owner's client reads the group, flavor, image, quotas and servers, and the o
 reads candidates, aggregates and hosts. No stage repeats a request of an earlier one, unless the
 service failed.
 
-Units: a sample takes 5 requests, and one more each for a flavor that is given by name, for an
-image, for the aggregates, and for a larger sample. All candidates take one request for each host
-(at most ``MOST``), or one for all hosts of a small cloud, and up to nine more. If the policy
-chooses hosts, one more for each of their zones, at most four. A rejection takes a sample for each
-of up to three changes.
-
 Raises: CloudError; InvalidSpec for an image that does not exist and must.
 """
 
@@ -328,17 +322,17 @@ class Stages:
 
     @cached_property
     def _owners(self) -> OwnerRest:
-        """Return Nova's API for the owner."""
+        """Return Nova's API for the owner; log in at the first access."""
         return clouds.compute(self._clients.owner, self._timeout)
 
     @cached_property
     def _compute(self) -> OperatorRest:
-        """Return Nova's API for the operator."""
+        """Return Nova's API for the operator; the owner's without operator credentials."""
         return clouds.clouds_compute(self._clients, self._owners, self._timeout)
 
     @cached_property
     def _placement(self) -> OperatorRest:
-        """Return Placement's API."""
+        """Return Placement's API for the operator; log in at the first access."""
         return clouds.placement(self._clients.operator, self._timeout)
 
     def _candidates(self, query: str, limit: int) -> Any:

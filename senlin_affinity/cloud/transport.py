@@ -1,9 +1,7 @@
 """Limit the size of responses, and limit a read-only connection to requests that read.
 
-Those are GET requests, and the POST of a login to Keystone. Each HTTP adapter of a session is
-wrapped; the wrapper reads the body in pieces, and stops as soon as it is too large.
-
-Units: MiB, after decompression.
+Each HTTP adapter of a session is wrapped; the wrapper reads the body in pieces, and stops as soon
+as it is too large.
 
 Raises: GivenUp for a response that is too large, and, before sending, for a request that does not
 read. Exceptions of requests propagate unchanged.

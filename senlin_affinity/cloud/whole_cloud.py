@@ -1,8 +1,4 @@
-"""Fetch what a question needs of the cloud: the snapshot, the image and Placement's answer.
-
-Raises: CloudError if the cloud does not answer, InvalidSpec for an image that does not exist and
-must. Any other part that cannot be read raises nothing: ``CloudView.unavailable`` gives the reason.
-"""
+"""Fetch what a question needs of the cloud: the snapshot, the image and Placement's answer."""
 
 from __future__ import annotations
 

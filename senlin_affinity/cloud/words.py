@@ -1,8 +1,4 @@
-"""Describe an error of a request to the cloud in one short line, with the cause at its end.
-
-Example: 'Unable to establish connection to http://[::1]:9/v3: HTTPConnectionPool(...): Max retries
-...' becomes 'Unable to establish connection to http://[::1]:9/v3: Connection refused'.
-"""
+"""Describe an error of a request to the cloud in one short line, with the cause at its end."""
 
 from __future__ import annotations
 

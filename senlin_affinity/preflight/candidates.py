@@ -2,20 +2,14 @@
 
 Nova uses no host that Placement does not offer. So the answer to Nova's own query, if it is
 complete, determines the number of servers that fit: :func:`query` returns that query, and
-:func:`fits` checks that no other host could change what the fetched hosts show.
+:func:`fits` checks that no other host could change the result.
 
 Of a constraint that reads the aggregates of a host, the query covers every set of aggregates that
-the constraint may accept, and each returned host is checked afterwards. Any other constraint must
-be enforced by Placement, or skip the request.
+the constraint may accept. Any other constraint must be enforced by Placement, or skip the request.
 
 A spread over racks also depends on hosts that Placement does not offer: their racks count if these
-hosts lack nothing but capacity. So the view has a host that was not read for each set of aggregates
-(:func:`is_read`). A decision is final if it is the same whether or not such hosts count.
-
-:func:`alternatives` are changes with which Placement may offer other hosts. Each of them takes a
-sample of its own (:mod:`senlin_affinity.preflight.sample`).
-
-Raises: InvalidSpec for an invalid question.
+hosts lack nothing but capacity. So the view has a host that was not read for each set of
+aggregates. A decision is final if it is the same whether or not such hosts count.
 """
 
 from __future__ import annotations
@@ -44,9 +38,9 @@ from senlin_affinity.planner.row import capacity_constraints
 from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.sample import (
     AggregateSets,
-    is_bound,
     is_settled,
     is_zone_in_query,
+    must_join_members,
     reads_aggregates,
     verdicts_in,
 )
@@ -63,10 +57,7 @@ _MOST_DOMAINS = 8
 
 
 class DomainQuery(NamedTuple):
-    """A query for candidates in one domain of a spread, and in one zone (None: in the default one).
-
-    ``limit`` is a number of allocation requests, one more than the servers that belong there.
-    """
+    """A query for candidates in a domain of a spread, and in a zone (None: the default one)."""
 
     text: str
     limit: int
@@ -77,11 +68,10 @@ class CandidateQuery(NamedTuple):
     """A query for all allocation candidates.
 
     ``text`` is sent. ``novas_query`` is the part that Nova sends; the ``grants`` of a host refer to
-    it. ``aggregates``: the query is
-    restricted to hosts in any of these, unless it is empty. ``root``: it is restricted to the host
-    with this root provider. ``are_zones_needed``: the zone of each host is needed, because the
-    policy names it. ``is_zone_open``: the query does not restrict that zone. ``domains`` are the
-    queries for some candidates of a spread, in the domains with the fewest servers first.
+    it. Unless empty, ``aggregates`` are those that hosts must be in one of; ``root`` is the only
+    root provider, or None. ``are_zones_needed``: the policy names the zone of each host.
+    ``is_zone_open``: the query does not restrict that zone. ``domains`` are queries for some
+    candidates of a spread.
     """
 
     text: str
@@ -102,13 +92,14 @@ def query(
     """Return the query for all candidates; None if their hosts would not decide the request.
 
     :param sets: the sets of aggregates that hosts are in.
-    :param root: the root provider of the host that all members of an affinity group run on.
+    :param root: the UUID of the root provider of the host that all members of an affinity group run
+        on; with such members, None is returned without it.
     """
     resolved = request.resolve(view)
     demand = resolved.demand
     if demand is None or demand.may_be_pinned or root_traits.is_tpm_secret_open(resolved):
         return None
-    if enforced(resolved) or (is_bound(resolved) and root is None):
+    if enforced(resolved) or (must_join_members(resolved) and root is None):
         return None  # the hosts of other servers are not fetched
     if not is_zone_in_query(resolved):
         return None
@@ -137,7 +128,7 @@ def query(
 
 
 def is_read(host: Host) -> bool:
-    """Check whether a host of a view was read; otherwise, only its aggregates are known."""
+    """Check whether a host of a view was read: False if only its name and aggregates are known."""
     return bool(host.hypervisor_hostname)
 
 
@@ -147,14 +138,14 @@ def _is_spread(item: Constraint, resolved: ResolvedRequest) -> bool:
 
 
 def _is_of_place(item: Constraint, resolved: ResolvedRequest) -> bool:
-    """Check whether the constraint accepts all or none of the hosts with the same aggregates."""
+    """Check whether the constraint treats all hosts with the same aggregates alike."""
     return item.name in _IN_QUERY or _is_spread(item, resolved) or reads_aggregates(item, resolved)
 
 
 def _domains(resolved: ResolvedRequest, text: str) -> Iterator[DomainQuery]:
-    """Yield the queries for the domains that an even distribution of the servers fills.
+    """Yield at most eight queries, one for each domain and zone, the least occupied domains first.
 
-    Domains without a new server follow, for those that have no candidate.
+    ``limit`` is one more than the new servers of the domain in an even distribution.
     """
     (spread,) = resolved.request.spread
     places: dict[tuple[str, str | None], set[str]] = {}
@@ -167,30 +158,30 @@ def _domains(resolved: ResolvedRequest, text: str) -> Iterator[DomainQuery]:
     names = sorted({name for name, _zone in places}, key=lambda name: (held[name], name))
     for _server in range(resolved.request.count if names else 0):
         more[min(names, key=lambda name: held[name] + more[name])] += 1
-    known, carried = resolved.snapshot.aggregates_by_uuid, resolved.snapshot.zones.carried_by
+    by_uuid, carried = resolved.snapshot.aggregates_by_uuid, resolved.snapshot.zones.carried_by
     chosen = [each for name in names for each in places if each[0] == name][:_MOST_DOMAINS]
     for name, zone in chosen:
-        uuids = {each for each in places[name, zone] if spread.by in known[each].metadata}
+        uuids = {each for each in places[name, zone] if spread.by in by_uuid[each].metadata}
         required = [uuids, *([carried[zone]] if zone in carried and zone is not None else ())]
         parts = (f'&member_of={quote("in:" + ",".join(sorted(each)))}' for each in required)
         yield DomainQuery(text + ''.join(parts), more[name] + 1, zone)
 
 
 def fits(request: ScaleRequest, view: CloudView) -> bool | None:
-    """Check whether the request fits; return None if hosts outside the view could change that.
+    """Check whether the request fits; None if hosts outside the view could change that.
 
     :param view: all hosts that Placement offers for the request; if the policy chooses hosts, also
-        some of them. They have all of their fields then.
+        some of them.
     """
     resolved = request.resolve(view)
-    now = evaluate(resolved, request.constraints)
+    evaluation = evaluate(resolved, request.constraints)
     is_pinned = request.question.is_pinned
     for each in request.constraints:
         is_host_known = is_pinned and is_of_hosts(each) and not is_of_domains(each)
         is_host_known |= _is_spread(each, resolved)
-        if not (is_host_known or reads_aggregates(each, resolved) or is_settled(each, now)):
+        if not (is_host_known or reads_aggregates(each, resolved) or is_settled(each, evaluation)):
             return None
-    rows = [*zip(now.hosts, now.matrix.host_rows, strict=True)]
+    rows = [*zip(evaluation.hosts, evaluation.matrix.host_rows, strict=True)]
     of_read = [row for host, row in rows if is_read(host)]
     if not all(row.verdicts.get(name, True) for row in of_read for name in _IN_QUERY):
         return None  # Nova does not have the host in an aggregate in which Placement has it
@@ -199,24 +190,26 @@ def fits(request: ScaleRequest, view: CloudView) -> bool | None:
     of_others = (row.verdicts.items() for host, row in rows if not is_read(host))
     if not all(verdict or name in of_place for each in of_others for name, verdict in each):
         return None  # it may reject this host, and accept others with the same aggregates
-    if now.fits or len(of_read) == len(rows):
-        return now.fits
-    return False if _is_same_without_unread(request, view, now) else None
+    if evaluation.fits or len(of_read) == len(rows):
+        return evaluation.fits
+    return False if _is_same_without_unread(request, view, evaluation) else None
 
 
-def _is_same_without_unread(request: ScaleRequest, view: CloudView, now: Evaluation) -> bool:
-    """Check whether as many servers fit if the domains of hosts that were not read do not count."""
-    hosts = (host if is_read(host) else host.but(enabled=False, grants=()) for host in now.hosts)
+def _is_same_without_unread(request: ScaleRequest, view: CloudView, evaluation: Evaluation) -> bool:
+    """Check whether as many servers fit if the hosts that were not read are disabled."""
+    hosts = (
+        host if is_read(host) else host.but(enabled=False, grants=()) for host in evaluation.hosts
+    )
     without = replace(view, snapshot=replace(view.snapshot, hosts=(*hosts,)))
     then = evaluate(request.resolve(without), request.constraints)
-    return now.total.bounds.is_known and now.total.bounds == then.total.bounds
+    return evaluation.total.bounds.is_known and evaluation.total.bounds == then.total.bounds
 
 
 def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
-    """Return the owner's constraints because of which a view of candidates lacks hosts.
+    """Return which of the owner's requirements limit the candidates of the view.
 
-    The names are ``availability_zone``, ``member_of``, ``server_group`` and ``spread``; none for
-    other coverage.
+    Of ``availability_zone``, ``member_of``, ``server_group`` (members on one host) and ``spread``,
+    those that the request has. Empty for another coverage than CANDIDATES.
     """
     if view.coverage is not Coverage.CANDIDATES:
         return frozenset()
@@ -224,18 +217,14 @@ def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
     names = {
         'availability_zone': resolved.request.availability_zone is not None,
         'member_of': bool(resolved.member_of),
-        'server_group': is_bound(resolved),
+        'server_group': must_join_members(resolved),
         'spread': bool(resolved.request.spread),
     }
     return frozenset(name for name, is_restricting in names.items() if is_restricting)
 
 
 def compared(request: ScaleRequest, view: CloudView) -> CloudView:
-    """Return a view that passed :func:`fits`, with its aggregates marked as compared.
-
-    The aggregates of Nova and Placement agree, because Nova's reject no host that Placement
-    returned.
-    """
+    """Mark the aggregates of a view that passed :func:`fits` as equal in Nova and Placement."""
     sets = frozenset(asked_of_placement(request.resolve(view)))
     return replace(view, snapshot=replace(view.snapshot, compared_aggregates=sets))
 
@@ -249,10 +238,9 @@ def alternatives(request: ScaleRequest, view: CloudView) -> Iterator[Change]:
     resolved = request.resolve(view)
     group = resolved.server_group
     may_create = group is not None and nova_alternatives.may_create_group(resolved, group)
-    if group is not None and may_create and is_bound(resolved):
+    if group is not None and may_create and must_join_members(resolved):
         yield from (new_group_change(resolved, group), soft_policy_change(resolved, group))
     if wanted_zone(resolved) is not None and resolved.request.availability_zone is not None:
         yield any_zone_change()
-    known = view.snapshot.flavors or ()
-    smaller = nova_alternatives.smaller_flavors(known, resolved.flavor)
+    smaller = nova_alternatives.smaller_flavors(view.snapshot.flavors or (), resolved.flavor)
     yield from map(nova_alternatives.flavor_change, smaller[:_MOST_FLAVORS])

@@ -1,8 +1,4 @@
-"""Represent the fetched parts of a cloud, in which a question is answered.
-
-``cloud`` fetches a view, ``api.load`` reads one from a file, and :func:`question.ask` resolves a
-question in it.
-"""
+"""Represent the fetched parts of a cloud, in which a question is answered."""
 
 from __future__ import annotations
 

@@ -4,25 +4,19 @@ A tenant is a cluster owner who may not list hosts. Tenants can always create th
 their quotas, count how many become active, and repeat that with another server group, zone, flavor
 or spread of their own. The report contains the results of such trials and nothing else:
 
-* the number of servers that fit;
+* the number of servers that fit, capped by the requested number and the quotas;
 * the facts of a constraint on the request as a whole, such as a quota;
 * each constraint on hosts without which more servers fit, unless a quota already stops the trial.
   Its sentence (``Reason.for_owner``) contains the owner's own input, never a fact about a host;
-* the changes in ``Decision.tried`` with which all servers surely fit.
+* the changes in ``Decision.tried`` with which all servers surely fit. A larger quota is never
+  proposed, because a trial does not show how many servers the hosts take beyond the quota.
 
 Any other cause is reported as "no host accepts more of them".
-
-Example::
-
-    does not fit: at most 2 of 6; a host may hold 1 of server group web; would help:
-    max_server_per_host: 3 (6 of 6), policies: soft-anti-affinity (6 of 6)
-
-Units: numbers of servers, capped by the requested number and by the quotas. A larger quota is never
-proposed, because a trial does not show how many servers the hosts take beyond the quota.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +55,13 @@ class TenantReport:
     changes: tuple[str, ...] = ()
 
     def line(self) -> str:
-        """Return the report in one line, as in the example of the module."""
+        """Return the report in one line.
+
+        Example::
+
+            does not fit: at most 2 of 6; a host may hold 1 of server group web; would help:
+            max_server_per_host: 3 (6 of 6), policies: soft-anti-affinity (6 of 6)
+        """
         parts = [f'does not fit: at most {self.number} of {self.wanted}', *self.reasons]
         if self.changes:
             helps = (f'{change} ({self.wanted} of {self.wanted})' for change in self.changes)
@@ -77,8 +77,8 @@ def tenant_report(
 ) -> TenantReport:
     """Return the tenant's report of a request that does not fit.
 
-    ``reasons`` has quotas first, then the constraints on hosts that limit the number, or
-    ``NO_ROOM`` without such constraints; none of these if the quotas alone explain the number.
+    ``reasons`` are the sentences for quotas, then for the constraints on hosts that limit the
+    number (``NO_ROOM`` without any), unless the quotas alone explain the number.
 
     :param restricting: the names of constraints because of which the decision knows fewer hosts.
     """
@@ -104,10 +104,10 @@ def refusal(
     constraints: Sequence[Constraint],
     restricting: Collection[str] = (),
 ) -> Refusal:
-    """Return a tenant's rejection, with the line of its report.
+    """Return a tenant's rejection, with the line of its report as reason.
 
-    ``NOT_KNOWN`` if ``fits`` is None. ``NO_DRS_HOST`` if a DRS host is required and none takes a
-    server.
+    ``Refusal(NOT_KNOWN)`` if ``fits`` is None. ``NO_DRS_HOST``, with the line as detail, if a DRS
+    host is required and none takes a server.
     """
     if decision.fits is None:
         return Refusal(NOT_KNOWN)
@@ -119,8 +119,9 @@ def refusal(
 def redacted(error: Exception) -> AffinityError:
     """Return the error that a tenant may read.
 
-    An error about the owner's own input or about the binding is returned unchanged, one about the
-    zones without the names of zones. Any other error becomes a CloudError without details.
+    Unchanged: a BindingError, and an InvalidSpec about the owner's own input. An InvalidSpec about
+    zones loses their names: its message is cut at the first colon or semicolon. Any other error
+    becomes ``CloudError(NOT_KNOWN)``.
     """
     if isinstance(error, BindingError):
         return error
@@ -146,33 +147,36 @@ def _limiting(
     """
     tried = (each for each in decision.tried if not each.capacity_is_upper_bound)
     helpful = [each.data for each in tried if each.capacity > number]
-    own = _own(resolved)
+    own = _owner_requirements(resolved)
     for item in constraints:
         if not (is_of_hosts(item) and is_for_owner(item.reasons)):
             continue
-        words = _requirement(item, own)
-        if words is None:
+        requirement = _requirement(item, own)
+        if requirement is None:
             continue
         parts = item.without(resolved).keys() - {'given_up'}
         is_helpful = item.name in restricting or any(parts & data.keys() for data in helpful)
-        if is_helpful or _without(item, resolved, constraints, decision.wanted) > number:
-            yield words
+        if is_helpful or _count_without(item, resolved, constraints, decision.wanted) > number:
+            yield requirement
 
 
 def requirements(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[str]:
     """Yield the sentences for owners of all constraints on hosts that the owner's request sets."""
-    own = _own(resolved)
+    own = _owner_requirements(resolved)
     found = (_requirement(item, own) for item in constraints if is_of_hosts(item))
     yield from (words for words in found if words is not None)
 
 
 def _requirement(item: Constraint, own: Mapping[str, Any]) -> str | None:
     """Return the constraint's first sentence for owners that ``own`` fills; None without one."""
-    known = (reason.for_owner for reason in item.reasons.values() if reason.for_owner is not None)
-    return next((words.format_map(own) for words in known if _is_own(words, own)), None)
+    for reason in item.reasons.values():
+        if reason.for_owner is not None:
+            with contextlib.suppress(KeyError, ValueError, IndexError, AttributeError):
+                return reason.for_owner.format_map(own)
+    return None
 
 
-def _without(
+def _count_without(
     item: Constraint, resolved: ResolvedRequest, constraints: Sequence[Constraint], wanted: int
 ) -> int:
     """Return how many of the wanted servers fit without the constraint; 0 if unknown."""
@@ -180,11 +184,11 @@ def _without(
     return min(then.capacity or 0, wanted)
 
 
-def _own(resolved: ResolvedRequest) -> Mapping[str, Any]:
+def _owner_requirements(resolved: ResolvedRequest) -> Mapping[str, Any]:
     """Return the owner's requirements, the only names that a sentence about hosts may contain.
 
-    A requirement that the request does not set is missing, which excludes each sentence that needs
-    it: the servers of a soft group need not share a host, and a soft spread rejects nothing.
+    Example: ``{'count': 2, 'flavor': 'small', 'group': 'web', 'max_server_per_host': 1}``. A
+    requirement that the request does not set, or that is soft, is missing.
     """
     request, group, flavor = resolved.request, resolved.server_group, resolved.flavor
     affinity = group if group is not None and group.policy == AFFINITY else None
@@ -200,15 +204,6 @@ def _own(resolved: ResolvedRequest) -> Mapping[str, Any]:
         'spread': ', '.join(item.by for item in request.spread if item.is_hard) or None,
     }
     return {name: value for name, value in own.items() if value is not None}
-
-
-def _is_own(words: str, own: Mapping[str, Any]) -> bool:
-    """Check whether the owner's requirements fill every field of the format string."""
-    try:
-        words.format_map(own)
-    except (KeyError, ValueError, IndexError, AttributeError):
-        return False
-    return True
 
 
 def _changes(decision: Decision) -> tuple[str, ...]:

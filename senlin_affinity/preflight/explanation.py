@@ -4,14 +4,6 @@ The failed server and its siblings still count as members of their server group 
 so they are excluded first. Then one pure decision about the whole request answers whether it would
 fit now. A second one, with the failed servers counted, shows whether they must be deleted first.
 
-Example (:meth:`Explanation.sentences`)::
-
-    web-4 found no host at 2026-11-24 09:14 UTC (one of 4 servers requested together).
-    Nova places such a request as a whole. 3 of 4 fit: a host may hold 1 of server group web.
-    The same request would fail today. web-1 to web-4 still count: 4 of 10 instances.
-
-Units: numbers of servers; ``capacity`` is that of the decision without the failed servers.
-
 Raises: InvalidSpec for a name that the snapshot does not have.
 """
 
@@ -98,12 +90,21 @@ class Explanation:
 
     @property
     def must_delete_first(self) -> bool:
-        """Whether fewer servers fit as long as the failed servers exist."""
+        """Whether more servers fit after the failed ones are deleted; False if none is left."""
         own, counted = self.decision.capacity, self.counted and self.counted.capacity
         return isinstance(counted, int) and (own is None or counted < own)
 
     def sentences(self) -> Iterator[str]:
-        """Yield the explanation, without the hosts and without what would help."""
+        """Yield :meth:`why`, then :meth:`now`.
+
+        Example::
+
+            web-4 found no host at 2026-11-24 09:14 UTC (one of 4 servers requested together).
+            Nova: No valid host was found. There are not enough hosts available.
+            Nova places such a request as a whole. 3 of 4 fit: server group web allows 1 per host,
+            and 3 of 5 hosts are full.
+            The same request would fail today. web-1 to web-4 still count: 4 of 10 instances.
+        """
         yield from self.why()
         yield from self.now()
 
@@ -126,13 +127,13 @@ class Explanation:
         yield from self._fit()
 
     def now(self) -> Iterator[str]:
-        """Yield whether the same request would fit today, and why not at the time."""
+        """Yield whether the same request would fit today, why not at the time, and the notes."""
         yield self.today()
         yield from self.why_different()
         yield from self.notes
 
     def headline(self) -> str:
-        """Return the sentence with the failure, its time and the number of servers."""
+        """Return the first sentence: "web-4 found no host at 2026-11-24 09:14 UTC." or longer."""
         failed, failure = self.failed, self.failed.failure
         what = _HEADLINES.get(failure.cause, 'failed')
         at = f' at {failure.at[:16].replace("T", " ")} UTC' if failure.at else ''
@@ -142,15 +143,18 @@ class Explanation:
         return f'{failed.name} {what}{at}{together if failed.number > 1 else ""}{deleted}.'
 
     def _fit(self) -> Iterator[str]:
-        """Yield how many servers of a request fit, and the constraint that limits the number."""
+        """Yield a sentence with the number that fits and the reason.
+
+        None if the request may fit.
+        """
         decision, failed = self.decision, self.failed
         is_whole = failed.failure.cause is Cause.NO_HOST and failed.action is None
         if decision.wanted == 1 and decision.fits is False:
-            yield f'No host takes it: {limits(decision)}.'
+            yield f'No host takes it: {limiting_reason(decision)}.'
         elif decision.fits is False:
             whole = 'Nova places such a request as a whole. ' if is_whole else ''
             number = min(decision.capacity or 0, decision.wanted)
-            yield f'{whole}{number} of {decision.wanted} fit: {limits(decision)}.'
+            yield f'{whole}{number} of {decision.wanted} fit: {limiting_reason(decision)}.'
 
     def today(self) -> str:
         """Return whether the same request would fit today, and what the failed servers take."""
@@ -164,10 +168,10 @@ class Explanation:
             after = ', after the failed servers are deleted' if self.must_delete_first else ''
             words = f'The same request would fit today{after}.'
         counts = ', '.join(self._counts())
-        return f'{words} {_names(self.failed)} still count: {counts}.' if counts else words
+        return f'{words} {_failed_names(self.failed)} still count: {counts}.' if counts else words
 
     def _counts(self) -> Iterator[str]:
-        """Yield the part of each limited quota that the failed servers take."""
+        """Yield what the failed servers take of limited quotas: "4 of 10 instances"."""
         remaining, quotas = self.failed.remaining, self.resolved.snapshot.quotas or {}
         nouns = {INSTANCES: 'instances'}
         if self.resolved.server_group is not None:
@@ -178,7 +182,10 @@ class Explanation:
                 yield f'{len(remaining)} of {limit} {noun}'
 
     def why_different(self) -> Iterator[str]:
-        """Yield the causes that apply if Nova found no host, and the planner finds hosts now."""
+        """Yield one sentence on why Nova found no host although the planner finds hosts now.
+
+        None if the request does not fit now, or failed for another cause.
+        """
         cause, changes = self.failed.failure.cause, self.failed.changes
         if not self.decision.fits or cause not in (Cause.NO_HOST, Cause.RETRIES, Cause.NOT_SHOWN):
             return
@@ -195,7 +202,11 @@ class Explanation:
             yield f'Unless the cloud has changed since, {wrong} {_NO_RECORD}'
 
     def remedies(self) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield what would help, each with its commands, the smallest change first."""
+        """Yield what would help, each with its commands or (), the smallest change first.
+
+        Example: ``('delete the 2 servers, then request 3', ())``, or if all fit then, ``('delete
+        the 2 servers, then request the same again', ['openstack server delete a b'])``.
+        """
         decision, failed = self.decision, self.failed
         fits_some = decision.fits is False and bool(decision.capacity)
         number = len(failed.remaining)
@@ -211,7 +222,10 @@ class Explanation:
             yield str(remedy), remedy.commands if is_enough else ()
 
     def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
-        """Return the explanation as plain values: its own keys, and those of the decision."""
+        """Return the explanation as JSON values: its own keys, and those of the decision.
+
+        :param skipped: include verdicts with the outcome SKIP.
+        """
         failed, failure = self.failed, self.failed.failure
         named = ('id', 'name', 'status')
         cause = {'cause': failure.cause.value, 'is_placement': failure.cause in MODELLED}
@@ -241,6 +255,8 @@ def explain(
 ) -> Explanation:
     """Decide the request of a failed server again, without the servers that failed.
 
+    Raise InvalidSpec if ``host`` does not exist.
+
     :param question: that of :func:`~senlin_affinity.preflight.failed_server.question_of`.
     :param host: the only host that the request allows; None: any.
     """
@@ -256,21 +272,21 @@ def explain(
     counted = None
     if failed.remaining:
         counted = planner.decide(resolved, constraints, remedies=False)
-        snapshot = without(resolved, failed)
+        snapshot = without_failed(resolved, failed)
         resolved = ask(question, replace(view, snapshot=snapshot))
     decision = planner.decide(resolved, constraints)
     group = resolved.server_group
     if failed.number > 1 and failed.failure.is_by_filters and group is not None:
         notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
-    required = (*_needs(resolved), *disclosure.requirements(resolved, constraints))
+    required = (*_host_requirements(resolved), *disclosure.requirements(resolved, constraints))
     return Explanation(failed, resolved, decision, counted, (*notes,), required)
 
 
-def without(resolved: ResolvedRequest, failed: FailedServer) -> CloudSnapshot:
+def without_failed(resolved: ResolvedRequest, failed: FailedServer) -> CloudSnapshot:
     """Return the snapshot without the failed servers in its server groups and quotas.
 
-    They have no host and no allocation. If nova.conf says that Nova reads the usage of cores and
-    ram from Placement, they count there in instances only.
+    Deleted ones do not count. If nova.conf says that Nova reads the usage of cores and ram from
+    Placement, only ``instances`` is lowered, because they have no allocation.
     """
     snapshot, flavor = resolved.snapshot, resolved.flavor
     ids = {each.id for each in failed.remaining}
@@ -281,7 +297,7 @@ def without(resolved: ResolvedRequest, failed: FailedServer) -> CloudSnapshot:
         figures |= {CORES: number * flavor.vcpus, RAM: number * flavor.ram}
     is_of_user = failed.user_id in (None, snapshot.user_id)
     quotas = snapshot.quotas and {
-        name: _less(quota, figures.get(name, 0), is_of_user=is_of_user)
+        name: _with_less_usage(quota, figures.get(name, 0), is_of_user=is_of_user)
         for name, quota in snapshot.quotas.items()
     }
     groups = snapshot.server_groups and tuple(
@@ -291,11 +307,12 @@ def without(resolved: ResolvedRequest, failed: FailedServer) -> CloudSnapshot:
     return replace(snapshot, quotas=quotas, server_groups=groups)
 
 
-def limits(decision: Decision) -> str:
+def limiting_reason(decision: Decision) -> str:
     """Return what limits the number of servers, without host names.
 
-    That are the rejections of the request; else the most frequent rejection of the hosts that take
-    servers, or of those that come closest: in the right zone, and enabled.
+    The rejections of the request; else the most frequent rejection of the hosts that take servers,
+    or of those that come closest: in the right zone, and enabled. "server group web allows 1 per
+    host, and 3 of 5 hosts are full", "too many servers (all 4 hosts)", "there is no host".
     """
     of_request = [each for each in decision.request.values() if not each]
     if of_request:
@@ -305,7 +322,7 @@ def limits(decision: Decision) -> str:
     for constraint in ('availability_zone', 'host_state'):
         hosts = [each for each in hosts if each.rejected_by != constraint] or hosts
     verdicts = (report.verdicts[report.rejected_by or ''] for report in hosts)
-    counts = Counter((in_short(verdict, decision), verdict.code) for verdict in verdicts)
+    counts = Counter((short_sentence(verdict, decision), verdict.code) for verdict in verdicts)
     if not counts:
         return 'there is no host'
     (((words, code), number),) = counts.most_common(1)
@@ -317,7 +334,7 @@ def limits(decision: Decision) -> str:
     return f'{words} ({which})'
 
 
-def in_short(verdict: Verdict, decision: Decision) -> str:
+def short_sentence(verdict: Verdict, decision: Decision) -> str:
     """Return the sentence of a rejection, equal for hosts that are rejected alike."""
     facts, for_owner = dict(verdict.facts), decision.reasons[verdict.code].for_owner
     with contextlib.suppress(KeyError):
@@ -326,8 +343,11 @@ def in_short(verdict: Verdict, decision: Decision) -> str:
     return sentence(verdict, decision.reasons)
 
 
-def _needs(resolved: ResolvedRequest) -> Iterator[str]:
-    """Yield what the flavor and the image require of a host."""
+def _host_requirements(resolved: ResolvedRequest) -> Iterator[str]:
+    """Yield the sizes and extra specs of the flavor, then the image properties, if there are any.
+
+    Example: "flavor m1: 2 VCPU, 2048 MiB of memory, 20 GiB of disk, hw:cpu_policy=dedicated".
+    """
     flavor, properties = resolved.flavor, resolved.image_properties
     if flavor is not None:
         specs = ''.join(f', {key}={value}' for key, value in flavor.extra_specs.items())
@@ -338,7 +358,7 @@ def _needs(resolved: ResolvedRequest) -> Iterator[str]:
 
 
 def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[str]) -> Question:
-    """Return the question without a server group that no longer exists, and note it."""
+    """Return the question without a server group that no longer exists, and add a note."""
     group, known = question.server_group, snapshot.server_groups
     if group is None or known is None or any(group in (each.id, each.name) for each in known):
         return question
@@ -349,7 +369,7 @@ def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[s
 def _with_known_zone(
     question: Question, snapshot: CloudSnapshot, notes: list[str]
 ) -> CloudSnapshot:
-    """Return the snapshot with the requested zone, and note if no host is in it any more."""
+    """Return the snapshot with the requested zone; add a note if it did not have the zone."""
     zone, known = question.availability_zone, snapshot.availability_zones
     if zone is None or known is None or zone in known:
         return snapshot
@@ -358,7 +378,10 @@ def _with_known_zone(
 
 
 def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> CloudSnapshot:
-    """Return the snapshot with the flavor as it was at the request; note a difference."""
+    """Return the snapshot with the flavor as it was at the request; add a note on a difference.
+
+    The id and the access are today's.
+    """
     listed = snapshot.flavors or ()
     now = next((each for each in listed if each.name == then.name), None)
     used = then if now is None else replace(then, id=now.id, is_shared=now.is_shared)
@@ -369,23 +392,26 @@ def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> Clo
 
 
 def _only_on(snapshot: CloudSnapshot, host: str) -> CloudSnapshot:
-    """Return the snapshot with one host, which the request names."""
+    """Return the snapshot with one host; raise InvalidSpec if it does not exist."""
     found = snapshot.hosts and tuple(each for each in snapshot.hosts if each.host == host)
     if found == ():
         raise InvalidSpec(f'there is no host {host!r}', 'host')
     return replace(snapshot, hosts=found)
 
 
-def _less(quota: Quota, number: int, *, is_of_user: bool) -> Quota:
-    """Return the quota with a lower usage."""
+def _with_less_usage(quota: Quota, number: int, *, is_of_user: bool) -> Quota:
+    """Return the quota with its usage reduced by ``number``, to 0 at least; None stays.
+
+    :param is_of_user: reduce the usage of the user, too.
+    """
     of_user = quota.of_user
     if of_user is not None and is_of_user:
-        of_user = _less(of_user, number, is_of_user=False)
+        of_user = _with_less_usage(of_user, number, is_of_user=False)
     used = None if quota.used is None else max(0, quota.used - number)
     return replace(quota, used=used, of_user=of_user)
 
 
-def _names(failed: FailedServer) -> str:
+def _failed_names(failed: FailedServer) -> str:
     """Return the names of the failed servers: 'web-1', 'web-1 and web-2', 'web-1 to web-4'."""
     names = [each.name for each in failed.remaining]
     return ' and '.join(names) if len(names) < 3 else f'{names[0]} to {names[-1]}'

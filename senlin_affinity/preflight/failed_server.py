@@ -1,20 +1,11 @@
 """Describe a server whose creation failed, and the request that created it.
 
-``cloud.failed_servers`` fetches a :class:`FailedServer`; :func:`question_of` turns it into the
-question whether the same request would fit now.
-
-Example::
-
-    cause_of('No valid host was found. There are not enough hosts available.') is Cause.NO_HOST
-    cause_of('Build of instance 5c0f aborted: Volume 7d2a did not finish') is Cause.VOLUME
-    action_cause('FAILED', 'Failed in locking cluster.') is Cause.LOCK
-
 Units: times are ISO 8601 in UTC, as Nova writes them. A None is unknown, or not specified.
 
 Source: the messages of ``nova.exception``, which Nova stores as the fault of the server. In
 ``nova.scheduler.manager``, "No valid host was found." has an empty reason if Placement returns no
-allocation candidate, and "There are not enough hosts available." if the filters leave too few. The
-messages of failed actions are those of Senlin 16.0.0, ``engine/actions``.
+allocation candidate, and "There are not enough hosts available." if the filters leave too few.
+Senlin 16.0.0, ``engine/actions``.
 """
 
 from __future__ import annotations
@@ -91,7 +82,7 @@ class CreationFailure:
     def is_by_filters(self) -> bool | None:
         """Whether the filters left too few hosts; False: Placement had no candidate.
 
-        None for another cause, or without a message.
+        None for another cause than NO_HOST, or without a message.
         """
         if self.cause is not Cause.NO_HOST or self.message is None:
             return None
@@ -127,10 +118,10 @@ class FailedServer:
     * ``flavor`` is the embedded one (its id is the name), or None; ``flavor_name`` is its name or
       id. ``image`` is None for a server that boots from a volume, and if the image is unknown.
     * ``hints`` are without ``group``, which is ``server_group``, an id.
-    * ``siblings`` are the servers of the request. ``number`` is their number at the request, of
-      which Nova may show fewer; ``is_number_at_least``: there may have been more.
-    * ``hidden`` maps the option with which the user can specify a part of the request to a sentence
-      about the part that Nova does not return.
+    * ``number`` is the number of servers of the request (``siblings``), of which Nova may show
+      fewer; ``is_number_at_least``: there may have been more.
+    * ``hidden`` maps the option that specifies a part of the request to a phrase about that part,
+      which Nova does not return.
     * ``changes`` are changes of the cloud since the failure.
     * ``action`` is the action of Senlin that created the server. Without a server (``id`` is ''),
       the name is that of the node or of the action.
@@ -168,7 +159,10 @@ class FailedServer:
 
 
 def cause_of(message: str | None) -> Cause:
-    """Return the cause that a message of Nova names; NOT_SHOWN for None, OTHER without a match."""
+    """Return the cause that a message of Nova names; NOT_SHOWN for None, OTHER without a match.
+
+    'No valid host was found. ...' is NO_HOST, 'Build of instance 5c aborted: Volume ...' VOLUME.
+    """
     if message is None:
         return Cause.NOT_SHOWN
     found = (cause for cause, pattern in _MESSAGES if re.search(pattern, message, re.IGNORECASE))
@@ -176,7 +170,10 @@ def cause_of(message: str | None) -> Cause:
 
 
 def action_cause(status: str, reason: str) -> Cause:
-    """Return the cause that the status and the reason of a failed action name."""
+    """Return CANCELLED for that status, or else the cause that the reason names.
+
+    'Failed in locking cluster.' is LOCK; POLICY and TIMEOUT have messages, too. SENLIN is the rest.
+    """
     found = (cause for cause, pattern in _ACTION_MESSAGES if re.search(pattern, reason))
     return Cause.CANCELLED if status == 'CANCELLED' else next(found, Cause.SENLIN)
 
@@ -187,8 +184,9 @@ def question_of(failed: FailedServer, given: Question) -> Question:
     Raise InvalidSpec if neither names a flavor.
 
     :param given: the settings of the cloud, and the parts of the request that the user specifies,
-        which override those of Nova; a count of 0 is not specified. Nova runs no filter for a
-        forced host: an ``availability_zone`` of the form ``zone:host``.
+        which override those of Nova; a count of 0 is not specified. A forced host (an
+        ``availability_zone`` of the form ``zone:host``) gives no zone and no filters, because Nova
+        runs none.
     """
     flavor = given.flavor or failed.flavor_name
     if flavor is None:

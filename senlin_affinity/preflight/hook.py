@@ -1,16 +1,10 @@
-"""Decide where the new nodes of a cluster are placed, or reject them.
-
-:func:`senlin_affinity.preflight.run.run` fetches a view for a :class:`ScaleRequest`, and
-:func:`decide` turns both into a :class:`HookResult`. This module does no I/O.
+"""Decide where the new nodes of a cluster are placed, or reject them. No I/O.
 
 ``preflight: enforce`` rejects nodes that do not fit, and a spec that names an object this cloud
 does not have; ``warn`` logs both and continues. An error of the cloud is a warning in either mode.
 If the policy must choose a host (``pin_hosts``, ``member_of``, the DRS extension) or a zone (a hard
 spread) and finds none, the action is rejected in every mode. Reservations choose hosts if the owner
 may do so; otherwise, a warning says that they are not enforced.
-
-Example: the entry of a pinned node is ``{'zone': 'az-1:cmp-3', 'servergroup': '...'}``, that of a
-node of a spread over zones is ``{'zone': 'az-1', 'servergroup': '...'}``.
 
 Raises: InvalidSpec for a spec that names an object this cloud does not have; PluginError for a
 constraint that does not load; CloudError only if a host or a zone must be chosen, or from
@@ -77,14 +71,14 @@ class HookResult:
 def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
     """Return the placement of the nodes, or their rejection. Send no requests.
 
-    No nodes, and a cluster without a binding, give an empty placement. An error in ``fetched``
+    ``Placement(0, '')`` for no nodes, or a cluster without a binding. An error in ``fetched``
     becomes a warning, or is raised (see the module).
     """
     asked, binding = scale_request.question, scale_request.binding
     if asked.count == 0 or binding is None:
         return HookResult(Placement(0, ''))  # nothing to place
     if not placement.is_planned(scale_request.properties):
-        return _on_drs_host(scale_request, binding, _view(fetched))
+        return _on_drs_host(scale_request, binding, _view_or_raise(fetched))
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         note = f'fits, on {len(fetched.snapshot.hosts or ())} of the hosts that are possible'
         assumed = assumptions.find(scale_request.resolve(fetched), scale_request.constraints)
@@ -94,7 +88,7 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
         outcome = decide(freed, fetched)
         return replace(outcome, warning='; '.join(filter(None, (why, outcome.warning))))
     try:
-        view = _view(fetched)
+        view = _view_or_raise(fetched)
         decision = _decide(scale_request, view, scale_request.constraints)
     except AffinityError as error:
         return _undecided(scale_request, error)
@@ -144,7 +138,7 @@ def _scheduled(scale_request: ScaleRequest, view: CloudView, decision: Decision)
     rejection = Refusal(placement.words(decision))
     if decision.fits is False and mode == 'enforce' and not _is_image_hidden(asked):
         return _disclosed(scale_request, view, decision, rejection)
-    answer, why = _zoned(scale_request, view, decision)
+    answer, why = _with_zones(scale_request, view, decision)
     if isinstance(answer, Refusal) and decision.is_hosts_known:
         return _disclosed(scale_request, view, decision, answer)
     if mode == 'off' or isinstance(answer, Refusal):
@@ -222,7 +216,7 @@ def _without_reservations(
 
 
 def scheduler_chooses(scale_request: ScaleRequest) -> Placement:
-    """Return a placement with the policy's zone and the group ('' without a binding)."""
+    """Return a placement with the policy's zone (or None) and the group ('' without a binding)."""
     group = '' if scale_request.binding is None else scale_request.binding.servergroup_id
     return Placement(
         scale_request.question.count, group, scale_request.properties.availability_zone
@@ -239,11 +233,11 @@ def max_size_shortfall(scale_request: ScaleRequest, fetched: ViewOrError) -> str
         return None
     lasting = [item for item in scale_request.constraints if item.is_unresolvable]
     freed, _why = _without_reservations(scale_request, fetched)
-    decision = _decide(_without_others(freed, lasting), _view(fetched), lasting)
+    decision = _decide(_without_others(freed, lasting), _view_or_raise(fetched), lasting)
     return placement.words(decision) if decision.fits is False else None
 
 
-def _without_others(scale_request: ScaleRequest, asked: Sequence[Constraint]) -> ScaleRequest:
+def _without_others(scale_request: ScaleRequest, kept: Sequence[Constraint]) -> ScaleRequest:
     """Return the request without the scheduler filters that only other constraints model.
 
     Otherwise, they would count as filters that no constraint models.
@@ -251,7 +245,7 @@ def _without_others(scale_request: ScaleRequest, asked: Sequence[Constraint]) ->
     given = scale_request.question.enabled_filters
     filters = DEFAULT_FILTERS if given is None else given
     modelled = {name for item in scale_request.constraints for name in item.filters}
-    modelled -= {name for item in asked for name in item.filters}
+    modelled -= {name for item in kept for name in item.filters}
     left = tuple(name for name in filters if name not in modelled)
     return replace(scale_request, question=replace(scale_request.question, enabled_filters=left))
 
@@ -277,10 +271,11 @@ def default_zone(scale_request: ScaleRequest, fetched: ViewOrError) -> str | Non
     """
     if scale_request.zones is None or not scale_request.zones.is_hard:
         return None
-    return effective_zone.default_zone(scale_request.resolve(_view(fetched)))
+    return effective_zone.default_zone(scale_request.resolve(_view_or_raise(fetched)))
 
 
-def _view(fetched: ViewOrError) -> CloudView:
+def _view_or_raise(fetched: ViewOrError) -> CloudView:
+    """Return the view; raise the error."""
     if isinstance(fetched, AffinityError):
         raise fetched
     return fetched
@@ -289,6 +284,10 @@ def _view(fetched: ViewOrError) -> CloudView:
 def _decide(
     scale_request: ScaleRequest, view: CloudView, constraints: Sequence[Constraint]
 ) -> Decision:
+    """Plan the request; raise CloudError if a needed image, or any host to choose from, is unknown.
+
+    Raise the error of constraints that failed to load.
+    """
     asked = scale_request.question
     if scale_request.error is not None:
         raise scale_request.error
@@ -300,7 +299,7 @@ def _decide(
     return planner.decide(scale_request.resolve(view), constraints)
 
 
-def _zoned(
+def _with_zones(
     scale_request: ScaleRequest, view: CloudView, decision: Decision
 ) -> tuple[Placement | Refusal, str | None]:
     """Return the placement, with a zone for each node if zones are spread, and a warning or None.

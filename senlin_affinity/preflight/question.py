@@ -1,10 +1,7 @@
 """Turn a question and the fetched view of a cloud into a request for the planner.
 
-A :class:`Question` determines what to fetch (:func:`scope_of`); :func:`ask` looks up the question's
-names in the view of what was fetched. A server group that does not exist
-yet, because the attach of the policy will create it, is added to the snapshot.
-
-Units: ``count`` is the number of new servers.
+A server group that does not exist yet, because the attach of the policy will create it, is added to
+the snapshot.
 
 Raises: InvalidSpec for an invalid spec, for a name that the snapshot does not have, and for an
 existing server group that contradicts the policy.
@@ -71,6 +68,7 @@ class Question:
     scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        """Convert ``policy`` and ``spread`` to values; raise InvalidSpec for an invalid one."""
         if isinstance(self.policy, Mapping):
             object.__setattr__(self, 'policy', load(self.policy))
         if not all(isinstance(item, Spread) for item in self.spread):
@@ -94,7 +92,7 @@ class Question:
 
     @property
     def hints(self) -> Mapping[str, Any]:
-        """Return the profile's scheduler hints, overridden by the question's."""
+        """Return the profile's scheduler hints, overridden by the question's; with ``group``."""
         return {**profile.scheduler_hints(self.profile or {}), **self.scheduler_hints}
 
     @property
@@ -139,10 +137,9 @@ class Question:
 class FetchScope:
     """The parts of a cloud to fetch.
 
-    * ``server_groups`` are the ids or names of the groups to fetch (None: all), ``project_id`` is
-      the project of the servers.
-    * ``image`` is the name or id of the image. With ``is_image_needed``, there is no answer
-      without the image.
+    * ``server_groups`` are the ids or names of the groups (None: all), ``project_id`` is the
+      project of the servers.
+    * ``image`` is a name or id. With ``is_image_needed``, there is no answer without the image.
     * ``drs_pattern`` limits the fetch to the hosts with this text in their names.
     * ``question`` is the question whose allocation candidates are fetched.
     * ``servers`` are the ids of servers whose hosts a scheduler hint refers to.
@@ -160,8 +157,9 @@ class FetchScope:
 def scope_of(question: Question) -> FetchScope:
     """Return the parts of a cloud that the answer to the question needs.
 
-    ``server_groups`` is () without a group. The image is needed if the question names one or pins
-    hosts, or if reservations depend on images.
+    ``server_groups`` is () without a group, or the one of the question, of a hint, or of the
+    policy. The image is needed if the question names one or pins hosts, or if reservations depend
+    on images.
     """
     named = question.server_group or question.group_hint
     if named is None and question.properties is not None:
@@ -180,9 +178,11 @@ def scope_of(question: Question) -> FetchScope:
 
 
 def _image_name(question: Question) -> str | None:
-    """Return the name or id of the image to fetch; None if the question has its properties.
+    """Return the name or id of the image to fetch.
 
-    The question's image precedes the profile's; None if neither names one.
+    None if there is none, or its properties are given.
+
+    The question's image precedes the profile's.
     """
     if question.image is not None:
         return question.image if isinstance(question.image, str) else None
@@ -205,7 +205,10 @@ def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[s
 
 
 def ask(question: Question, view: CloudView) -> ResolvedRequest:
-    """Return the question as a request whose names are resolved in the view."""
+    """Resolve the question's names in the view.
+
+    Raise InvalidSpec for a name that it does not have.
+    """
     return resolve(*build(question, view))
 
 
@@ -260,8 +263,9 @@ def _check_zones(question: Question, zone: str | None) -> None:
 def _group(question: Question, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnapshot]:
     """Return the group's id or name, and the snapshot with the group that an attach would create.
 
-    The question's group precedes the hint and the policy's name; None: no group, and no policy.
-    Raise InvalidSpec if the existing group contradicts the policy.
+    The question's group precedes the hint and the policy's name; None: no group, and no policy. The
+    group to create has the id ``NOT_YET``; none is added for a hint, or if the groups are unknown.
+    Raise InvalidSpec if an existing group contradicts the policy.
     """
     properties = question.properties
     hint = question.group_hint

@@ -2,20 +2,14 @@
 
 The stages follow the facts of the owner: group, flavor, image and quotas.
 
-1. *A sample* of allocation candidates is usually enough to accept the request, at constant cost
-   (:mod:`senlin_affinity.preflight.sample`). It is also enough to reject a request that exceeds
-   the quota of instances, if the hosts take the servers that the quota leaves.
-2. *All candidates* of the request decide it, unless they are many
-   (:mod:`senlin_affinity.preflight.candidates`). If the policy chooses the hosts, it chooses them
-   from a few candidates first.
-3. *The whole cloud* decides a request with a spread over zones or with reserved hosts, and any
-   request that the candidates do not decide: Nova's query is not known, or constraints depend on
-   more.
+1. *A sample* of allocation candidates is usually enough to accept the request, at constant cost, or
+to reject one that exceeds the quota of instances, if the hosts take the servers that the quota
+leaves (:mod:`senlin_affinity.preflight.sample`). 2. *All candidates* of the request decide it,
+unless they are many (:mod:`senlin_affinity.preflight.candidates`). If the policy chooses the hosts,
+it chooses them from a few candidates first. 3. *The whole cloud* decides any other request, such as
+one with a spread over zones or with reserved hosts.
 
 ``plan`` and the library explain every host, so they fetch the whole cloud (:func:`api.fetch`).
-
-:func:`run` calls a :class:`Cloud`, which fetches; ``cloud.stages`` implements it. The decisions
-between the stages are pure.
 
 Raises: BindingError for a cluster without a binding; InvalidSpec for an image that does not exist;
 CloudError if a service does not answer. If a service rejects a request of a stage, the whole cloud
@@ -48,39 +42,33 @@ class Cloud(Protocol):
     """The requests of the stages."""
 
     def facts(self, scope: FetchScope, flavor: str | None) -> CloudView | None:
-        """Fetch the owner's group, flavor, image and quotas; return None if one is missing."""
+        """Fetch the owner's group, flavor, image and quotas."""
 
     def refresh(self) -> bool:
         """Return whether the stages used what an earlier operation read; read it again from now on.
 
-        It may be a minute old, which is good enough to accept a request, and not to reject it.
+        It is good enough to accept a request, and not to reject it.
         """
 
     def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
-        """Add all aggregates to the view; return None if Nova does not show them."""
+        """Add all aggregates to the view, and return the sets of hosts."""
 
     def sample(self, query: Query) -> tuple[Host, ...] | None:
-        """Fetch a sample of candidates; return None if Placement is too old."""
+        """Fetch a sample of candidates."""
 
     def flavors(self, view: CloudView) -> CloudView:
-        """Add all flavors of the owner to the view, unless Nova hides their extra specs."""
+        """Add all flavors of the owner to the view."""
 
     def root_of_members(self, view: CloudView) -> str | None:
-        """Fetch the root provider of the one host of all members; return None if unknown."""
+        """Fetch the root provider of the one host of all members."""
 
     def unread(self, view: CloudView) -> CloudView:
-        """Add the hosts of the members, and a host for each set of aggregates.
-
-        They are not read (:func:`candidates.is_read`), and follow those that are.
-        """
+        """Add hosts of which only name, zone and aggregates are known; they follow the others."""
 
     def candidates(
         self, query: CandidateQuery, view: CloudView, some: int | None = None
     ) -> CloudView | None:
-        """Fetch all candidates with their hosts; return None if they are many, or incomplete.
-
-        :param some: a number of candidates, of which not all may be read.
-        """
+        """Fetch all candidates with their hosts, or ``some``."""
 
     def whole(self, scope: FetchScope) -> CloudView:
         """Fetch every host, and what is missing besides."""
@@ -110,7 +98,7 @@ def scope_of(request: ScaleRequest) -> FetchScope | None:
 def run(request: ScaleRequest, cloud: Cloud) -> CloudView:
     """Fetch the stages until a view decides the request, and return that view.
 
-    An empty view if nothing must be fetched; otherwise, the whole cloud if no earlier stage
+    ``CloudView()`` if nothing must be fetched; otherwise, the whole cloud if no earlier stage
     decides.
     """
     scope = scope_of(request)
@@ -164,7 +152,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
         view, sets = with_aggregates
         outline = outline._replace(sets=sets)
     if outline.left_by_quota is not None:
-        if _sample(sample.of(request, outline.left_by_quota), view, cloud, outline):
+        if _sample(sample.with_count(request, outline.left_by_quota), view, cloud, outline):
             return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
     elif hosts := _sample(request, view, cloud, outline):
         snapshot = replace(view.snapshot, hosts=hosts)
@@ -183,7 +171,10 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
 def _has_changed(
     request: ScaleRequest, scope: FetchScope, cloud: Cloud, view: CloudView, sets: AggregateSets
 ) -> bool:
-    """Return whether anything in the view is not what the cloud has now; read that if necessary."""
+    """Check whether a view from cached values differs from the cloud now.
+
+    False without such values.
+    """
     if not cloud.refresh():
         return False
     now = cloud.facts(scope, request.question.flavor_name)
@@ -193,7 +184,10 @@ def _has_changed(
 
 
 def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
-    """Return a view of candidates to choose hosts from: of some if they do, or else of all."""
+    """Return a view of candidates to choose hosts from: of some if they do, or else of all.
+
+    None if neither decides the request.
+    """
     if request.is_lasting:
         return None  # candidates have room now; others may have it later
     with_aggregates = cloud.aggregates(view)
@@ -214,7 +208,7 @@ def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView |
 def _sample(
     request: ScaleRequest, view: CloudView, cloud: Cloud, outline: Outline
 ) -> tuple[Host, ...]:
-    """Fetch a sample; return its hosts if they are enough to accept the request, or else none.
+    """Fetch a sample; return its hosts if they are enough to accept the request, or else ().
 
     A larger sample follows one that may lack hosts.
     """
@@ -248,8 +242,8 @@ def _candidates(
     sets: AggregateSets,
     some: int | None = None,
 ) -> _Decided | None:
-    """Fetch all candidates, or some; return None if they do not decide the request."""
-    root = cloud.root_of_members(view) if sample.is_bound(request.resolve(view)) else None
+    """Fetch all candidates, or some; None if they do not decide the request."""
+    root = cloud.root_of_members(view) if sample.must_join_members(request.resolve(view)) else None
     query = candidates.query(request, view, sets, root)
     found = None if query is None else cloud.candidates(query, view, some)
     fits = None if found is None else candidates.fits(request, found)

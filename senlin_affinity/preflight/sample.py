@@ -1,22 +1,15 @@
 """Accept a request from a sample of allocation candidates, at constant cost. Never reject one.
 
-:func:`query` derives Placement's query from the owner's group, flavor, image and quotas;
-:func:`is_enough` checks whether the hosts of the answer take all servers. Nothing but their
-allocation candidates is known of these hosts, so a sample is enough only if
+Nothing but their allocation candidates is known of the hosts of a sample, so it is enough only if
 
 * each constraint is enforced by Placement (``enforced_by_placement``), reads nothing about hosts,
-  or skips the request. The constraints on aggregates are evaluated for the sets of aggregates that
-  hosts are in, and the query is restricted to aggregates that all of them accept;
-* the servers fit wherever the members of the group are: their hosts are unknown, and the members
-  are assumed to fill the hosts with the most free capacity;
+  or skips the request. The query is restricted to aggregates that all constraints on these accept;
+* the servers fit wherever the members of the group are, which are assumed to fill the hosts with
+  the most free capacity;
 * the servers fit without the ``SPARE`` hosts with the most free capacity. Placement does not know
-  that a compute service is down, that a member migrates, or that hypervisors share a service host.
-  Nor does it know which hosts Nova has in an aggregate. If this affects more hosts than the spare
-  ones, Nova may reject an accepted request. A cloud with fewer hosts is never accepted.
-
-Units: ``limit`` is a number of allocation requests; most hosts have one.
-
-Raises: InvalidSpec for an invalid question.
+  that a compute service is down, that a member migrates, that hypervisors share a service host,
+  nor which hosts Nova has in an aggregate. If this affects more hosts than the spare ones, Nova may
+  reject an accepted request. A cloud with fewer hosts is never accepted.
 """
 
 from __future__ import annotations
@@ -66,9 +59,9 @@ class Outline(NamedTuple):
     are the sets of aggregates that hosts are in, if they were fetched. ``are_aggregates_needed``:
     by a reader, or because a zone is requested.
 
-    ``left_by_quota`` is the number of servers that the quota of instances leaves. It is None if
-    that quota is not exceeded, if another constraint also rejects the request as a whole, or if the
-    answer must hold later, when the quota may be larger.
+    ``left_by_quota`` is the number of servers that an exceeded quota of instances leaves. It is
+    None if that quota is not exceeded, if another constraint also rejects the request as a whole,
+    or if the answer must hold later.
     """
 
     readers: Sequence[Constraint]
@@ -93,33 +86,30 @@ class Query:
     zone: str | None = None
 
     def host(self, identity: str, room: int) -> Host:
-        """Return a host that takes this many servers, named by the id of its root provider."""
+        """Return a host with this id as its names, the query's zone and this free capacity."""
         grants = (CandidateCapacity(self.novas_query, room, room),)
         return Host(identity, identity, availability_zone=self.zone, grants=grants)
 
 
 def outline(request: ScaleRequest, view: CloudView) -> Outline:
-    """Return the facts about a request that need no host."""
+    """Return the facts about a request that need no host; ``sets`` is ()."""
     resolved = _resolved(request, view, None)
     zone = wanted_zone(resolved)
     host = Query('', 1, candidate_query.query(resolved) or '', request, zone).host('any', 1)
-    now = evaluate(_resolved(request, view, [host]), request.constraints)
+    evaluation = evaluate(_resolved(request, view, [host]), request.constraints)
     readers = [
         each
         for each in request.constraints
-        if reads_aggregates(each, resolved) and not is_settled(each, now)
+        if reads_aggregates(each, resolved) and not is_settled(each, evaluation)
     ]
-    rejected = [verdict for verdict in now.request.values() if not verdict]
+    rejected = [verdict for verdict in evaluation.request.values() if not verdict]
     is_by_quota = [verdict.code in _INSTANCES for verdict in rejected] == [True]
     left_by_quota = rejected[0].room if is_by_quota and not request.is_lasting else None
     return Outline(readers, bool(readers) or zone is not None, left_by_quota)
 
 
 def reads_aggregates(item: Constraint, resolved: ResolvedRequest) -> bool:
-    """Check whether the constraint reads nothing of a host but its aggregates.
-
-    False for a constraint on domains, and for one that does not check hosts.
-    """
+    """Check whether the constraint checks single hosts and reads nothing of them but aggregates."""
     is_alone = is_of_hosts(item) and not (is_of_domains(item) or item.is_host_specific)
     return is_alone and _READ.issuperset(item.host_fields(resolved)) and 'aggregates' in item.needs
 
@@ -137,40 +127,44 @@ def query(
         hosts that have room for as many servers as the group allows on a host.
     """
     resolved, in_aggregates = _resolved(request, view, None), request.resolve(view)
-    number, wanted = _number(resolved, is_large=is_large), wanted_zone(resolved)
-    text, novas_query = _text(in_aggregates), candidate_query.query(resolved)
-    chosen = _chosen(in_aggregates, outline) if outline.readers else MemberOf()
+    number, wanted = _host_count(resolved, is_large=is_large), wanted_zone(resolved)
+    if must_join_members(in_aggregates) or not is_zone_in_query(in_aggregates):
+        return None  # the host of the members is unknown, or no aggregate carries the zone
+    text, novas_query = candidate_query.query(in_aggregates), candidate_query.query(resolved)
+    chosen = _accepted_by_readers(in_aggregates, outline) if outline.readers else MemberOf()
     if text is None or novas_query is None or chosen is None or number > _MOST:
         return None
     text += ''.join(f'&member_of={quote(value)}' for value in chosen.to_query())
     others = tuple(each for each in request.constraints if each not in outline.readers)
     request = dataclasses.replace(request, constraints=others)
-    found = Query(text, number + SPARE, novas_query, request, wanted)
-    room = max(found.limit, resolved.request.count)
-    best = [found.host(str(index), room) for index in range(found.limit)]
-    return found if is_enough(request, view, best) else None
+    sample_query = Query(text, number + SPARE, novas_query, request, wanted)
+    room = max(sample_query.limit, resolved.request.count)
+    best = [sample_query.host(str(index), room) for index in range(sample_query.limit)]
+    return sample_query if is_enough(request, view, best) else None
 
 
-def of(request: ScaleRequest, count: int) -> ScaleRequest:
+def with_count(request: ScaleRequest, count: int) -> ScaleRequest:
     """Return the same request for another number of servers."""
     question = dataclasses.replace(request.question, count=count)
     return dataclasses.replace(request, question=question)
 
 
 def is_enough(request: ScaleRequest, view: CloudView, hosts: Sequence[Host]) -> bool:
-    """Check whether all servers fit on these hosts without the spare ones.
+    """Check whether all servers fit on these hosts without the ten with the most free capacity.
 
     True only if no constraint could reject a host for a reason that the sample does not contain.
     """
-    others = sorted(hosts, key=_room, reverse=True)[SPARE:]
-    now = evaluate(_resolved(request, view, others), request.constraints)
-    least = now.total.bounds.lower
+    others = sorted(hosts, key=_free_capacity, reverse=True)[SPARE:]
+    evaluation = evaluate(_resolved(request, view, others), request.constraints)
+    least = evaluation.total.bounds.lower
     if request.change and least is not None and least < request.question.count:
         return False  # a change is proposed only if all servers surely fit
-    return now.fits is True and all(is_settled(each, now) for each in request.constraints)
+    return evaluation.fits is True and all(
+        is_settled(each, evaluation) for each in request.constraints
+    )
 
 
-def is_settled(constraint: Constraint, now: Evaluation) -> bool:
+def is_settled(constraint: Constraint, evaluation: Evaluation) -> bool:
     """Check whether the sample contains all that the constraint reads for this request.
 
     True if Placement enforces it, if it reads flavors, groups and quotas only, or if it skips all
@@ -178,21 +172,21 @@ def is_settled(constraint: Constraint, now: Evaluation) -> bool:
     """
     if constraint.enforced_by_placement:
         return True
-    if is_of_domains(constraint) and constraint.has_domains(now.resolved):
+    if is_of_domains(constraint) and constraint.has_domains(evaluation.resolved):
         return False
     if not is_of_hosts(constraint) and _COMPLETE.issuperset(constraint.needs):
         return True
     return all(
         verdict.outcome is Outcome.SKIP and verdict.bounds.is_known
-        for verdict in _verdicts(constraint.name, now)
+        for verdict in _verdicts(constraint.name, evaluation)
     )
 
 
-def _number(resolved: ResolvedRequest, *, is_large: bool) -> int:
+def _host_count(resolved: ResolvedRequest, *, is_large: bool) -> int:
     """Return a number of hosts for all new servers, wherever the members of the group are.
 
     A host for each server and member if ``is_large``, or if one per host is allowed. Otherwise, for
-    as many per host as the group allows; at most 20 hosts without a limit.
+    as many per host as the group allows; without a limit, one per new server, at most 20.
     """
     count, group = resolved.request.count, resolved.server_group
     most = group.max_server_per_host if group is not None else None
@@ -202,7 +196,7 @@ def _number(resolved: ResolvedRequest, *, is_large: bool) -> int:
     return min(count, _MOST_SMALL) if most is None else -(-(count + members) // most)
 
 
-def _chosen(resolved: ResolvedRequest, outline: Outline) -> MemberOf | None:
+def _accepted_by_readers(resolved: ResolvedRequest, outline: Outline) -> MemberOf | None:
     """Return a ``member_of`` that matches only hosts that all of these constraints accept.
 
     None: there is no such expression, or the aggregates are unknown.
@@ -211,6 +205,7 @@ def _chosen(resolved: ResolvedRequest, outline: Outline) -> MemberOf | None:
         return None
 
     def is_accepted(aggregates: frozenset[str]) -> bool:
+        """Check whether all readers accept hosts in these aggregates with exact bounds."""
         verdicts = verdicts_in(aggregates, outline.readers, resolved)
         return all(each and each.bounds.is_exact for each in verdicts)
 
@@ -225,28 +220,14 @@ def verdicts_in(
     return (each.check_host(resolved, host) for each in readers if is_of_hosts(each))
 
 
-def _text(resolved: ResolvedRequest) -> str | None:
-    """Return Nova's query, restricted to the zone; None if it does not restrict the hosts enough.
-
-    It does not if the servers must join the members of an affinity group on their unknown host, or
-    if no aggregate carries the requested zone.
-    """
-    if is_bound(resolved):
-        return None  # the host of the members is unknown
-    return candidate_query.query(resolved) if is_zone_in_query(resolved) else None
-
-
-def is_bound(resolved: ResolvedRequest) -> bool:
-    """Check whether new servers must join the members of an affinity group on their host.
-
-    True if affinity is enforced and the group has members.
-    """
+def must_join_members(resolved: ResolvedRequest) -> bool:
+    """Check whether the group has members, and enforces affinity: new servers join their host."""
     group = resolved.server_group
     return group is not None and bool(group.members) and holding(resolved) == AFFINITY
 
 
 def is_zone_in_query(resolved: ResolvedRequest) -> bool:
-    """Check whether Nova's query names the requested zone, because an aggregate carries it.
+    """Check whether an aggregate carries the requested zone, so that Nova's query names it.
 
     True without a requested zone.
     """
@@ -284,11 +265,12 @@ def _least_favourable(group: ServerGroup, hosts: Iterable[Host]) -> ServerGroup:
     return dataclasses.replace(group, members=tuple(placed))
 
 
-def _room(host: Host) -> int:
+def _free_capacity(host: Host) -> int:
+    """Return the guaranteed number of servers that Placement offers on the host; 0 if unknown."""
     return sum(grant.certain for grant in host.grants or ())
 
 
-def _verdicts(name: str, now: Evaluation) -> Iterator[Verdict]:
+def _verdicts(name: str, evaluation: Evaluation) -> Iterator[Verdict]:
     """Yield the verdicts of the constraint with this name about the hosts and the request."""
-    every = chain((row.verdicts for row in now.matrix.used_rows), (now.request,))
+    every = chain((row.verdicts for row in evaluation.matrix.used_rows), (evaluation.request,))
     return (verdicts[name] for verdicts in every if name in verdicts)

@@ -1,8 +1,4 @@
-"""Represent a request for new nodes of a cluster: the question, the binding and the constraints.
-
-``plugins.senlin.preflight`` builds one for each action of Senlin; :mod:`run` fetches what decides
-it, and :mod:`hook` decides.
-"""
+"""Represent a request for new nodes of a cluster: the question, the binding and the constraints."""
 
 from __future__ import annotations
 

@@ -1,19 +1,11 @@
 """Assign a zone to each new node of a cluster that is spread over availability zones.
 
-Nodes that the planner placed get the zone of their planned host. The other nodes get:
-
-* in a hard spread, the eligible zone with the fewest servers of the group, one node after another.
-  This keeps the skew within ``max_skew``, because a zone never gets more than one server more than
-  the emptiest zone. The zones are those of the hosts; if no hosts are known, the available zones
-  that Nova lists for every user.
-* in a soft spread, no zone, because a soft spread rejects nothing and a node with a zone fails if
-  that zone is full. A node without a zone may take the capacity that was planned for a node with
-  one. If it is unknown whether all nodes fit, or if a node is planned for the default zone, which
-  Nova does not restrict it to, no node gets a zone, and Nova chooses all of them.
-
-Example: ``('az-1', 'az-2', None)`` are the zones of three nodes. None: Nova chooses the zone.
-
-Raises: CloudError if a zone must be chosen, and no eligible zone is known.
+Nodes that the planner placed get the zone of their planned host. In a hard spread, each other node
+gets the eligible zone with the fewest servers of the group, which keeps the skew within
+``max_skew``. In a soft spread, Nova chooses its zone, because a soft spread rejects nothing and a
+node with a zone fails if that zone is full. Such a node may take the capacity that was planned for
+another. So no node gets a zone if it is unknown whether all nodes fit, or if a node is planned for
+the default zone, which Nova does not restrict it to.
 """
 
 from __future__ import annotations
@@ -47,11 +39,11 @@ class ZoneAssignment:
     resolved: ResolvedRequest
 
     def soft(self) -> tuple[str | None, ...]:
-        """Return the planned zone of each node, then None for each other node.
+        """Return the planned zone of each node, then None for the others: ``('az-1', None)``.
 
-        () if no node has a planned zone, if it is unknown whether the others fit, or if a planned
-        zone does not restrict a node (the default zone, or Placement lacks the host): Nova chooses
-        all zones.
+        Nova chooses a zone that is None. () if no node has a planned zone, if it is unknown whether
+        the others fit, or if a planned zone does not restrict a node (the default zone, or
+        Placement lacks the host).
         """
         decision = self.decision
         planned = tuple(placed.zone for placed in decision.placements)
@@ -71,9 +63,11 @@ class ZoneAssignment:
     def hard(self, constraints: Sequence[Constraint]) -> tuple[str, ...] | Refusal:
         """Return a zone for every node, the planned zones first, or a Refusal if slots are missing.
 
-        (): the hosts are known, and none of them is in an eligible zone. A zone is not eligible if
-        these constraints reject each of its hosts for a reason other than its capacity. Raise
-        CloudError if no zone is known. ``max_per_domain`` is the number of slots of a zone.
+        (): the hosts are known, and none of them is in an eligible zone. Raise CloudError if no
+        zone is known. ``max_per_domain`` is the number of slots of a zone.
+
+        :param constraints: a zone is not eligible if these reject each of its hosts for another
+            reason than its capacity.
         """
         decision, most = self.decision, self.spread.max_per_domain
         planned = [placed.zone for placed in decision.placements if placed.zone is not None]
@@ -85,7 +79,7 @@ class ZoneAssignment:
                 return ()
             raise CloudError('the policy has to choose the zone of every node: none is known')
         held = topology.servers(self.resolved, ZONE)
-        if most is not None and _left(zones, held, most) < decision.wanted:
+        if most is not None and _free_slots(zones, held, most) < decision.wanted:
             return Refusal(self._too_many(zones, held, most))
         held.update(planned)
         while len(planned) < decision.wanted:
@@ -96,10 +90,9 @@ class ZoneAssignment:
         return tuple(planned)
 
     def _eligible(self, constraints: Sequence[Constraint]) -> set[str]:
-        """Return the zones with a host that lacks only capacity.
+        """Return the zones, except the default one, with a host that lacks only capacity.
 
-        If no hosts are known, all available zones. The default zone is left out, because Nova does
-        not restrict servers to it.
+        If no hosts are known, all available zones.
         """
         hosts_after, snapshot = self.decision.hosts_after, self.resolved.snapshot
         default = {self.resolved.memo(default_zone)}
@@ -118,22 +111,23 @@ class ZoneAssignment:
             if is_open[kind] and host.availability_zone is not None
         } - default
 
-    def _too_many(self, zones: set[str], held: Counter[str], most: int) -> str:
-        """Return the sentence that ``max_per_domain`` is too low, with a value that is enough.
+    def _too_many(self, zones: set[str], held: Counter[str], max_per_domain: int) -> str:
+        """Return a sentence without facts about hosts, as tenants read it.
 
-        It contains no fact about hosts, so tenants may read it.
+        "does not fit: at most 2 of 4; a zone may hold max_per_domain: 1; would help:
+        max_per_domain: 2 (at most 4 of 4)"
         """
         wanted = self.decision.wanted
-        enough = most
-        while _left(zones, held, enough) < wanted:
+        enough = max_per_domain
+        while _free_slots(zones, held, enough) < wanted:
             enough += 1
         return (
-            f'does not fit: at most {_left(zones, held, most)} of {wanted}; '
-            f'a zone may hold max_per_domain: {most}; '
+            f'does not fit: at most {_free_slots(zones, held, max_per_domain)} of {wanted}; '
+            f'a zone may hold max_per_domain: {max_per_domain}; '
             f'would help: max_per_domain: {enough} (at most {wanted} of {wanted})'
         )
 
 
-def _left(zones: set[str], held: Counter[str], most: int) -> int:
-    """Return the number of free slots of the zones, with ``most`` slots in each."""
-    return sum(max(0, most - held[zone]) for zone in zones)
+def _free_slots(zones: set[str], held: Counter[str], slots: int) -> int:
+    """Return the number of free slots of the zones, with this number of slots in each."""
+    return sum(max(0, slots - held[zone]) for zone in zones)
