@@ -67,6 +67,7 @@ def read(
 
     conf = parsed(path, constraints)
     with _reading(path):
+        _check_values(conf, constraints, path)
         own = nova_conf.with_nova_conf(conf, constraints)
         novas = conf.filter_scheduler.enabled_filters
     if own.filters is None and novas is not None:
@@ -97,6 +98,20 @@ def parsed(path: str, constraints: Collection[Constraint] = ()) -> Any:
     with _reading(path):
         conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
     return conf
+
+
+def _check_values(conf: Any, constraints: Collection[Constraint], path: str) -> None:
+    """Raise InvalidSpec, which names the option, for an invalid value."""
+    from oslo_config import cfg
+
+    from senlin_affinity.conf import opts, oslo_options
+
+    for option in opts.options_of(constraints):
+        try:
+            oslo_options.value_of(conf, option)
+        except (cfg.Error, ValueError) as error:
+            where = f'{path}: [{option.group}] {option.dest}'
+            raise InvalidSpec(oslo_options.why_invalid(error), where) from error
 
 
 @contextlib.contextmanager

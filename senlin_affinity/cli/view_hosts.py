@@ -138,8 +138,7 @@ def _codes(report: HostReport, decision: Decision) -> Iterator[str]:
     """Yield the codes of the rejections; for a host without one, those of unknown verdicts."""
     for verdict in report.verdicts.values():
         if not verdict:
-            reason = decision.reasons.get(verdict.code)
-            detail = reason.detail if reason is not None else ''
-            yield f'{verdict.code}{f" ({verdict.facts.get(detail)})" if detail else ""}'
+            detail = decision.reasons[verdict.code].detail
+            yield f'{verdict.code}{f" ({verdict.facts[detail]})" if detail else ""}'
         elif report.code is None and not verdict.bounds.is_known:
             yield f'{verdict.code}?'

@@ -4,44 +4,50 @@ Each entry point of :data:`~senlin_affinity.constraints.base.NAMESPACE` yields o
 constraint, sorted by ``order``.
 
 Raises: PluginError for a constraint that does not load, is not a subclass of Constraint, declares a
-code outside its own name, or shares its name or an option's name with another. A missing constraint
-would let servers onto the wrong hosts, so nothing is skipped.
+code outside its own name or a part that no snapshot has, or shares its name or an option's name
+with another. A missing constraint would let servers onto the wrong hosts, so nothing is skipped.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
 
-from stevedore import ExtensionManager
+from stevedore import NamedExtensionManager
 from stevedore.extension import Extension
 
 from senlin_affinity.constraints.base import NAMESPACE, Constraint
+from senlin_affinity.model import suggestion
 from senlin_affinity.model.constraint import overrides
-from senlin_affinity.model.errors import PluginError
+from senlin_affinity.model.errors import PluginError, in_words
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.snapshot import CloudSnapshot
 
 _BASE = 'senlin_affinity.constraints.base.Constraint'
 _DECLARED = ('name', 'order', 'summary', 'needs')
 #: The methods that check something, each with the method that it needs.
 _CHECKS = {'check_host': '', 'check_domains': 'domains', 'check_request': ''}
+_PARTS = tuple(field.name for field in fields(CloudSnapshot))
 
 
 def load_constraints() -> tuple[Constraint, ...]:
     """Return every installed constraint, sorted by ``order``."""
+    # stevedore only lists the entry points: it does not catch SystemExit, for example.
+    found = NamedExtensionManager(NAMESPACE, names=[]).list_entry_points()
+    return check_constraints([Extension(each.name, each, _load(each), None) for each in found])
 
-    def refuse(_manager: object, entry_point: object, error: BaseException) -> None:
-        raise PluginError(f'constraint {entry_point} does not load: {error}') from error
 
+def _load(entry_point: Any) -> Any:
     try:
-        manager = ExtensionManager(NAMESPACE, on_load_failure_callback=refuse)
-    except (PluginError, KeyboardInterrupt):
+        return entry_point.load()
+    except KeyboardInterrupt:
         raise
-    except BaseException as error:  # stevedore does not catch SystemExit, for example
-        why = f'{type(error).__name__}: {error}'
-        raise PluginError(f'a constraint of another package does not load: {why}') from error
-    return check_constraints(manager.extensions)
+    except BaseException as error:
+        target = f'constraint {entry_point.name} ({entry_point.value})'
+        raise PluginError(f'{target} does not load: {in_words(error)}') from error
 
 
 def check_constraints(extensions: Iterable[Extension]) -> tuple[Constraint, ...]:
@@ -78,6 +84,17 @@ def _make(extension: Extension) -> Constraint:
         constraint = extension.plugin()
     except Exception as error:
         raise PluginError(f'{target} cannot be created: {error}') from error
+    check_declarations(constraint, target)
+    if constraint.name != extension.name:
+        raise PluginError(f'{target} calls itself {constraint.name}')
+    return constraint
+
+
+def check_declarations(constraint: Constraint, target: str) -> None:
+    """Validate what one constraint declares.
+
+    :param target: the words for the constraint at the beginning of an error.
+    """
     if not isinstance(constraint, Constraint):
         raise PluginError(f'{target} is not a subclass of {_BASE}')
     if not any(overrides(constraint, check) for check in _CHECKS):
@@ -90,14 +107,16 @@ def _make(extension: Extension) -> Constraint:
         raise PluginError(f'{target} has no {", ".join(missing)}')
     if not isinstance(constraint.order, int) or not isinstance(constraint.reasons, Mapping):
         raise PluginError(f'{target}: order must be an integer, and reasons a mapping')
-    if constraint.name != extension.name:
-        raise PluginError(f'{target} calls itself {constraint.name}')
-    options = constraint.options
-    if not isinstance(options, tuple) or not all(isinstance(item, Option) for item in options):
-        raise PluginError(f'{target}: options must be a tuple of Option')
+    declared = (constraint.needs, str), (constraint.filters, str), (constraint.options, Option)
+    for name, (items, kind) in zip(('needs', 'filters', 'options'), declared, strict=True):
+        if not isinstance(items, tuple) or not all(isinstance(item, kind) for item in items):
+            raise PluginError(f'{target}: {name} must be a tuple of {kind.__name__}, not {items!r}')
+    for name in constraint.needs:
+        if name not in _PARTS:
+            hint = suggestion.meant(name, _PARTS, 'there are')
+            raise PluginError(f'{target}: needs: a snapshot has no {name!r}: {hint}')
     for code, reason in constraint.reasons.items():
         if not isinstance(reason, Reason):
             raise PluginError(f'{target}: {code} must be a Reason, not {reason!r}')
         if not code.startswith(f'{constraint.name}.'):
             raise PluginError(f'{target} declares the code {code}: it must begin with its name')
-    return constraint

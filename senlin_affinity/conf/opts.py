@@ -18,7 +18,7 @@ from typing import Any
 from oslo_config import cfg
 
 from senlin_affinity.conf.installed import load_constraints
-from senlin_affinity.conf.oslo_options import as_oslo, value_of
+from senlin_affinity.conf.oslo_options import as_oslo, value_of, why_invalid
 from senlin_affinity.conf.settings import Settings
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.candidates import CandidatesConstraint
@@ -192,7 +192,7 @@ def read(
         try:
             conf.set_override(option.dest, value, group=option.group)
         except (ValueError, TypeError) as error:
-            raise InvalidSpec(str(error), f'{where}{name}') from error
+            raise InvalidSpec(why_invalid(error), f'{where}{name}') from error
         values[option.key] = value_of(conf, option)
     return values
 

@@ -10,6 +10,7 @@ Units: a list of oslo.config is a tuple of strings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,13 @@ _TYPES: Mapping[type, Any] = {
     int: cfg.IntOpt,
     float: cfg.FloatOpt,
     tuple: cfg.ListOpt,
+}
+
+#: The beginnings of oslo.config's and Python's messages, each with its replacement.
+_WORDS: Mapping[str, str] = {
+    r'Value for option \w+ from .* is not valid: ': '',
+    r'invalid literal for int\(\) with base 10: ': 'must be an integer, not ',
+    'could not convert string to float: ': 'must be a number, not ',
 }
 
 
@@ -41,3 +49,11 @@ def value_of(conf: Any, option: Option, group: str = '') -> Any:
     """Return the value of a registered option; ``group`` overrides the group of the option."""
     value = conf[group or option.group][option.dest]
     return tuple(value) if isinstance(value, list) else value
+
+
+def why_invalid(error: Exception) -> str:
+    """Return the message about an invalid value, such as "must be an integer, not 'x'"."""
+    text = ' '.join(str(error).split())
+    for pattern, words in _WORDS.items():
+        text = re.sub(f'^{pattern}', words, text)
+    return text

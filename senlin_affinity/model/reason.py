@@ -11,8 +11,11 @@ Raises: PluginError if the code is not declared, or if the verdict lacks a fact 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from string import Formatter
 
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.verdict import Verdict
@@ -34,6 +37,13 @@ class Reason:
     detail: str = ''
     for_owner: str | None = None
     caveat: str = ''
+
+    @cached_property
+    def facts(self) -> frozenset[str]:
+        """Return the names of the facts that a verdict needs: in the sentence, and ``detail``."""
+        fields = (name for _text, name, *_format in Formatter().parse(self.sentence))
+        names = (re.split(r'[.[]', name)[0] for name in fields if name is not None)
+        return frozenset((*names, *filter(None, [self.detail])))
 
 
 def tenant_reason(sentence: str, advice: str = '') -> Reason:

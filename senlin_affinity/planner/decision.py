@@ -207,7 +207,7 @@ class Decision:
         near = [code for codes in refused if len(codes) == len(refused[0]) for code in codes]
         codes = [code for code, _number in _count(self.tally) if code in near] + near
         codes += [verdict.code for verdict in self.request.values() if not verdict]
-        given = (self.reasons[code].advice for code in codes if code in self.reasons)
+        given = (self.reasons[code].advice for code in codes)
         return tuple(dict.fromkeys(words for words in given if words))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -243,14 +243,14 @@ def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
 
 def _details(code: str, decision: Decision) -> str:
     """Return the sorted ``detail`` facts of a code, as in " (DISK_GB, VCPU)"; '' without any."""
-    reason = decision.reasons.get(code)
-    if reason is None or not reason.detail:
+    detail = decision.reasons[code].detail
+    if not detail:
         return ''
     found = {
         word
         for row, _number in decision.tally
         if row.code == code and row.rejected_by is not None
-        for word in str(row.verdicts[row.rejected_by].facts.get(reason.detail)).split(', ')
+        for word in str(row.verdicts[row.rejected_by].facts[detail]).split(', ')
     }
     return f' ({", ".join(sorted(found))})'
 

@@ -315,5 +315,5 @@ def _check(
         for domain in rooms:
             if domain not in verdicts:
                 raise ValueError(f'the answer has no Verdict for {domain.by} {domain.name}')
-            plugin_errors.check_verdict(verdicts[domain])
+            plugin_errors.check_verdict(constraint, verdicts[domain])
         return verdicts

@@ -136,7 +136,7 @@ def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
 def _of_request(resolved: ResolvedRequest, constraint: Constraint) -> Verdict:
     """Return the verdict of ``check_request``; raise ConstraintError if it fails."""
     with plugin_errors.attributing(constraint, 'check_request'):
-        return plugin_errors.check_verdict(constraint.check_request(resolved))
+        return plugin_errors.check_verdict(constraint, constraint.check_request(resolved))
 
 
 def _unmodelled(

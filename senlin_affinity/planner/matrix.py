@@ -270,16 +270,17 @@ class _Evaluation:
             if len(found) != len(hosts):
                 raise ValueError(f'the answer has {len(found)} verdicts for {len(hosts)} hosts')
             for each in dict(zip(map(id, found), found, strict=True)).values():
-                plugin_errors.check_verdict(each)
+                plugin_errors.check_verdict(self._constraint, each)
             return found
 
     def of_host(self, host: Host) -> Verdict:
         """Return the verdict about one host; if it equals an earlier one, the earlier object."""
+        item = self._constraint
         try:
-            found = plugin_errors.check_verdict(self._constraint.check_host(self._resolved, host))
+            found = plugin_errors.check_verdict(item, item.check_host(self._resolved, host))
         except Exception as error:
             where = f'host {host.host}'
-            raise plugin_errors.attributed(self._constraint, 'check_host', error, where) from error
+            raise plugin_errors.attributed(item, 'check_host', error, where) from error
         facts = repr(found.facts) if found.facts else ''
         key = found.outcome, found.code, found.bounds, facts
         return self._known.setdefault(key, found)
@@ -317,11 +318,11 @@ def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
     is the text of the fact that a line shows (``Reason.detail``), of all facts if the number is
     unknown, or None.
     """
-    reason, bounds, detail = reasons.get(verdict.code), verdict.bounds, None
+    reason, bounds, detail = reasons[verdict.code], verdict.bounds, None
     if not bounds.is_known:
         detail = repr(verdict.facts)
-    elif reason is not None and reason.detail:
-        detail = str(verdict.facts.get(reason.detail))
+    elif reason.detail:
+        detail = str(verdict.facts[reason.detail])
     is_open = bounds.upper is None
     return verdict.code, verdict.outcome, bounds.is_known, bounds.is_at_most, is_open, detail
 

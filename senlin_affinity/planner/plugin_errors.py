@@ -5,7 +5,8 @@ Example::
     constraint rack_limit: check_host failed on host cmp-1: KeyError: 'rack'
     constraint rack_limit: check_domains failed on rack r1, r2: ValueError: the answer must be ...
 
-Raises: ConstraintError for an exception of a constraint, and for an answer of the wrong type.
+Raises: ConstraintError for an exception of a constraint, and for an answer of the wrong type or
+without a sentence.
 """
 
 from __future__ import annotations
@@ -45,13 +46,23 @@ def attributed(
     return ConstraintError(constraint.name, method, in_words(error), where)
 
 
-def check_verdict(verdict: object) -> Verdict:
-    """Return the verdict; raise ValueError for another type, and for a room below 0 or no int."""
+def check_verdict(constraint: Constraint, verdict: object) -> Verdict:
+    """Return a verdict of the constraint.
+
+    Raise ValueError for another type, for a room below 0 or no int, and for a code without a
+    sentence or a fact of it.
+    """
     if not isinstance(verdict, Verdict):
         raise ValueError(f'the answer must be a Verdict, not {verdict!r}')
     room = verdict.room
     if room is not None and (not isinstance(room, int) or room < 0):
         raise ValueError(f'room must be None or a whole number, 0 or more, not {room!r}')
+    reason = constraint.reasons.get(verdict.code)
+    if reason is None:
+        raise ValueError(f'code {verdict.code} is not in reasons')
+    if not verdict.facts.keys() >= reason.facts:
+        missing = ', '.join(sorted(reason.facts.difference(verdict.facts)))
+        raise ValueError(f'verdict {verdict.code} lacks the fact {missing} of its sentence')
     return verdict
 
 

@@ -288,8 +288,15 @@ def _raised(what_if: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> 
 
     guess = _guess(what_if, constraint) - now if proposal.is_per_host else 1
     more, after = what_if.smallest(proposal.most, guess, attempt)
-    change = proposal.change.replace('{number}', str(now + more))
+    change = _inserted(proposal, '{number}', str(now + more))
     return what_if.remedy(replace(proposal, change=change, size=more), after)
+
+
+def _inserted(proposal: Change, placeholder: str, text: str) -> str:
+    """Return the description with a text; raise ValueError if it has no such placeholder."""
+    if placeholder not in proposal.change:
+        raise ValueError(f'{proposal.change!r} must contain {placeholder}')
+    return proposal.change.replace(placeholder, text)
 
 
 def _guess(what_if: WhatIf, constraint: Constraint) -> int:
@@ -354,7 +361,7 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     number, after = what_if.smallest(len(ranked), guess, attempt, lambda number: sums[number - 1])
     notes = [proposal.notes[name] for name in ranked[:number] if name in proposal.notes]
     hosts = f'{number} {"host" if number == 1 else "hosts"}'
-    change = proposal.change.replace('{hosts}', hosts) + _in_words(notes)
+    change = _inserted(proposal, '{hosts}', hosts) + _in_words(notes)
     return what_if.remedy(
         replace(proposal, change=change, size=number), after, is_held_back=bool(notes)
     )

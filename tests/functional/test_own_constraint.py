@@ -56,6 +56,7 @@ def test_the_constraint_limits_the_capacity(run, option):
             'most_per_rock: unknown option: did you mean most_per_rack?',
         ),
         (('--option', 'most_per_rack=-1'), 2, 'most_per_rack: Should be greater than or equal'),
+        (('--option', 'most_per_rack=x'), 2, "most_per_rack: must be an integer, not 'x'"),
     ],
 )
 def test_the_option_is_validated(run, option, status, message):

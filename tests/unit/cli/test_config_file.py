@@ -7,6 +7,7 @@ from senlin_affinity.cli import config_file
 from senlin_affinity.conf import opts
 from senlin_affinity.conf.settings import Settings
 from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.option import Option
 
 OURS, NOVAS = '[affinity] enabled_filters', '[filter_scheduler] enabled_filters'
 LIMITED = '[scheduler] limit_tenants_to_placement_aggregate'
@@ -103,9 +104,29 @@ def test_every_option_of_the_constraints_is_reported(read, option):
     assert list(found.values) == [option.key] == [*found.keys]
 
 
-def test_an_invalid_value_is_an_error(read):
-    with pytest.raises(InvalidSpec, match=r'some\.conf: .*perhaps'):
-        read('[scheduler]\nlimit_tenants_to_placement_aggregate = perhaps')
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        (
+            '[scheduler]\nlimit_tenants_to_placement_aggregate = perhaps',
+            "[scheduler] limit_tenants_to_placement_aggregate: Unexpected boolean value 'perhaps'",
+        ),
+        (
+            '[quota]\ncount_usage_from_placement = $nothing',
+            '[quota] count_usage_from_placement: no such option nothing in group [DEFAULT]',
+        ),
+        ('[affinity]\nmost = x', "[affinity] most: must be an integer, not 'x'"),
+        ('[affinity]\nmost = -1', '[affinity] most: Should be greater than or equal to 0'),
+        ('[affinity]\nshare = x', "[affinity] share: must be a number, not 'x'"),
+    ],
+)
+def test_an_invalid_value_is_an_error(read, tmp_path, text, words):
+    class Odd:
+        options = (Option('most', 2, 'Servers.', minimum=0), Option('share', 0.5, 'Share.'))
+
+    with pytest.raises(InvalidSpec) as caught:
+        read(text, constraints=[Odd()])
+    assert str(caught.value).startswith(f'{tmp_path / "some.conf"}: {words}')
 
 
 def test_the_global_options_are_unchanged(read):

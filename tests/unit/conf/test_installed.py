@@ -109,6 +109,13 @@ FOREIGN = third_party('foreign', reasons={'server_group.full': FULL})
         ('odd', third_party('odd', order='1'), 'order must be an integer'),
         ('odd', third_party('odd', options=[PATTERN]), 'options must be a tuple of Option'),
         ('odd', third_party('odd', options=('x',)), 'options must be a tuple of Option'),
+        ('odd', third_party('odd', needs='hosts'), "needs must be a tuple of str, not 'hosts'"),
+        ('odd', third_party('odd', filters='RackFilter'), 'filters must be a tuple of str'),
+        (
+            'odd',
+            third_party('odd', needs=('hosts', 'servergroups')),
+            "needs: a snapshot has no 'servergroups': did you mean server_groups?",
+        ),
     ],
     ids=lambda each: each if isinstance(each, str) else '',
 )
@@ -119,17 +126,22 @@ def test_a_constraint_that_is_not_one(name, plugin, words):
     assert words in str(caught.value)
 
 
-def test_one_that_ends_the_process_when_it_is_imported(monkeypatch):
+@pytest.mark.parametrize(
+    ('error', 'words'),
+    [(SystemExit, 'SystemExit: Ends'), (ImportError, 'ImportError: Ends')],
+)
+def test_a_constraint_that_does_not_load_is_named(monkeypatch, error, words):
     def end(name):
-        raise SystemExit(name)
+        raise error(name)
 
     module = ModuleType('acme')
     module.__getattr__ = end
     monkeypatch.setitem(sys.modules, 'acme', module)
     found = {NAMESPACE: [EntryPoint('acme', 'acme:Ends', NAMESPACE)]}
     monkeypatch.setattr(ExtensionManager, 'ENTRY_POINT_CACHE', found)
-    with pytest.raises(PluginError, match='does not load: SystemExit: Ends$'):
+    with pytest.raises(PluginError) as caught:
         installed.load_constraints()
+    assert str(caught.value) == f'constraint acme (acme:Ends) does not load: {words}'
 
 
 def test_two_of_one_name():

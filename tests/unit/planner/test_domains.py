@@ -6,6 +6,7 @@ import pytest
 
 from senlin_affinity.model.constraint import Constraint, Domain
 from senlin_affinity.model.errors import PluginError
+from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.planner.planner import plan
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
@@ -18,7 +19,7 @@ class Rows(Constraint):
     """A rule that declares no more than it must: the rows of hosts, by their aggregates."""
 
     name, order, summary, needs, filters = 'row', 50, 'rows', (), ()
-    reasons: ClassVar = {}
+    reasons: ClassVar = {f'row.{code}': Reason(code) for code in ('room', 'full', 'unknown')}
 
     def __init__(self, said):
         self.said = said

@@ -334,15 +334,6 @@ def test_what_is_said_about_the_request(verdict, fits, capacity, placed):
     assert decision.advice() == ()
 
 
-def test_a_code_that_is_not_declared_has_no_advice():
-    row = {'hosts': {'cmp-1': {'aggregates': ['fenced']}}}
-    fence = Fence()
-    fence.reasons = {}
-    decision = plan(request_of(row), snapshot_of(row), [fence])
-    assert decision.line().endswith('0/1 hosts left: fence.forbidden on 1')
-    assert decision.advice() == ()
-
-
 def test_only_hosts_with_new_servers_are_asked_about_again():
     """With what these take."""
     asked = []

@@ -5,7 +5,14 @@ from typing import ClassVar
 
 import pytest
 
-from senlin_affinity.constraints.base import Change, Constraint, Domain, Reason, Verdict
+from senlin_affinity.constraints.base import (
+    Change,
+    Constraint,
+    Domain,
+    RaisedNumber,
+    Reason,
+    Verdict,
+)
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.model.assumption import Assumption, OpenAssumption
 from senlin_affinity.model.errors import (
@@ -34,6 +41,7 @@ class Odd(Constraint):
         'odd.ok': Reason('ok'),
         'odd.of': Reason('{host} is fine'),
         'odd.why': Reason('{host} may be fine', caveat='who knows'),
+        'odd.detail': Reason('ok', detail='rack'),
     }
 
     def check_host(self, resolved, host):
@@ -62,6 +70,7 @@ def fails(*_arguments):
     return {}['rack']
 
 
+UNNAMED = RaisedNumber('odd', 'odd: {n}', path=('options', 'x'), now=1, most=2)
 NO_ROOM = ' on host cmp-1: ValueError: room must be None or a whole number'
 
 
@@ -72,6 +81,18 @@ NO_ROOM = ' on host cmp-1: ValueError: room must be None or a whole number'
         ('check_host', lambda *_: None, ' on host cmp-1: ValueError: the answer must be a Verdict'),
         ('check_host', lambda *_: Verdict.passed('odd.ok', room=0.5), NO_ROOM),
         ('check_host', lambda *_: Verdict.passed('odd.ok', room=-1), NO_ROOM),
+        ('check_host', lambda *_: Verdict.passed('odd.o'),
+         ' on host cmp-1: ValueError: code odd.o is not in reasons'),
+        ('check_host', lambda *_: Verdict.rejected('odd.of', rack='r1'),
+         ' on host cmp-1: ValueError: verdict odd.of lacks the fact host of its sentence'),
+        ('check_host', lambda *_: Verdict.rejected('odd.detail', host='a'),
+         ' on host cmp-1: ValueError: verdict odd.detail lacks the fact rack of its sentence'),
+        ('check_hosts', lambda _question, hosts: [Verdict.skipped('odd.o')] * len(hosts),
+         ': ValueError: code odd.o is not in reasons'),
+        ('check_domains', lambda _question, rooms: dict.fromkeys(rooms, Verdict.skipped('odd.o')),
+         ' on row cmp-1, cmp-2, cmp-3 and 2 more: ValueError: code odd.o is not in reasons'),
+        ('check_request', lambda *_: Verdict.skipped('odd.o'),
+         ': ValueError: code odd.o is not in reasons'),
         ('check_hosts', fails, ": KeyError: 'rack'"),
         ('check_hosts', lambda *_: [], ': ValueError: the answer has 0 verdicts for '),
         ('has_domains', fails, ": KeyError: 'rack'"),
@@ -88,6 +109,8 @@ NO_ROOM = ' on host cmp-1: ValueError: room must be None or a whole number'
         ('assumptions', lambda *_: [('odd.luck', '')],
          ": ValueError: each answer must be an Assumption, a filter or an Option, not ('odd.luck'"),
         ('proposals', lambda *_: [Change('odd', 'odd', {'nonsense': 1})], ": KeyError: 'nonsense'"),
+        ('proposals', lambda *_: [UNNAMED],
+         ": ValueError: 'odd: {n}' must contain {number}"),
         ('proposals', lambda *_: ['more'], ": ValueError: each answer must be a Change"),
     ],
 )  # fmt: skip
@@ -136,9 +159,12 @@ ONE = {'hosts': {'cmp-1': {'free': 9}}}
         (Verdict.skipped('odd.ok'), True, ()),
         (Verdict.passed('odd.ok', room=9), True, ()),
         (Verdict.passed('odd.ok', room=9, is_at_most=True), True, ('constraint odd (ok)',)),
-        (Verdict.passed('odd.of', room=9, is_at_most=True), True, ('constraint odd',)),
-        (Verdict.passed('odd.why', room=9, is_at_most=True), True, ('constraint odd (who knows)',)),
-        (Verdict.passed('odd.nowhere', room=9, is_at_most=True), True, ('constraint odd',)),
+        (Verdict.passed('odd.of', room=9, is_at_most=True, host='a'), True, ('constraint odd',)),
+        (
+            Verdict.passed('odd.why', room=9, is_at_most=True, host='a'),
+            True,
+            ('constraint odd (who knows)',),
+        ),
     ],
 )
 def test_a_room_that_is_not_known_is_at_most(answer, uses_resources, at_most):

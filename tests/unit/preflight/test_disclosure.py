@@ -1,7 +1,6 @@
 """Reports for tenants contain only what trials would reveal."""
 
 import re
-import string
 from dataclasses import replace
 
 import pytest
@@ -83,15 +82,10 @@ CODES = [
 ]
 
 
-def facts_of(sentence):
-    return {field for _text, field, _spec, _kind in string.Formatter().parse(sentence) if field}
-
-
 def revealing_constraint(kind, code):
     """Return a constraint of this name that rejects everything, with secret facts."""
-    verdict = Verdict.rejected(
-        code, **{name: f'SECRET-{name}' for name in facts_of(kind.reasons[code].sentence)}
-    )
+    facts = {name: f'SECRET-{name}' for name in kind.reasons[code].facts}
+    verdict = Verdict.rejected(code, **facts)
     declared = {'name': kind.name, 'order': kind.order, 'reasons': kind.reasons}
     declared |= {'summary': '', 'needs': kind.needs, 'filters': ()}
     if is_of_hosts(kind()):

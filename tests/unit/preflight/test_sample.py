@@ -6,6 +6,7 @@ import pytest
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.image import Image
+from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
@@ -23,11 +24,13 @@ ZONES = (Aggregate('a0d3f2f6-0c47-4c50-a4d5-b0b7a4f7a6c1', 'one', 'az1'),)
 EXTRA_SPECS = 'AggregateInstanceExtraSpecsFilter'
 ANTI, AFFINITY, SOFT = 'anti-affinity', 'affinity', 'soft-anti-affinity'
 
+FOREIGN = {'foreign.ok': Reason('ok')}
+
 
 class ForeignHostConstraint(Constraint):
     """A constraint of another package, which passes every host."""
 
-    name, order, summary, reasons = 'foreign', 5, 'foreign', {}
+    name, order, summary, reasons = 'foreign', 5, 'foreign', FOREIGN
     needs, filters = ('hosts',), ()
 
     def check_host(self, resolved, host):
@@ -37,7 +40,7 @@ class ForeignHostConstraint(Constraint):
 class ForeignRequestConstraint(Constraint):
     """A constraint of another package on the request."""
 
-    name, order, summary, reasons = 'foreign', 5, 'foreign', {}
+    name, order, summary, reasons = 'foreign', 5, 'foreign', FOREIGN
     needs, filters = ('hosts',), ()
 
     def check_request(self, resolved):
@@ -47,7 +50,7 @@ class ForeignRequestConstraint(Constraint):
 class ForeignDomainConstraint(Constraint):
     """A constraint of another package on racks."""
 
-    name, order, summary, reasons = 'foreign', 5, 'foreign', {}
+    name, order, summary, reasons = 'foreign', 5, 'foreign', FOREIGN
     needs, filters = ('hosts',), ()
 
     def domains(self, resolved, host):
