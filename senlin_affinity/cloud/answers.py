@@ -115,9 +115,8 @@ def by_marker(
 ) -> Iterator[dict[str, Any]]:
     """Yield each object under ``key`` as parsed JSON; request the next page when it is needed.
 
-    The page without a link to the next one is the last. Raise CloudError for an object that is on
-    two pages, before the second page is yielded. Servers are exempt, and are yielded twice: Nova
-    lists a server in BUILD first, and in the usual order afterwards.
+    Raise CloudError for an object that is on two pages, before the second page is yielded. Servers
+    are yielded twice: Nova lists a server in BUILD first, and in the usual order afterwards.
     """
     marker: Mapping[str, str] = {}
     known: set[str] = set()

@@ -2,7 +2,7 @@
 
 The owner's client fetches everything that the owner names, and only this client writes. The
 operator's client fetches what belongs to everybody, and queries Placement. No request of it
-contains an object that an owner names, because the object could be another project's.
+contains an object that an owner names, because it could be another project's.
 """
 
 from __future__ import annotations

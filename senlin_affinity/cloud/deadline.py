@@ -5,12 +5,9 @@ lock twice waits for itself. So each call runs in a daemon thread, which is aban
 deadline passes, or at Ctrl-C. That thread may hold the lock of the session's token, so the session
 is abandoned as well.
 
-The calls of an :func:`operation` (the preflight of a hook, an attach) share a further deadline.
-
 Units: a timeout is the number of seconds for which a server may be silent.
 
-Raises: GivenUp, also if a library fails on JSON of an unexpected shape. Any other exception of a
-call propagates unchanged.
+Raises: GivenUp, also if a library fails on JSON of an unexpected shape.
 """
 
 from __future__ import annotations

@@ -62,12 +62,11 @@ def find(
     """Fetch what failed, and the question whether the same nodes would fit now.
 
     The question is ``settings`` with the count, profile, policy, group and zone of the failed
-    nodes. Errors: see the module.
+    nodes.
 
     :param api: Senlin's API.
     :param kind: 'cluster' or 'node'.
     :param named: the id or the name of the cluster or node.
-    :param settings: the settings of the cloud.
     """
     entity = _entity(api, kind, named)
     with reading(f'read the actions of {kind} {named}'):

@@ -374,7 +374,7 @@ def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
 
 
 def _escaped(text: str) -> str:
-    """Return the text with special characters of regular expressions escaped: ``a\\.b``."""
+    """Return the text with special characters of regular expressions escaped: ``web-1\\.b``."""
     return re.sub(r'([.^$*+?{}\[\]\\|()])', r'\\\1', text)
 
 

@@ -75,8 +75,8 @@ def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[H
 def hypervisors_of(compute: OperatorRest, roots: Collection[str]) -> tuple[Hypervisor, ...]:
     """Fetch the hypervisors with these ids, in any order; those that do not exist are left out.
 
-    The first rows of the list are enough in a small cloud. Each hypervisor that they lack takes a
-    request: Nova leaves out hypervisors without a service, so a short page is not the last one.
+    Those that the first rows of the list lack take a request each: Nova leaves out hypervisors
+    without a service, so a short page is not the last one.
 
     :param roots: UUIDs of root providers, which are the ids of hypervisors.
     """

@@ -1,7 +1,5 @@
 """Find out when servers came to the hosts that they run on, from Nova's instance actions.
 
-Requests: one per server. The caller passes at most ``MOST`` servers.
-
 Source: the compute API reference, ``os-instance-actions``. Nova sets the ``message`` of an action
 if a step of it failed. Whether a resize took effect also follows from the confirm or the revert
 after it. A live migration that fails late, on the host, may look like a successful one.

@@ -50,8 +50,7 @@ def log_in(connection: Connection, timeout: float) -> None:
 class _Impatient:
     """A keystoneauth session for one authentication, with its own request() method.
 
-    It shares the HTTP connections, the credentials, the token and the discovered versions with the
-    session of a connection, which other threads may use and which stays as it is.
+    The shared session, which other threads may use, stays as it is.
     """
 
     def __init__(self, shared: Any) -> None:

@@ -226,8 +226,7 @@ def migrations(compute: OperatorRest) -> Migrations:
     Example: ``({'a': ('cmp-1', 'cmp-2')}, {'b': {'cmp-3': 60}})``: b left cmp-3 60 s ago.
 
     Former hosts are the sources of live migrations, and the destinations of reverted resizes and
-    cold migrations, of the last day. One request, and another if there are so many migrations that
-    the oldest may be missing.
+    cold migrations, of the last day.
     """
     offered = compute.pick(_PAGED)
     # A resize that waits to be confirmed may be old; other migrations in progress are recent.

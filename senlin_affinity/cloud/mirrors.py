@@ -29,7 +29,7 @@ def compare(
 ) -> CloudSnapshot:
     """Return the snapshot with the differences between the aggregates of Nova and Placement.
 
-    Return it unchanged without ``sets``, below microversion 1.29, and for a 403.
+    Unchanged without ``sets``, below microversion 1.29, and for a 403.
 
     :param sets: the sets of aggregate UUIDs to compare.
     """

@@ -226,8 +226,8 @@ def rooms(
 ) -> ProviderRooms:
     """Fetch the resources of each host, by the UUID of its root provider (the hypervisor's id).
 
-    A host that the responses lack is left out, unless it is known to have no memory left: then, it
-    is ``FULL``. No request without hosts.
+    A host that the responses lack is left out, or ``FULL`` if it is known to have no memory left.
+    No request without hosts.
 
     :param hosts: by that UUID, the greatest amount of each class that one server can get there.
     :param most: the maximum number of requests, 3 or 4.

@@ -319,7 +319,7 @@ def _has_fault(response: requests.Response, fault: str) -> bool:
 
 
 def _message(response: requests.Response) -> str:
-    """Return the first non-empty ``message`` or ``detail`` in the body, at any depth.
+    """Return the outermost non-empty ``message`` or ``detail`` in the body; of a list, the last.
 
     Otherwise, its text, or the reason of the status ("Not Found") for an empty body.
     """

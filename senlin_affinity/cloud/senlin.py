@@ -57,8 +57,7 @@ def fetch(
     """Fetch the users of groups of one project, or, as an administrator, of all projects (None).
 
     :param with_foreign_users: also fetch which clusters of other projects use a group, if Senlin
-        permits it. Their names are ``FOREIGN``, and a group name in their profiles is left out,
-        because it means a group of their own project.
+        permits it; their names are ``FOREIGN``.
     """
     wide = None if with_foreign_users else project
     try:

@@ -1,7 +1,7 @@
 """Read, create and delete server groups, as :class:`~senlin_affinity.model.ports.ServerGroups`.
 
-No response says whether there are more groups, and a cloud may limit its pages to any size (``[api]
-max_limit``). So the last page is the first one that is empty, or shorter than one before.
+A cloud may limit its pages to any size (``[api] max_limit``). So the last page is the first one
+that is empty, or shorter than one before.
 
 Source: the compute API reference, ``os-server-groups``: ``policy`` and ``rules`` from 2.64, a list
 ``policies`` below, soft policies from 2.15.
@@ -104,7 +104,7 @@ class NovaServerGroups:
 def called(
     nova: NovaServerGroups, wanted: set[str], project: str | None = None
 ) -> tuple[ServerGroup, ...]:
-    """Fetch the wanted groups: those of the project by name or id, others by id.
+    """Fetch the wanted groups: of the project by name or id, in Nova's order, then others by id.
 
     Names and ids without a group are left out. Without a name, the groups are not listed.
 

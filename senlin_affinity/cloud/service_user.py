@@ -64,7 +64,6 @@ def connect(conf: Any, timeout: float, largest: int, region: str | None = None) 
 
     :param timeout: seconds for which a service may be silent, if the group has no timeout.
     :param largest: the maximum size of a response in MiB.
-    :param region: the region, if the group has none.
     """
     named = section(conf)
     try:

@@ -57,17 +57,15 @@ def take(
     timeout: float | None = None,
     servers: Collection[str] = (),
 ) -> Taken:
-    """Fetch a snapshot.
+    """Fetch a snapshot; a part that cannot be read is None.
 
-    :param server_groups: the only groups that questions will be about, by id or name; cheaper than
-        None, which means all that the owner may list. An empty collection means none.
+    :param server_groups: the only groups that questions will be about, by id or name; None: all
+        that the owner may list; empty: none.
     :param project_id: the project whose quotas are read, and in which group names are looked up;
         None is the owner's own.
     :param is_project_of_group: if ``project_id`` is None, read the quotas of the project of the
         groups, if these are given by id.
-    :param timeout: seconds for which a service may be silent; None is the connection's own, or a
-        minute.
-    :param servers: the ids of the servers that scheduler hints name; their hosts are fetched.
+    :param servers: the ids of the servers that scheduler hints name.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
     taking = _SnapshotBuilder(clients, timeout, project_id)

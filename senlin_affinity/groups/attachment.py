@@ -200,9 +200,9 @@ class Attach:
     def _kept(self, group_id: str) -> Step[tuple[Attached | None, str | None]]:
         """Adopt the kept group, and return the outcome and None.
 
-        A group with another owner is inherited. If the group no longer exists, return None and its
-        id. If it does not match the spec, raise PolicyMismatch if it holds servers of the cluster;
-        otherwise, delete it unless others use it, and return None and None.
+        A group with another owner is inherited. One that does not match the spec is deleted unless
+        others use it, or raises PolicyMismatch if it holds servers of the cluster. If there is no
+        outcome, return None, and the id if the group no longer exists.
         """
         yield LockGroup(group_id)
         with saying(f"Failed in retrieving servergroup '{group_id}'."):
@@ -250,12 +250,11 @@ class Attach:
         return self._attached(group, ADOPTED if is_ours else INHERITS)
 
     def _existing(self) -> Step[Attached | None]:
-        """Return the group with the spec's or the cluster's own name, adopted or inherited.
+        """Return the group with the spec's or the cluster's own name; None if there is none to use.
 
-        Adopted if it has the cluster's own name, and no binding owns it; otherwise inherited. None
-        if the attach has to create one: no group has the name, or those with the cluster's own name
-        have another policy or other rules. Raise PolicyMismatch if the spec's name, and not the
-        cluster's own, names a group with another policy, or several groups.
+        With the cluster's own name, a group with another policy or other rules is passed over; the
+        first other one is adopted, unless a binding owns it. With another name, it is inherited;
+        raise PolicyMismatch if it has another policy, or if several groups have the name.
         """
         name = self.wanted.server_group_name
         is_own = not name or name == self.own_name

@@ -86,8 +86,7 @@ def statuses(
 
     ``made_by`` is ``BY_POLICY`` for a group that a cluster owns or that bears a cluster's own name,
     and ``PERHAPS_BY_POLICY`` for an unused one that a policy names. An orphan is named after a
-    cluster that does not exist, has no members, and nobody uses it: no attach can adopt it any
-    more.
+    cluster that does not exist, has no members, and nobody uses it.
     """
     for group in groups:
         users, words = tuple(uses.users_of(group.id)), {group.id, group.name}
@@ -177,7 +176,7 @@ def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, st
     With affinity, the earliest arrival; otherwise, the arrival of the first member beyond the limit
     per host. None if any arrival is unknown, or the limit is not exceeded.
 
-    :param last_moves: when each server came to its host, as ISO 8601 in UTC, as far as known.
+    :param last_moves: when each server came to its host (ISO 8601), as far as known.
     """
     if group.policy == AFFINITY:
         times = [last_moves[server] for server in place.servers if server in last_moves]

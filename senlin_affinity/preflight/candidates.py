@@ -6,10 +6,9 @@ complete, determines the number of servers that fit: :func:`query` returns that 
 
 Of a constraint that reads the aggregates of a host, the query covers every set of aggregates that
 the constraint may accept. Any other constraint must be enforced by Placement, or skip the request.
-
 A spread over racks also depends on hosts that Placement does not offer: their racks count if these
 hosts lack nothing but capacity. So the view has a host that was not read for each set of
-aggregates. A decision is final if it is the same whether or not such hosts count.
+aggregates, and a decision is final if it is the same whether or not such hosts count.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def tenant_report(
     constraints: Sequence[Constraint],
     restricting: Collection[str] = (),
 ) -> TenantReport:
-    """Return the tenant's report of a request that does not fit.
+    """Return the tenant's report of a request that does not fit; an unknown number counts as 0.
 
     ``reasons`` are the sentences for quotas, then for the constraints on hosts that limit the
     number (``NO_ROOM`` without any), unless the quotas alone explain the number.
@@ -187,8 +187,9 @@ def _count_without(
 def _owner_requirements(resolved: ResolvedRequest) -> Mapping[str, Any]:
     """Return the owner's requirements, the only names that a sentence about hosts may contain.
 
-    Example: ``{'count': 2, 'flavor': 'small', 'group': 'web', 'max_server_per_host': 1}``. A
-    requirement that the request does not set, or that is soft, is missing.
+    Example: ``{'count': 2, 'flavor': 'small', 'group': 'web', 'max_server_per_host': 1}``. One that
+    the request does not set is missing; so are a soft ``spread``, and the ``affinity_group`` unless
+    its policy is affinity.
     """
     request, group, flavor = resolved.request, resolved.server_group, resolved.flavor
     affinity = group if group is not None and group.policy == AFFINITY else None

@@ -1,10 +1,8 @@
 """Explain why a server failed: plan the same request again, without the failed servers.
 
 The failed server and its siblings still count as members of their server group and in the quotas,
-so they are excluded first. Then one pure decision about the whole request answers whether it would
-fit now. A second one, with the failed servers counted, shows whether they must be deleted first.
-
-Raises: InvalidSpec for a name that the snapshot does not have.
+so they are excluded first. A second decision, with the failed servers counted, shows whether they
+must be deleted first.
 """
 
 from __future__ import annotations

@@ -183,10 +183,9 @@ def question_of(failed: FailedServer, given: Question) -> Question:
 
     Raise InvalidSpec if neither names a flavor.
 
-    :param given: the settings of the cloud, and the parts of the request that the user specifies,
-        which override those of Nova; a count of 0 is not specified. A forced host (an
-        ``availability_zone`` of the form ``zone:host``) gives no zone and no filters, because Nova
-        runs none.
+    :param given: the parts of the request that the user specifies, which override those of Nova; a
+        count of 0 is not specified. An ``availability_zone`` of the form ``zone:host`` gives no
+        zone and no filters, because Nova runs none for a forced host.
     """
     flavor = given.flavor or failed.flavor_name
     if flavor is None:

@@ -3,8 +3,7 @@
 ``preflight: enforce`` rejects nodes that do not fit, and a spec that names an object this cloud
 does not have; ``warn`` logs both and continues. An error of the cloud is a warning in either mode.
 If the policy must choose a host (``pin_hosts``, ``member_of``, the DRS extension) or a zone (a hard
-spread) and finds none, the action is rejected in every mode. Reservations choose hosts if the owner
-may do so; otherwise, a warning says that they are not enforced.
+spread) and finds none, the action is rejected in every mode.
 
 Raises: InvalidSpec for a spec that names an object this cloud does not have; PluginError for a
 constraint that does not load; CloudError only if a host or a zone must be chosen, or from
@@ -304,7 +303,8 @@ def _with_zones(
 ) -> tuple[Placement | Refusal, str | None]:
     """Return the placement, with a zone for each node if zones are spread, and a warning or None.
 
-    Return a Refusal if a hard spread has no zone for every node.
+    The warning is ``NOT_SPREAD``, for a soft spread. Return a Refusal if a hard spread has no zone
+    for every node.
     """
     answer = scheduler_chooses(scale_request)
     if scale_request.zones is None:

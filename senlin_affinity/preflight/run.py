@@ -1,13 +1,10 @@
 """Fetch as little of the cloud as decides a request, in at most three stages.
 
-The stages follow the facts of the owner: group, flavor, image and quotas.
-
-1. *A sample* of allocation candidates is usually enough to accept the request, at constant cost, or
-to reject one that exceeds the quota of instances, if the hosts take the servers that the quota
-leaves (:mod:`senlin_affinity.preflight.sample`). 2. *All candidates* of the request decide it,
-unless they are many (:mod:`senlin_affinity.preflight.candidates`). If the policy chooses the hosts,
-it chooses them from a few candidates first. 3. *The whole cloud* decides any other request, such as
-one with a spread over zones or with reserved hosts.
+The stages follow the facts of the owner: group, flavor, image and quotas. *A sample* of allocation
+candidates is usually enough to accept the request, at constant cost, or to reject one that exceeds
+the quota of instances. *All candidates* decide it otherwise, unless they are many; if the policy
+chooses the hosts, it chooses them from a few candidates first. *The whole cloud* decides any other
+request, such as one with a spread over zones or with reserved hosts.
 
 ``plan`` and the library explain every host, so they fetch the whole cloud (:func:`api.fetch`).
 

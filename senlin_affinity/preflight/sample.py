@@ -2,14 +2,14 @@
 
 Nothing but their allocation candidates is known of the hosts of a sample, so it is enough only if
 
-* each constraint is enforced by Placement (``enforced_by_placement``), reads nothing about hosts,
-  or skips the request. The query is restricted to aggregates that all constraints on these accept;
+* each constraint is enforced by Placement, reads nothing about hosts, or skips the request. The
+  query is restricted to aggregates that all constraints on these accept;
 * the servers fit wherever the members of the group are, which are assumed to fill the hosts with
   the most free capacity;
 * the servers fit without the ``SPARE`` hosts with the most free capacity. Placement does not know
-  that a compute service is down, that a member migrates, that hypervisors share a service host,
-  nor which hosts Nova has in an aggregate. If this affects more hosts than the spare ones, Nova may
-  reject an accepted request. A cloud with fewer hosts is never accepted.
+  that a compute service is down, that a member migrates, that hypervisors share a service host, nor
+  which hosts Nova has in an aggregate. If this affects more hosts than the spare ones, Nova may
+  reject an accepted request.
 """
 
 from __future__ import annotations

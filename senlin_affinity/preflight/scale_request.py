@@ -23,9 +23,9 @@ from senlin_affinity.preflight.question import Question, ask
 class ScaleRequest:
     """A request for new nodes of a cluster, or for one node.
 
-    ``constraints`` are the constraints to evaluate; ``error`` is set if they failed to load.
-    ``change`` is a change of the request (:mod:`~senlin_affinity.planner.changes`).
-    ``is_lasting``: the answer must hold later as well, so it does not depend on today's capacity.
+    ``constraints`` are those to evaluate; ``error`` is set if they failed to load. ``change`` is a
+    change of the request (:mod:`~senlin_affinity.planner.changes`). ``is_lasting``: the answer must
+    hold later as well, so it does not depend on today's capacity.
     """
 
     question: Question

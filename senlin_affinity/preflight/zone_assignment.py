@@ -41,9 +41,8 @@ class ZoneAssignment:
     def soft(self) -> tuple[str | None, ...]:
         """Return the planned zone of each node, then None for the others: ``('az-1', None)``.
 
-        Nova chooses a zone that is None. () if no node has a planned zone, if it is unknown whether
-        the others fit, or if a planned zone does not restrict a node (the default zone, or
-        Placement lacks the host).
+        () if no node has a planned zone, if it is unknown whether the others fit, or if a planned
+        zone does not restrict a node (the default zone, or Placement lacks the host).
         """
         decision = self.decision
         planned = tuple(placed.zone for placed in decision.placements)
@@ -63,8 +62,8 @@ class ZoneAssignment:
     def hard(self, constraints: Sequence[Constraint]) -> tuple[str, ...] | Refusal:
         """Return a zone for every node, the planned zones first, or a Refusal if slots are missing.
 
-        (): the hosts are known, and none of them is in an eligible zone. Raise CloudError if no
-        zone is known. ``max_per_domain`` is the number of slots of a zone.
+        () if the hosts are known, and none of them is in an eligible zone. Raise CloudError if no
+        zone is known.
 
         :param constraints: a zone is not eligible if these reject each of its hosts for another
             reason than its capacity.
