@@ -45,7 +45,7 @@ help:
 	@echo 'make lint        style, types, layers, release notes, the sample file'
 	@echo 'make accuracy    random clouds of every kind: what the preflight says, and what the scheduler does'
 	@echo 'make nightly     all that is long, with new random input'
-	@echo 'make soak        faults, kills, races and hostile input in full, up to an hour; writes its page of the manual'
+	@echo 'make soak        faults, kills and races in full, up to an hour; writes its page of the manual'
 	@echo 'make mutants     small mistakes in the code that no test notices, with their diffs'
 	@echo 'make compat      the plugin in the oldest engine that is supported'
 	@echo 'make releases    the plugins for Nova with the oldest Nova, one in between, and the newest'

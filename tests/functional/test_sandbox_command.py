@@ -13,7 +13,6 @@ import pytest
 from senlin_affinity.sandbox.session import is_running
 from tests.support.cloud_fixtures import Tenant
 from tests.support.command import run as run_command
-from tests.support.waiting import until
 
 CLOUDS = Path(__file__).parents[2] / 'etc/senlin-affinity/clouds'
 
@@ -74,25 +73,6 @@ def test_a_sandbox_in_the_foreground_runs_until_ctrl_c(command):
     assert process.returncode == 0
     assert output.endswith('the sandbox is gone\n')
     assert is_removed(notes)
-
-
-def test_ctrl_c_during_the_start_removes_everything(command):
-    process = command.start('up')
-    assert process.stderr.readline()  # the first stage
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    assert process.returncode not in (0, None)
-    assert command('down').stdout == 'no sandbox is running\n'
-    assert not command.notes.exists()
-
-
-def test_a_killed_supervisor_leaves_nothing(command):
-    assert command('up', '--no-senlin').returncode == 0
-    notes = json.loads(command.notes.read_text())
-    os.kill(notes['pid'], signal.SIGKILL)
-    until(lambda: is_removed(notes), what='everything is gone')
-    assert command('down').stdout == 'no sandbox is running\n'
-    assert not command.notes.exists()
 
 
 def test_an_invalid_file_is_a_usage_error(command, tmp_path):

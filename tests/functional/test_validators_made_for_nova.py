@@ -17,7 +17,6 @@ from tests.support.cloud_fixtures import Tenant
 
 ROOT = Path(__file__).parents[2]
 GROUP = 'nova.extra_spec_validators'
-NOVA_GROUP = 'nova.api.extra_spec_validators'
 EXAMPLE = ROOT / 'doc/source/howto/nova-validators'
 #: The manual's example, which also prints, counts its imports, and registers like Nova's.
 ACME = f"""
@@ -131,35 +130,6 @@ def test_an_engine_uses_a_package_with_novas_base_class(folder, engine):
     assert (done, 'other:key: must be a whole number' in message) == (False, True), message
     assert {tuple(each['nova']) for each in (first, *rejected, permissive, other)} == {()}
     assert (folder.parent / 'loaded').read_text() == 'once\n'
-
-
-@pytest.mark.parametrize(
-    ('code', 'reason'),
-    [
-        ("from nova.api.validation.extra_specs import base\nraise RuntimeError('boom')", 'boom'),
-        ('import nova.conf\nimport os\nos._exit(3)', 'ended with status 3'),
-        ('import os\nos._exit(4)', 'ended with status 4'),
-    ],
-    ids=['nova', 'exit', 'exit at once'],
-)
-def test_a_broken_package_rejects_names_without_a_definition(folder, engine, code, reason):
-    """Q4-3: the error has its name and the reason; in permissive mode, too."""
-    install(folder, 'broken', code)
-    install(folder, 'other', OTHER)
-    strict, permissive, others, ours = engine(
-        case(specs={'acme:rack': 'r12'}),
-        case('permissive', specs={'acme:rack': 'r12'}),
-        case(specs={'other:key': '1', 'hw:cpu_policy': 'shared'}),
-        case(specs={'hw:cpu_policy': 'shared'}),
-    )
-    for answer in (strict, permissive):
-        ((done, message),) = answer['answers']
-        assert not done
-        assert message.startswith('acme:rack cannot be judged, as nothing that loads defines it: ')
-        assert 'extra spec validators broken (broken:VALIDATORS)' in message
-        assert reason in message
-    assert [answer['answers'][0][0] for answer in (others, ours)] == [True, True], others
-    assert strict['nova'] == ours['nova'] == []
 
 
 @pytest.mark.long

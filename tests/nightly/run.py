@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from tests.support.tables import CASES
 
 #: What generates its input: ``-m hypothesis``.
-EXPLORED = ('tests/property', 'tests/functional')
+EXPLORED = ('tests/property', 'tests/functional', 'tests/reliability/test_fuzz.py')
 #: What is random in ``make soak``, and how much of it.
-SOAKED = ('fuzz', 'kills', 'matrix')
-_IN_SMALL = ('--every=101', '--examples=1000', '--workers=2')
+SOAKED = ('kills', 'matrix')
+_IN_SMALL = ('--every=101', '--workers=2')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

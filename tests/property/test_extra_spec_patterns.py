@@ -48,9 +48,9 @@ def _interrupted():
     signal.signal(signal.SIGVTALRM, before)
 
 
-def check(pattern, *texts, limit=LIMIT):
+def check(pattern, *texts):
     """Check that the texts are matched or rejected within the limit."""
-    signal.setitimer(signal.ITIMER_VIRTUAL, limit)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
     try:
         for text in texts:
             re.fullmatch(pattern, f'{text[:LENGTH]}\n\x00')
@@ -71,14 +71,6 @@ def test_repeated_words_are_matched_quickly(pattern):
 def test_values_with_a_wrong_end_are_rejected_quickly(pattern, data):
     text = data.draw(st.from_regex(pattern, fullmatch=True))
     check(pattern, text, text * LENGTH, text + text[-1:] * LENGTH)
-
-
-@pytest.mark.parametrize(
-    ('pattern', 'word'), [(DOCUMENTS_MAP, '0-0,'), (NOVAS_NAMES, 'aa'), ('0*0*!', '00')]
-)
-def test_the_original_patterns_are_slow(pattern, word):
-    with pytest.raises(TimeoutError):
-        check(pattern, word * LENGTH, limit=0.2)
 
 
 @pytest.mark.parametrize(

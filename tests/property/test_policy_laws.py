@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.model.errors import BindingError, InvalidSpec
-from senlin_affinity.model.numbers import whole
 from senlin_affinity.policy import binding, placement, profile, properties
 from senlin_affinity.policy.binding import Binding
 from tests.property.strategies import JSON, NAMES, check_words, nearly, policies_and_rules
@@ -74,22 +73,6 @@ def test_a_group_hint_is_a_name_or_none_or_raises_invalid_spec(spec):
     except InvalidSpec:
         return
     assert hint is None or (isinstance(hint, str) and hint)
-
-
-@given(JSON)
-def test_a_count_is_a_whole_number_or_raises_invalid_spec(value):
-    """D3-13: whole and decided_count are total."""
-    for read in (
-        lambda: whole(value, 'inputs.count', 0),
-        lambda: placement.decided_count({'creation': value}),
-        lambda: placement.decided_count({'creation': {'count': value}}),
-    ):
-        try:
-            count = read()
-        except InvalidSpec as error:
-            check_words(error)
-            continue
-        assert count is None or (type(count) is int and count >= 0)
 
 
 @given(st.integers(0, 50), NAMES, st.none() | NAMES)

@@ -4,13 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.model.errors import CloudError, InvalidSpec
-from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
-from senlin_affinity.model.server_group import Member, ServerGroup, create_body, parse_create
-from senlin_affinity.model.snapshot import CloudSnapshot
-from tests.property.strategies import HOSTS, JSON, NAMES, check_words, nearly, policies_and_rules
+from senlin_affinity.model.server_group import ServerGroup, create_body, parse_create
+from tests.property.strategies import JSON, NAMES, check_words, nearly, policies_and_rules
 
 THREE = {'max_server_per_host': 3}
 REQUESTS = [
@@ -76,25 +72,3 @@ def test_a_response_is_parsed_or_raises_cloud_error(body):
         return
     assert group.max_server_per_host is None or group.max_server_per_host >= 1
     assert all(isinstance(member.server, str) for member in group.members)
-
-
-@given(policies_and_rules(), st.lists(HOSTS, max_size=8))
-def test_a_host_is_rejected_if_and_only_if_it_has_no_free_slot(group, hosts):
-    """R2-12: the free capacity is the number of free slots."""
-    policy, rules = group
-    members = tuple(Member(f's{i}', host) for i, host in enumerate(hosts))
-    found = ServerGroup('g', 'web', policy, rules, members)
-    resolved = ResolvedRequest(
-        PlacementRequest(1, 'small', 'g'), CloudSnapshot(), server_group=found
-    )
-    verdict = ServerGroupConstraint().check_host(resolved, Host('cmp-1', 'cmp-1'))
-    assert bool(verdict) is (verdict.room != 0)
-    if policy == 'anti-affinity':
-        limit = rules.get('max_server_per_host', 1)
-        assert verdict.room == max(0, limit - hosts.count('cmp-1'))
-    elif policy == 'affinity':
-        known = {host for host in hosts if host is not None}
-        assert bool(verdict) is (not known or 'cmp-1' in known or None in hosts)
-        assert verdict.bounds.is_known is ('cmp-1' in known or None not in hosts)
-    else:
-        assert verdict

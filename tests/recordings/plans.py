@@ -1,16 +1,13 @@
 """Record the answers of ``plan`` to 40 questions: ``python -m tests.recordings.plans``.
 
 Data flow: ``plan_inputs.jsonl`` has a case on each line (a snapshot and a question), and
-``plan_answers.jsonl`` the ``as_dict()`` of each decision, in the same order. The inputs stay as
-they are; a case is replaced only where a constraint or a remedy occurs in none of them, by one that
-:mod:`~tests.recordings.plan_cases` makes. The answers are written again.
+``plan_answers.jsonl`` the ``as_dict()`` of each decision, in the same order. The answers are
+written again; a case for a new constraint or remedy is written by hand.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,13 +17,10 @@ from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.model.image import Image
 from senlin_affinity.planner.decision import TWO
-from tests.recordings import plan_cases
 from tests.support.our_constraints import OURS, remedies_of
 
 INPUTS, ANSWERS = (Path(__file__).with_name(f'plan_{name}.jsonl') for name in ('inputs', 'answers'))
 NUMBER = 40
-#: Seeds are tried up to here.
-_LAST_SEED = 6000
 #: A constraint that neither passes nor rejects a host, but only makes a capacity uncertain.
 _NEVER_JUDGES = ('candidates',)
 #: The fields of an answer that contain sentences, at any depth.
@@ -77,41 +71,10 @@ def read(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text(encoding='utf-8').splitlines()]
 
 
-def chosen(known: Sequence[Case]) -> list[Case]:
-    """Return the known cases, with replacements so that all wanted names occur."""
-    cases = [*known]
-    found = [occurring(answer(case)) & wanted() for case in cases]
-    missing = wanted().difference(*found)
-    for case, here in _made({case['name'] for case in cases}):
-        if not missing and len(cases) >= NUMBER:
-            break
-        if here & missing or len(cases) < NUMBER - len(missing):
-            cases.append(case)
-            found.append(here)
-            missing -= here
-    if missing:
-        raise SystemExit(f'no case has {", ".join(sorted(missing))}: extend plan_cases')
-    while len(cases) > NUMBER:
-        number = Counter(each for here in found for each in here)
-        spare = next(at for at, here in enumerate(found) if all(number[each] > 1 for each in here))
-        del cases[spare], found[spare]
-    return cases
-
-
-def _made(names: set[str]) -> Iterator[tuple[Case, set[str]]]:
-    """Yield new cases, and the names that each of them covers."""
-    for seed in range(_LAST_SEED):
-        case = plan_cases.make(seed)
-        if case['name'] not in names:
-            yield case, occurring(answer(case)) & wanted()
-
-
 def record() -> None:
-    """Write both files."""
-    cases = chosen(read(INPUTS) if INPUTS.exists() else [])
-    for path, values in ((INPUTS, cases), (ANSWERS, [answer(case) for case in cases])):
-        lines = (json.dumps(value, separators=(',', ':')) + '\n' for value in values)
-        path.write_text(''.join(lines), encoding='utf-8')
+    """Write the answers."""
+    answers = [json.dumps(answer(case), separators=(',', ':')) + '\n' for case in read(INPUTS)]
+    ANSWERS.write_text(''.join(answers), encoding='utf-8')
 
 
 if __name__ == '__main__':

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -23,18 +23,15 @@ from senlin_affinity.cli import given
 from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.extra_specs import MODES, validate_all
 from senlin_affinity.model.errors import AffinityError
-from senlin_affinity.model.server_group import ServerGroup, parse_create
 from senlin_affinity.model.snapshot import Aggregate, Flavor
 from senlin_affinity.nova import (
-    aggregate_metadata,
     aggregate_names,
-    extra_spec_operators,
     reservations,
 )
 from senlin_affinity.nova.demand import demand
 from senlin_affinity.plugins.nova.api_middleware import ExtraSpecValidation
 from senlin_affinity.plugins.senlin import engine
-from senlin_affinity.policy import binding, properties
+from senlin_affinity.policy import properties
 from tests.property.strategies import JSON, nearly
 from tests.recordings.exchanges import Reply
 from tests.reliability import hostile_yaml
@@ -73,12 +70,6 @@ ACTIONS = [
     {'inputs': {**_RESIZE, 'adjustment_type': 'CHANGE_IN_PERCENTAGE'}, 'data': {}},
     {'inputs': {'count': '2'}, 'data': {'deletion': {'count': 1}}},
     {'inputs': {'count': 2}, 'data': {}},
-]
-_HELD = {'servergroup_id': 'g', 'inherited_group': True, 'policy': 'affinity', 'rules': {}}
-STORED = [{'AffinityPolicy': {'version': '1.1', 'data': _HELD}}]
-GROUPS = [
-    {'server_group': {**_GROUP, 'policy': 'anti-affinity', 'id': 'g', 'members': ['s']}},
-    {'server_group': {'name': 'web', 'policies': ['affinity'], 'id': 'g', 'members': []}},
 ]
 _EXTRA = {
     'hw:cpu_policy': 'dedicated', 'hw:numa_nodes': '2', 'hw:numa_cpus.0': '0,1',
@@ -243,17 +234,11 @@ def _body(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-def _metadata(value: tuple[Mapping[str, str], Any]) -> object:
-    return aggregate_metadata.check(value[0], [value[1], {'ssd': 'true'}])
-
-
 DOORS = (
-    Door('spec', JSON | nearly(SPECS), properties.load),
     Door('spec, as a file', st.sampled_from([*hostile_yaml.TEXTS.values()]) | _WORDS | nearly(
         SPECS).map(json.dumps), _read_file),
     Door('spec and profile', st.tuples(nearly(SPECS), nearly(PROFILES)), _plan),
     Door('action inputs', nearly(ACTIONS), _count),
-    Door('binding', JSON | nearly(STORED), binding.read),
     Door('answers of the cloud', st.data(), _ask_cloud),
     Door('snapshot', nearly([DOCUMENT]).map(json.dumps), snapshot_file.parse),
     Door('snapshot, as text', st.text() | _WORDS | st.sampled_from(_LONG), snapshot_file.parse),
@@ -264,13 +249,9 @@ DOORS = (
          lambda value: aggregate_names.resolve(value, _KNOWN)),
     Door('reservations', st.lists(_WORDS, max_size=3), lambda value: reservations.constrain(
         value, _KNOWN, required_prefix='rack', forbidden_prefixes=('!', ''))),
-    Door('operators', st.tuples(_WORDS, _WORDS), lambda value: extra_spec_operators.match(*value)),
-    Door('aggregate metadata', st.tuples(_SPECS, _TEXTS), _metadata),
     Door('extra specs', st.tuples(_SPECS, st.sampled_from(MODES)), lambda value:
          validate_all(*value)),
     Door('flavor', _SPECS, lambda value: demand(Flavor('1', 'f', 1, 1, 1, 0, 0, value))),
-    Door('server group', JSON | nearly(GROUPS), ServerGroup.from_api),
-    Door('server group to create', JSON | nearly(GROUPS), parse_create),
     Door('nova-api', nearly([{'extra_specs': _EXTRA}]).map(_body) | st.binary() | _SPECS.map(
         lambda specs: _body({'extra_specs': specs})) | st.just(
         b'{"extra_specs": {"hw:numa_nodes": ' + b'9' * 5000 + b'}}'), _write_extra_specs),

@@ -1,16 +1,17 @@
-"""A little hostile input at each door; make soak brings much more."""
+"""Hostile input at each door: only our errors come out; make nightly brings much more."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from senlin import conf as _senlin  # noqa: F401 - declares its limits
 
-from tests.reliability import fuzz
-from tests.reliability.doors import DOORS, Door
+from tests.reliability.doors import DOORS
 
 
 @pytest.mark.parametrize('door', DOORS, ids=str)
-def test_only_our_errors_leave(door):
-    ended, why = fuzz.knock(door, 20)
-    assert why == ''
-    assert ended.total() >= 20
+@given(st.data())
+def test_only_our_errors_leave(door, data):
+    door.takes(data.draw(door.brought))
 
 
 @pytest.mark.parametrize('name', ['min_size', 'max_size', 'min_step'])
@@ -19,10 +20,3 @@ def test_the_limits_of_a_webhook_are_looked_at(name, value):
     (door,) = (each for each in DOORS if each.name == 'action inputs')
     inputs = {'adjustment_type': 'CHANGE_IN_PERCENTAGE', 'number': 50.0, name: value}
     assert not door.takes({'inputs': inputs, 'data': {}})
-
-
-def test_another_error_is_seen():
-    door = Door('int', DOORS[0].brought, lambda value: value['type'])
-    ended, why = fuzz.knock(door, 20)
-    assert 'Error: ' in why
-    assert 'value=' in why

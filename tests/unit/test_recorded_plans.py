@@ -18,7 +18,7 @@ def test_an_answer_is_as_it_was_recorded(case, recorded):
 
 
 def test_every_constraint_and_every_remedy_occurs():
-    """If one is missing, run ``make recordings``, which replaces a case."""
+    """If one is missing, replace a line of ``plan_inputs.jsonl`` and run ``make recordings``."""
     found = set().union(*map(plans.occurring, ANSWERS))
     assert (sorted(plans.wanted() - found), len(CASES)) == ([], plans.NUMBER)
 

@@ -65,25 +65,3 @@ def test_a_release_of_nova_is_an_option_for_extra_specs_only(run):
     done = run('image-property', 'validate', 'hw_pmu=1', '--nova-release', '26')
     assert (done.returncode, done.stdout) == (2, '')
     assert '--nova-release' in done.stderr
-
-
-def test_list(run):
-    rows = {row['name']: row for row in rows_of(run, 'list')}
-    assert rows['os_type']['value'] == 'one of linux, windows'
-    assert rows['owner_id']['status'] == 'deprecated'
-    assert all(row['description'] and '``' not in row['description'] for row in rows.values())
-    of_system = {row['name'] for row in rows_of(run, 'list', '--namespace', 'os')}
-    assert of_system == {name for name in rows if name.startswith('os_')}
-
-
-def test_export(run, tmp_path):
-    """One file for each namespace, in the form of extra specs."""
-    done = run('image-property', 'export', '--format', 'metadef', '--output-dir', 'out')
-    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
-    names = {path.stem: json.loads(path.read_text()) for path in (tmp_path / 'out').iterdir()}
-    assert {*names} == {'hw', 'img', 'os', 'other'}  # a trait has many names
-    assert names['img']['namespace'] == 'OS::Compute::ImageProperties::img'
-    page = run('image-property', 'export', '--format', 'rst', '--namespace', 'hw')
-    assert (page.returncode, page.stderr) == (0, '')
-    assert '\n``hw_cpu_policy``\n' in page.stdout
-    assert ':Extra spec: ``hw:cpu_policy``' in page.stdout

@@ -1,6 +1,6 @@
 """``--help`` lists each command with its description, including those of other packages."""
 
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +14,14 @@ class Inherits(Command):
 
     def take_action(self, parsed_args):
         raise AssertionError
+
+
+@pytest.mark.parametrize(
+    'entry_point', entry_points(group='senlin_affinity.cli'), ids=lambda each: each.name
+)
+def test_a_command_is_listed_with_the_first_line_of_its_docstring(entry_point):
+    first = entry_point.load().__doc__.partition('\n')[0]
+    assert commands.line(None, entry_point) == first.rstrip('.')
 
 
 @pytest.mark.parametrize(

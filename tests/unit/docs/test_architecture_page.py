@@ -1,11 +1,9 @@
-"""The paths and places on the page "Architecture" exist, and each caller calls what is below it."""
+"""The paths and places on the page "Architecture" exist."""
 
 import ast
 import functools
 import re
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / 'senlin_affinity'
@@ -29,14 +27,6 @@ def functions(path):
     return found
 
 
-def called(function):
-    """Return the names that a function calls, in the order in which the calls end."""
-    calls = [each for each in ast.walk(function) if isinstance(each, ast.Call)]
-    calls.sort(key=lambda call: (call.end_lineno, call.end_col_offset))
-    names = (ast.unparse(call.func).rpartition('.')[2] for call in calls)
-    return [name.rpartition('.')[2] for name in names]
-
-
 def steps():
     """Return each path on the page: its steps, each as (depth, name, file)."""
     blocks = re.findall(r'^\.\. code-block:: text\n\n((?: .*\n)+)', PAGE, re.MULTILINE)
@@ -48,45 +38,9 @@ def steps():
     return paths
 
 
-def callers():
-    """Return each function that calls others on the page, and these in their order."""
-    found = {}
-    for number, path in enumerate(steps()):
-        above = []
-        for place, (depth, name, file) in enumerate(path):
-            del above[depth:]
-            if above:
-                found.setdefault((number, *above[-1]), []).append((name, file))
-            above.append((place, name, file))
-    return [
-        pytest.param(key[2:], value, id=f'{key[3]}:{key[2]}:{key[1]}')
-        for key, value in found.items()
-    ]
-
-
-def test_every_path_begins_where_another_program_calls():
-    starts = [(name, file) for path in steps() for depth, name, file in path if depth == 0]
-    assert starts == [
-        ('AffinityPolicy.pre_op', 'plugins/senlin/policy.py'),
-        ('Plan.take_action', 'cli/plan.py'),
-        ('Plan.produce_output', 'cli/plan.py'),
-        ('ExplainServer.take_action', 'cli/server.py'),
-        ('ExplainServer.produce_output', 'cli/server.py'),
-        ('AggregateInstanceTypeFilter.filter_all', 'plugins/nova/aggregate_filter.py'),
-    ]
-
-
 def test_every_step_of_a_path_exists():
     every = {(name, file) for path in steps() for _depth, name, file in path if file != '-'}
     assert [step for step in sorted(every) if step[0] not in functions(step[1])] == []
-
-
-@pytest.mark.parametrize(('caller', 'callees'), callers())
-def test_a_caller_calls_what_is_below_it_in_this_order(caller, callees):
-    name, file = caller
-    wanted = [callee.rpartition('.')[2] for callee, _file in callees]
-    calls = iter(called(functions(file)[name]))
-    assert [each for each in wanted if each not in calls] == []
 
 
 def test_every_place_that_the_page_names_exists():

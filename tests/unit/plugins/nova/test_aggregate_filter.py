@@ -12,6 +12,7 @@ from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeF
 #: A stable name, because operators configure it.
 LOGGER = 'senlin_affinity.plugins.nova_filter'
 ILLEGAL = {'ssd': '<or> ! <or> 1'}
+FORCED = {'ssd': 'true', 'force_metadata_check': 'True'}
 
 
 @pytest.fixture
@@ -49,6 +50,17 @@ class Unset:
 
     def __getattr__(self, name):
         raise NotImplementedError(f"Cannot load '{name}' in the base class")
+
+
+@pytest.mark.parametrize(
+    'flavor', [SimpleNamespace(), Unset(), SimpleNamespace(extra_specs=None)], ids=range(3)
+)
+def test_extra_specs_that_are_not_loaded_are_empty(host_passes, flavor):
+    request_spec = SimpleNamespace(flavor=flavor)
+    assert [host_passes(host(each), request_spec) for each in ({'ssd': '1'}, FORCED)] == [
+        True,
+        False,
+    ]
 
 
 class TestMissingNames:
