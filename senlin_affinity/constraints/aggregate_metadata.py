@@ -1,7 +1,7 @@
 """Compare the flavor's extra specs with the metadata of the host's aggregates.
 
 Source: "Filter - Aggregate Instance Type Filter" (nfv-filters), and Nova's own
-AggregateInstanceExtraSpecsFilter, which is older and has fewer comparisons.
+AggregateInstanceExtraSpecsFilter.
 """
 
 from __future__ import annotations
@@ -38,12 +38,11 @@ OURS, NOVAS = 'AggregateInstanceTypeFilter', 'AggregateInstanceExtraSpecsFilter'
 ZONE = 'availability_zone'
 Agreement = Callable[[frozenset[str]], bool]
 UNCERTAIN = 'aggregate_metadata.reservation_unknown'
-#: The number of sets of aggregates of rejected hosts that are extended by each other aggregate.
 _MOST_EXAMPLES = 5
 
 
 class AggregateMetadataConstraint(Constraint):
-    """The scheduler filters that compare extra specs with aggregate metadata, as a constraint."""
+    """The scheduler filters that compare extra specs with aggregate metadata."""
 
     name = 'aggregate_metadata'
     order = 70
@@ -139,7 +138,7 @@ class AggregateMetadataConstraint(Constraint):
 
 
 def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
-    """Return the metadata with the key ``availability_zone``, as Nova's scheduler reads it."""
+    """Return the metadata and its zone as the key ``availability_zone``, unless that exists."""
     zone = aggregate.availability_zone
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
@@ -185,10 +184,9 @@ def agreement(requirements: Requirements, metadata: Mapping[str, Mapping[str, st
     """Return a function that checks whether a set of aggregates certainly matches.
 
     A set of UUIDs matches if, for each extra spec, one of the aggregates matches, or none has the
-    key and the extra spec permits that. False for a set with an aggregate that has
-    ``force_metadata_check``.
+    key and the extra spec permits that. False if one has ``force_metadata_check``.
 
-    :param metadata: the metadata of the aggregates, by UUID.
+    :param metadata: the metadata of all aggregates, by UUID.
     """
     forcing = frozenset(uuid for uuid, each in metadata.items() if FORCE in each)
     specs = [(*_holders(each, metadata), _may_lack(each)) for each in requirements.asked]
@@ -196,7 +194,7 @@ def agreement(requirements: Requirements, metadata: Mapping[str, Mapping[str, st
     def agrees(aggregates: frozenset[str]) -> bool:
         if not forcing.isdisjoint(aggregates):
             return False
-        for agreeing, holding, may_lack in specs:  # a generator costs more
+        for agreeing, holding, may_lack in specs:
             is_lacking = may_lack and holding.isdisjoint(aggregates)
             if agreeing.isdisjoint(aggregates) and not is_lacking:
                 return False

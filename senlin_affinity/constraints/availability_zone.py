@@ -2,13 +2,11 @@
 
 Nova enforces a zone by the Placement aggregates that mirror the host aggregates with
 ``availability_zone`` metadata. A host in none of them is in the cloud's default zone, for which
-Nova may use any host, unless an aggregate carries its name, AvailabilityZoneFilter runs (an older
-cloud), or hosts are pinned, so that this constraint enforces the zone.
+Nova may use any host, unless an aggregate carries its name, AvailabilityZoneFilter runs, or hosts
+are pinned. If the request names no zone, nova.conf's ``default_schedule_zone`` applies. If no
+aggregate is known, an aggregate is assumed to carry every zone but the default one.
 
-If the request names no zone, nova.conf's ``default_schedule_zone`` applies. If no aggregate is
-known, an aggregate is assumed to carry every zone but the default one.
-
-Source: Nova's request filter ``map_az_to_placement_aggregate``, and the behaviour of a real Nova.
+Source: Nova's request filter ``map_az_to_placement_aggregate``.
 """
 
 from __future__ import annotations
@@ -42,15 +40,14 @@ from senlin_affinity.nova.effective_zone import (
 )
 
 _READ = ('availability_zone', 'aggregates', 'unmirrored', 'stale_aggregates')
-#: The number of other zones that are planned for remedies.
 _MOST_ZONES = 10
-#: One sentence for all codes: the code would reveal hosts.
+
 _FOR_OWNER = 'the servers must be in zone {availability_zone}'
 NO_ZONE = Assumption('availability_zone.default_schedule_zone', 'no default_schedule_zone')
 DEFAULT_ZONE = Assumption(
     'availability_zone.default_availability_zone', 'a default zone called {zone}'
 )
-#: The default zone may be a domain of the spread, with more capacity.
+
 SPREAD_ZONE = OpenAssumption(*DEFAULT_ZONE)
 
 
@@ -61,7 +58,7 @@ def any_zone_change() -> Change:
 
 
 class AvailabilityZoneConstraint(Constraint):
-    """The requested availability zone, as a constraint."""
+    """The requested availability zone."""
 
     name = 'availability_zone'
     order = 20
@@ -104,8 +101,7 @@ class AvailabilityZoneConstraint(Constraint):
 
         Nova's aggregates decide if one carries the zone, or else its name:
 
-        * REJECT ``not_mirrored`` if Placement lacks the host in all of these aggregates that have
-          it.
+        * REJECT ``not_mirrored`` if Placement has the host in none of its aggregates of the zone.
         * SKIP ``any`` without a requested zone, and ``not_enforced`` if Nova accepts any host for
           the default zone.
         * PASS ``in_zone`` for a member, ``only_in_placement`` if only Placement has it there.

@@ -1,10 +1,8 @@
 """Warn if Nova may miss hosts because of ``max_placement_results``.
 
-This constraint never rejects a request. It makes the number an upper bound if Placement may have
-more hosts than the limit, and if filters may reject that many before the last server is placed.
+This constraint never rejects a request, but may make the number an upper bound.
 
-Source: nova-scheduler passes this limit to Placement before its filters run. If the filters reject
-every host of the answer, Nova finds no valid host, although others may exist.
+Source: nova-scheduler passes this limit to Placement before its filters run.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ _HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', *scheduler_hints.OF_SERVERS.val
 
 
 class CandidatesConstraint(Constraint):
-    """The limit on the number of Placement's allocation candidates, as a constraint."""
+    """The limit on the number of Placement's allocation candidates."""
 
     name = 'candidates'
     order = 895

@@ -1,7 +1,5 @@
 """Allow only compute hosts that stand for a vSphere cluster with DRS.
 
-The name of such a host contains the option ``drs_pattern``; the hypervisor of a vCenter cluster is
-named ``domain-c7.<uuid of the vCenter>``.
 
 Source: "Affinity Policy V1.0" in Senlin's manual.
 """
@@ -30,7 +28,7 @@ PATTERN = Option(
 
 
 class DrsConstraint(Constraint):
-    """The DRS extension of the affinity policy, as a constraint."""
+    """The DRS extension of the affinity policy."""
 
     name = 'drs'
     order = 60

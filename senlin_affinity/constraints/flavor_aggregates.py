@@ -17,7 +17,7 @@ KEY = 'instance_type'
 
 
 class FlavorAggregatesConstraint(Constraint):
-    """The flavors that the aggregates of a host name, as a constraint."""
+    """The flavors that the aggregates of a host name."""
 
     name = 'flavor_aggregates'
     order = 74
@@ -66,6 +66,6 @@ class FlavorAggregatesConstraint(Constraint):
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield the filter if an aggregate names flavors."""
+        """Yield ``'AggregateTypeAffinityFilter'`` if any aggregate names flavors."""
         if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
             yield _FILTER

@@ -1,9 +1,8 @@
 """Allow only compute services that are enabled and up.
 
-A host may keep the trait COMPUTE_STATUS_DISABLED after its service was enabled again; in a tree of
-several providers, another provider may have it.
+A host may keep the trait COMPUTE_STATUS_DISABLED after its service was enabled again.
 
-Source: Nova's ComputeFilter. Placement excludes providers with the trait before any filter runs.
+Source: Nova's ComputeFilter.
 """
 
 from __future__ import annotations
@@ -25,12 +24,11 @@ from senlin_affinity.constraints.base import (
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
 
-#: The length of an operator's reason in a remedy.
 _LONGEST = 80
 
 
 class HostStateConstraint(Constraint):
-    """The state of the compute service of each host, as a constraint."""
+    """The state of the compute service of each host."""
 
     name = 'host_state'
     order = 10
@@ -95,10 +93,9 @@ class HostStateConstraint(Constraint):
         return ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change of enabling and starting all hosts that are disabled or down.
+        """Yield the change ``started_hosts`` of all hosts that are disabled or down, even of none.
 
-        Hosts that were disabled with a reason are only in the second change; without any, there is
-        one change.
+        If some were disabled with a reason, the first change is without these, a second with all.
         """
         hosts = resolved.snapshot.hosts or ()
         idle = tuple(

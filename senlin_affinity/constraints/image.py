@@ -1,8 +1,7 @@
 """Reject an image that is not active, or that is too large for the flavor.
 
-
-Units: ``min_ram`` is in MiB, ``min_disk`` and the flavor's ``disk`` are in GiB; the size of an
-image is in bytes, and in whole GiB in the facts.
+Units: ``min_ram`` is in MiB, ``min_disk`` and ``disk`` are in GiB; the size of an image is in
+bytes, and in whole GiB in the facts.
 
 Source: Nova's API checks these conditions when it creates a server, and answers 400.
 """
@@ -30,7 +29,6 @@ from senlin_affinity.nova.alternatives import flavor_change, larger_flavors
 
 _GIB = 1024**3
 _ACTIVE = 'active'
-#: The number of larger flavors that are compared.
 _MOST_LARGER = 3
 #: Image properties do not contain the minimum memory and disk.
 MINIMUM = Assumption('image.minimum', 'an image without min_ram and min_disk')
@@ -40,7 +38,7 @@ ZERO_DISK = Assumption(
 
 
 class ImageConstraint(Constraint):
-    """The requirements of the image on the flavor, as a constraint."""
+    """The requirements of the image on the flavor."""
 
     name = 'image'
     order = 890

@@ -40,7 +40,7 @@ NO_NAMESPACE = Assumption(f'image_aggregates.{NAMESPACE.key}', f'no {NAMESPACE.k
 
 
 class ImageAggregatesConstraint(Constraint):
-    """The properties of the image that aggregates restrict, as a constraint."""
+    """The properties of the image that aggregates restrict."""
 
     name = 'image_aggregates'
     order = 76
@@ -102,7 +102,7 @@ class ImageAggregatesConstraint(Constraint):
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield the name of the filter if an aggregate has a key of the image.
+        """Yield ``'AggregateImagePropertiesIsolation'`` if an aggregate has a key of the image.
 
         Yield NO_NAMESPACE if the filter is enabled, the image has properties, and the option is not
         explicit.

@@ -34,7 +34,7 @@ ARCHITECTURE = Option(
 _ARCH, _KIND, _MODE = 'hw_architecture', 'img_hv_type', 'hw_vm_mode'
 #: Other properties that the filter reads if one of these is set.
 _MORE = ('img_hv_requested_version', 'hw_maxphysaddr_bits')
-#: Aliases of values in Nova.
+
 _OTHER_NAMES: Mapping[str, Mapping[str, str]] = {
     _ARCH: {
         **dict.fromkeys(('i386', 'i486', 'i586', 'x86_32', 'x86_32p'), 'i686'),
@@ -69,7 +69,7 @@ NO_ARCHITECTURE = Assumption(f'image_hypervisor.{ARCHITECTURE.key}', f'no {ARCHI
 
 
 class ImageHypervisorConstraint(Constraint):
-    """The requirements of the image on the hypervisor, as a constraint."""
+    """The requirements of the image on the hypervisor."""
 
     name = 'image_hypervisor'
     order = 79
@@ -96,8 +96,8 @@ class ImageHypervisorConstraint(Constraint):
         """Reject (``unsupported``) a hypervisor that does not support a value of the image.
 
         SKIP ``nothing`` if the image requires none. PASS ``supported`` otherwise; at most,
-        ``unknown`` if that is uncertain, if the filter is not enabled, and if the image requires a
-        hypervisor version or an address size.
+        ``unknown`` if that is uncertain, without the filter, and if the image requires a hypervisor
+        version or an address size.
         """
         asked = resolved.memo(_asked)
         if not asked:

@@ -1,6 +1,5 @@
 """Reserve isolated hosts for isolated images, and isolated images for isolated hosts.
 
-An image without a known id is assumed not to be isolated, except on isolated hosts.
 
 Source: Nova's IsolatedHostsFilter, which compares the ids of images.
 """
@@ -46,7 +45,7 @@ NO_IMAGE = Assumption('isolated_hosts.image', 'an image that is not isolated')
 
 
 class IsolatedHostsConstraint(Constraint):
-    """The isolated hosts and images of nova.conf, as a constraint."""
+    """The isolated hosts and images of nova.conf."""
 
     name = 'isolated_hosts'
     order = 78
@@ -101,7 +100,7 @@ class IsolatedHostsConstraint(Constraint):
         return names if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield the name of the filter if the options isolate hosts or images.
+        """Yield ``'IsolatedHostsFilter'`` if the options isolate hosts or images.
 
         With the filter, yield NOTHING unless both options are explicit, and NO_IMAGE if images are
         isolated and the id of the image is unknown.

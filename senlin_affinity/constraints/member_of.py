@@ -24,12 +24,11 @@ from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.nova import aggregate_membership as aggregates
 from senlin_affinity.nova.alternatives import joining
 
-#: One sentence for all codes: the code would reveal hosts.
 _FOR_OWNER = 'the servers must satisfy member_of {member_of}'
 
 
 class MemberOfConstraint(Constraint):
-    """The ``member_of`` expression of the request, as a constraint."""
+    """The ``member_of`` expression of the request."""
 
     name = 'member_of'
     order = 40
@@ -70,7 +69,7 @@ class MemberOfConstraint(Constraint):
         return aggregates.check(resolved, host, member_of, codes)
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield at most one change: rejected hosts added to a required aggregate."""
+        """Yield at most one change: the required aggregate that most rejected hosts may join."""
         required = frozenset().union(*resolved.member_of.required)
         kept = kept_for_others(resolved)
         yield from joining(resolved, evaluation.rejected, required, kept)

@@ -47,7 +47,7 @@ METADATA = Assumption('quota.metadata_items', 'a quota metadata_items of at leas
 
 
 class QuotaConstraint(Constraint):
-    """The quotas of the project and of its user, as a constraint."""
+    """The quotas of the project and of its user."""
 
     name = 'quota'
     order = 900
@@ -74,7 +74,8 @@ class QuotaConstraint(Constraint):
     def _check(self, resolved: ResolvedRequest) -> Verdict:
         """Return the verdict of ``check_request``, without the fact ``project_id``.
 
-        A REJECT for metadata items comes first.
+        REJECT ``metadata_items`` comes first; then the other quotas: REJECT with their name, such
+        as ``cores``, or PASS ``ok`` or ``unlimited``.
         """
         group, known = resolved.server_group, resolved.snapshot.quotas
         wanted = resolved.request.count
@@ -131,7 +132,6 @@ class QuotaConstraint(Constraint):
         if quotas.METADATA_ITEMS in known:
             of_metadata = known[quotas.METADATA_ITEMS]
             raised[quotas.METADATA_ITEMS] = _raised(of_metadata, resolved.request.metadata_items)
-        raised = {name: quota for name, quota in raised.items() if quota != known[name]}
         limits = {
             name: quota.limit for name, quota in raised.items() if quota.limit != known[name].limit
         }

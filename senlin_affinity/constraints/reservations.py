@@ -1,8 +1,6 @@
 """Keep servers off aggregates that are reserved, isolated by traits, or assigned to other tenants.
 
-Each enabled flow contributes a part; a requirement that no aggregate can satisfy rejects every
-host. An unknown image may require any trait, so an isolated host is unknown for it. A reserved host
-stays rejected, because this constraint is the only check of the prefixes.
+An unknown image may require any trait, so an isolated host is unknown for it.
 
 Source: the reservation flow of Placement's specification "Support filtering by forbidden aggregate
 membership", with the options of this project; and Nova's request filters ``isolate_aggregates`` and
@@ -102,7 +100,7 @@ class _Part:
 
 
 class ReservationsConstraint(Constraint):
-    """The reserved, isolated and tenant aggregates, as a constraint."""
+    """The reserved, isolated and tenant aggregates."""
 
     name = 'reservations'
     order = 50
@@ -111,7 +109,7 @@ class ReservationsConstraint(Constraint):
     is_host_specific = False
     uses_resources = False
     is_unresolvable = True
-    #: Nova's request filters are not scheduler filters: enabled_filters does not affect them.
+    #: Nova's request filters are not scheduler filters.
     filters = ()
     options = (
         *(REQUIRED_PREFIX, FORBIDDEN_PREFIXES, FLAVORS_ONLY, ENFORCED_BY),
@@ -161,7 +159,7 @@ class ReservationsConstraint(Constraint):
         ]
         if not verdicts:
             return Verdict.skipped('reservations.none')
-        # An unknown part must not hide a rejection.
+
         worst = (Outcome.REJECT, Outcome.SKIP, Outcome.PASS)
         return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
 
@@ -173,7 +171,8 @@ class ReservationsConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield NO_IMAGE_RESERVED if images may have reservations and the image is unknown.
 
-        Then yield the assumptions and options of isolated aggregates.
+        Then, for Nova's request filters that nothing specifies and that would exclude a host, the
+        assumptions that they are off, and their options.
         """
         if are_images_read(resolved.rules) and resolved.image_properties is None:
             yield NO_IMAGE_RESERVED

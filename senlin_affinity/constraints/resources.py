@@ -3,17 +3,16 @@
 The room of a host is the minimum of free // amount over the requested classes. It is an upper
 bound:
 
-* on a vSphere host (no server can exceed the free part of the largest ESXi host), in a tree of
-  several providers, and if a sharing provider adds to a host's own storage;
+* on a vSphere host (its ESXi hosts limit the size of a server), in a tree of several providers, and
+  if a sharing provider adds to a host's own storage;
 * for a class other than VCPU, MEMORY_MB and DISK_GB whose ``max_unit`` is unknown;
 * for storage of a sharing provider, if Nova sends aggregates to Placement, or if the flavor
   requests nothing else, because Placement's candidates then name no host.
 
-Otherwise, storage of one sharing provider is exact: its hosts together have no more room than the
-provider. The verdict is unknown for a class that is missing on a partially known host, and on a
-host without any inventory unless the flavor requests a unit class.
+The verdict is unknown for a class that is missing on a partially known host, and on a host without
+any inventory unless the flavor requests VCPU, MEMORY_MB or DISK_GB.
 
-Units: ``capacity`` is after allocation ratio and reserved amount; a room of None is unlimited.
+Units: ``capacity`` is after allocation ratio and reserved amount.
 
 Source: Placement's inventories and allocation candidates.
 """
@@ -52,14 +51,14 @@ from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_a
 from senlin_affinity.nova.plain_rooms import plain_rooms
 
 _FIELDS = 'hypervisor_type is_nested is_partial enabled availability_zone aggregates'
-#: The fields of a host that the verdict depends on, beside its resources.
+
 _LOOK = attrgetter(*_FIELDS.split(), 'unmirrored', 'stale_aggregates', 'traits')
-#: The constraints whose conditions are part of Nova's query.
+
 _IN_QUERY = (AvailabilityZoneConstraint(), ReservationsConstraint(), TraitsConstraint())
 
 
 class ResourcesConstraint(Constraint):
-    """The resources that the flavor requests, as a constraint."""
+    """The resources that the flavor requests."""
 
     name = 'resources'
     order = 110
@@ -161,7 +160,6 @@ class ResourcesConstraint(Constraint):
         if not asked.amounts:
             return Verdict.skipped('resources.nothing')
         if not host.resources and not any(name in asked.amounts for name in UNIT_CLASSES):
-            # A snapshot is taken by the unit classes: a host without free units is missing from it.
             return Verdict.unknown('resources.unknown')
         room: int | None = None
         is_at_most = False
@@ -184,7 +182,7 @@ class ResourcesConstraint(Constraint):
                 is_at_most = is_at_most or (pool is not None and are_aggregates_asked(resolved))
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
-        # Placement's candidate names no host if a sharing provider gives everything.
+
         is_shared = all(host.resources[name].pool for name in asked.amounts)
         is_at_most = is_at_most or is_shared or host.is_nested or host.is_vsphere
         return resolved.memo(_enough)(room, is_at_most)
@@ -262,7 +260,10 @@ def _too_little(_question: ResolvedRequest) -> Callable[[str, int, Resource, int
 
     @cache
     def too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:
-        """Return ``too_large``, ``step`` or ``exhausted``, with this many more servers."""
+        """Return ``too_large``, else ``step``, else ``exhausted`` with the free rest.
+
+        ``servers`` more servers of this amount reduce what is free.
+        """
         asked = {'resource': name, 'amount': amount}
         if has.max_unit is not None and amount > has.max_unit:
             return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)

@@ -1,10 +1,9 @@
 """Keep servers on, or off, the hosts of servers that scheduler hints name.
 
-A named server that does not exist, or that has no host, matches no host. The verdict is unknown for
-the hosts of servers that were not read, that are being moved, or that were moved a short time ago.
+A server that does not exist, or that has no host, matches no host. A server that was not read, that
+is being moved, or that was moved a short time ago may be on a host.
 
-Source: Nova's SameHostFilter and DifferentHostFilter (``nova.scheduler.filters.affinity_filter``),
-which are not in Nova's default list. If hosts are pinned, the planner enforces the hints.
+Source: Nova's SameHostFilter and DifferentHostFilter (``nova.scheduler.filters.affinity_filter``).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, OF_SERVERS, SA
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.nova.group_members import may_count
 
-#: Both hints have one sentence: naming the hint that rejects a host would reveal hosts.
+#: One sentence for both hints: naming the one that rejects a host would reveal hosts.
 _FOR_OWNER = 'the servers must satisfy the scheduler hints {scheduler_hints}'
 
 
@@ -37,7 +36,7 @@ class _Hint(NamedTuple):
 
 
 class SchedulerHintsConstraint(Constraint):
-    """The scheduler hints that name servers, as a constraint."""
+    """The scheduler hints that name servers."""
 
     name = 'scheduler_hints'
     order = 90
@@ -97,7 +96,7 @@ class SchedulerHintsConstraint(Constraint):
         return frozenset().union(*(hint.hosts | hint.possible for hint in hints))
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield the filter of each hint that names servers, enabled or not."""
+        """Yield ``'SameHostFilter'`` and ``'DifferentHostFilter'`` if these hints name servers."""
         return (OF_SERVERS[hint.name] for hint in resolved.memo(_hints))
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:

@@ -35,7 +35,7 @@ DEFAULT = Assumption(f'server_count.{KEY}', f'{KEY} of {{most}}')
 
 
 class ServerCountConstraint(Constraint):
-    """The limit on the number of servers of each host, as a constraint."""
+    """The limit on the number of servers of each host."""
 
     name = 'server_count'
     order = 102

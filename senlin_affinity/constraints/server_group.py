@@ -1,6 +1,5 @@
 """Enforce the policy and the rules of the request's server group.
 
-Nova's late check on the compute host also enforces the policy on a forced host.
 
 Source: Nova's specification "Complex anti-affinity policies"; ServerGroupAntiAffinityFilter and
 ServerGroupAffinityFilter.
@@ -51,7 +50,7 @@ NO_SOFT_DELETED = Assumption('server_group.soft_deleted', 'no soft-deleted serve
 LATE_CHECK = Assumption(
     'server_group.late_check', "Nova's default late check of server groups, and 3 attempts"
 )
-#: Without the filter and the late check, Nova would not enforce the policy.
+
 ONLY_LATE_CHECK = OpenAssumption(
     'server_group.only_late_check', "Nova's default late check of server groups"
 )
@@ -64,7 +63,7 @@ def new_group_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
 
 
 class ServerGroupConstraint(Constraint):
-    """The policy and the rules of the request's server group, as a constraint."""
+    """The policy and the rules of the request's server group."""
 
     name = 'server_group'
     order = 100
@@ -76,7 +75,7 @@ class ServerGroupConstraint(Constraint):
     enforced_by_placement = True
     is_capacity_rule = True
     couples_domains = False
-    #: Nova's late check on the compute host enforces the policy with any set of filters.
+    #: Nova's late check enforces the policy with any set of filters.
     filters = ()
     options = (RECLAIM, ATTEMPTS, NO_LATE_CHECK, SYNC)
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -197,9 +196,9 @@ class ServerGroupConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield ONLY_LATE_CHECK if no filter enforces the policy.
 
-        With a limit per host, yield NO_SOFT_DELETED if these are unknown, and LATE_CHECK if members
-        are only checked late. Nothing without an enforced group or known hosts, or for explicit
-        options.
+        With a limit per host, yield NO_SOFT_DELETED if these are unknown, and LATE_CHECK if a
+        filter enforces the policy, but misses some members. Nothing without an enforced group or
+        known hosts; no assumption about an explicit option.
         """
         group, snapshot = resolved.server_group, resolved.snapshot
         if group is None or snapshot.hosts is None or resolved.memo(holding) is None:

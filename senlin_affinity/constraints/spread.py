@@ -4,12 +4,7 @@ A domain is eligible if one of its hosts lacks nothing but room. A full domain s
 limits the others.
 
 A host in several domains of one criterion, or in none, is not eligible. A host in Nova's default
-zone is eligible only if hosts are pinned, because Nova may use any host for that zone; its servers
-count in no domain.
-
-A member whose domain is unknown may be in any domain. The number of a domain is then an upper
-bound, computed with these members where they raise F most. The lower bound assumes that all of them
-are in this domain and do not raise F.
+zone is eligible only if hosts are pinned, because Nova may use any host for that zone.
 """
 
 from __future__ import annotations
@@ -36,12 +31,11 @@ from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.effective_zone import default_zone
 from senlin_affinity.nova.topology import domain_of, domains_of, lost, servers
 
-#: One sentence for all codes: the code would reveal hosts.
 _FOR_OWNER = 'the servers must be spread by {spread}'
 
 
 class SpreadConstraint(Constraint):
-    """The hard spreads of the request, as a constraint."""
+    """The hard spreads of the request."""
 
     name = 'spread'
     order = 105
@@ -132,10 +126,10 @@ class SpreadConstraint(Constraint):
     ) -> Mapping[Domain, Verdict]:
         """Return how many more servers each domain of one criterion takes; {} without domains.
 
-        With F, the smallest number of servers that any domain ends with (its own, and the room for
-        more), a domain with c servers takes F + max_skew - c, at most ``max_per_domain`` - c: PASS
-        ``room``. REJECT ``full`` or ``skew`` if that is 0. Members whose domain is unknown raise F,
-        and reduce the guaranteed number.
+        With F, the smallest number of servers that any domain ends with (its own, and known room),
+        a domain with c servers takes F + max_skew - c, at most ``max_per_domain`` - c: PASS
+        ``room``. REJECT ``full`` or ``skew`` if that is 0. Members whose domain is unknown count
+        where they raise F most; the guaranteed number assumes that all of them are in this domain.
         """
         by = {domain.by for domain in rooms}
         if not by:

@@ -1,7 +1,5 @@
 """Allow hosts of aggregates that name projects for these projects only.
 
-Nova's ``limit_tenants_to_placement_aggregate`` is the opposite: it restricts a project to its
-aggregates (:mod:`senlin_affinity.constraints.reservations`).
 
 Source: Nova's AggregateMultiTenancyIsolation.
 """
@@ -19,7 +17,7 @@ _FILTER = 'AggregateMultiTenancyIsolation'
 
 
 class TenantIsolationConstraint(Constraint):
-    """The projects that the aggregates of a host name, as a constraint."""
+    """The projects that the aggregates of a host name."""
 
     name = 'tenant_isolation'
     order = 72
@@ -72,6 +70,6 @@ class TenantIsolationConstraint(Constraint):
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield the filter if an aggregate names projects."""
+        """Yield ``'AggregateMultiTenancyIsolation'`` if any aggregate names projects."""
         if any(tenants(each.metadata) for each in resolved.snapshot.aggregates or ()):
             yield _FILTER

@@ -1,8 +1,7 @@
 """Require the traits of the flavor and the image, and exclude hosts with forbidden traits.
 
-
 Source: Nova's guides to flavors (``trait:NAME=required|forbidden``, also in numbered groups) and to
-images (``trait:NAME=required``). Placement enforces traits independently of the filters.
+images (``trait:NAME=required``).
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _READ = ('traits', 'is_nested', 'is_partial', 'resources', 'grants')
 
 
 class TraitsConstraint(Constraint):
-    """The traits that the flavor and the image require or forbid, as a constraint."""
+    """The traits that the flavor and the image require or forbid."""
 
     name = 'traits'
     order = 80
@@ -84,11 +83,11 @@ class TraitsConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Check the required and forbidden traits of the flavor and the image.
 
-        SKIP ``none`` if there are none; REJECT ``missing`` or ``forbidden``; ``unknown`` without a
-        flavor, if the host may have traits that are not listed, and for a forbidden trait of a
-        nested host. Otherwise, and with a grant for the request, PASS ``present``: at most if the
-        host is nested without a grant, or if Nova may require an unknown trait. PASS ``no_owner``,
-        at most, if the host lacks OWNER_NOVA and Nova may require it.
+        SKIP ``none`` without any; REJECT ``missing`` or ``forbidden``; ``unknown`` without flavor,
+        if the host may have unlisted traits, and for a forbidden trait of a nested host. Otherwise,
+        and with a grant for the request, PASS ``present``: at most if the host is nested without a
+        grant, or if Nova may require an unknown trait. PASS ``no_owner``, at most, if the host
+        lacks OWNER_NOVA and Nova may require it.
         """
         verdict = self._of_traits(resolved, host)
         if verdict and verdict.bounds.is_known and root_traits.may_lack_owner(resolved, host):
@@ -163,7 +162,7 @@ class TraitsConstraint(Constraint):
         """Return the change that removes the required traits from the flavor and the image.
 
         ``{'removed_extra_specs': ['trait:CUSTOM_A']}``, and ``removed_image_properties`` if the
-        image has any. Forbidden traits stay, because they keep hosts for others.
+        image has any. Forbidden traits stay.
         """
         of_image = _asking(resolved.image_properties or {})
         data = {'removed_extra_specs': _asking(resolved.extra_specs)}
@@ -177,7 +176,7 @@ def _demand(resolved: ResolvedRequest) -> Demand | None:
 
 
 def _is_custom(trait: str) -> bool:
-    """Check whether the trait begins with ``CUSTOM_``: Nova and its drivers set all others."""
+    """Check whether the trait begins with ``CUSTOM_``."""
     return trait.startswith('CUSTOM_')
 
 
@@ -186,7 +185,7 @@ def _asking(values: Mapping[str, str]) -> list[str]:
     return sorted(key for key in values if _KEY.match(key) and values[key] == REQUIRED)
 
 
-def _may_have_more(asked: Demand, host: Host) -> bool:
+def _may_have_more(demand: Demand, host: Host) -> bool:
     """Check whether the host may have unlisted traits.
 
     True without traits if it has no resources or is partial, and for a partial host that lists
@@ -195,5 +194,5 @@ def _may_have_more(asked: Demand, host: Host) -> bool:
     if not host.resources:
         return not host.traits
     return host.is_partial and (
-        not host.traits or any(name not in host.resources for name in asked.amounts)
+        not host.traits or any(name not in host.resources for name in demand.amounts)
     )

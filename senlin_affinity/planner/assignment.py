@@ -1,14 +1,11 @@
 """Choose the host of each server, one server after the other.
 
-Hosts in the same domains of all spreads (of the zones, if the request has no spread) form a cell.
-Each server goes to the cell whose domains hold the fewest servers, in the order of the spreads.
-Within the cell, it goes to the host with the fewest members, then with the most free resources,
-then to the first by name. A cell in which one more server would exceed the skew of a hard spread
-waits. If domains cross, the hard spreads come first, because a soft spread must not change how many
-servers are placed. With affinity, hard or soft, a server goes where the most members are, and zones
+Hosts in the same domains of all spreads (of the zones, without a spread) form a cell. A server goes
+to the cell whose domains hold the fewest servers, in the order of the spreads; in the cell, to the
+host with the fewest members, then with the most free resources, then to the first by name. A cell
+in which one more server would exceed the skew of a hard spread waits. If domains cross, the hard
+spreads come first. With affinity, hard or soft, a server goes where the most members are, and zones
 do not count.
-
-Units: numbers of servers; hosts are given by index.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from senlin_affinity.planner.matrix import VerdictMatrix, numbered
 _ZONE = attrgetter('availability_zone')
 #: The fields of a host that determine its domains.
 _WHERE = attrgetter('availability_zone', 'aggregates')
-#: The sort key of hosts without a single domain, which come after all others.
+#: The sort key of hosts without a single domain.
 _LAST = 2**62
 #: The domains of a cell, in the order of the criteria; '' stands for none or several.
 Cell = tuple[str, ...]
@@ -83,8 +80,8 @@ def _cells(
 class _Choice:
     """The servers that are placed so far, and the choice of the next host.
 
-    The keys of cells and hosts only grow. Two levels of heaps hold them, and a key that has grown
-    is pushed back when it comes up.
+    Two levels of heaps hold the keys of cells and hosts; a key that has changed is pushed back when
+    it comes up.
     """
 
     def __init__(
@@ -96,7 +93,7 @@ class _Choice:
     ) -> None:
         policy = '' if resolved.server_group is None else resolved.server_group.policy
         is_together = policy in (AFFINITY, SOFT_AFFINITY)
-        #: With affinity, the host with the most members comes first, otherwise with the fewest.
+        #: With affinity, the host with the most members comes first.
         self._sign = -1 if is_together else 1
         self._names = resolved.snapshot.host_names
         self._rooms = list(matrix.expected)
@@ -190,8 +187,7 @@ class _Choice:
     def _eligible(self, domains: DomainCapacity | None) -> Mapping[int, set[str]]:
         """Return the names of the domains that each hard spread counts, by the spread's index.
 
-        {} if no placement needs a check: with a single spread whose domains cross no others, the
-        emptiest domain always comes first.
+        {} with a single spread whose domains cross no others: the emptiest always comes first.
         """
         eligible: dict[int, set[str]] = {}
         if domains is None or not (domains.crossing or len(self._spreads) > 1):

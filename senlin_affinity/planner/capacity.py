@@ -66,9 +66,8 @@ def total_capacity(
     An upper bound of 0 has no caveats.
 
     :param hosts: None: unknown, so nothing is expected to fit.
-    :param domains: the capacity of the domains; None if no constraint limits domains.
     :param request: the verdicts about the request as a whole.
-    :param unmodelled: phrases for what may reject a host although no constraint covers it.
+    :param unmodelled: caveats about what no constraint covers.
     :param reasons: those of the constraints on hosts, by code.
     :param most_caveats: the number of caveats about hosts that are enough; None: all.
     """
@@ -84,7 +83,7 @@ def total_capacity(
     lower = 0 if is_uncertain else _lower(resolved, matrix, domains)
     is_less = lower < limited(upper)
     if is_open_affinity(resolved):
-        if is_less:  # the number depends on the host
+        if is_less:
             caveats['affinity without members (Nova chooses the host)'] = None
     elif matrix.is_at_most and is_less:
         caveats |= _caveats_of_hosts(resolved, hosts or (), matrix, reasons, most_caveats)
@@ -145,8 +144,8 @@ def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapa
 def _alone(matrix: VerdictMatrix, index: int) -> int:
     """Return the number that the host at this index guarantees to a group without members.
 
-    The expected number if no caveat applies; 0 if a constraint gives no number; otherwise the
-    smallest of it and the lower bounds of verdicts with a caveat, except that of ``server_group``.
+    0 if a constraint gives no number; otherwise the smallest of the expected number and the lower
+    bounds of verdicts with a caveat, except that of ``server_group``.
     """
     row, expected = matrix.host_rows[index], matrix.expected[index]
     if not row.is_at_most:
@@ -168,8 +167,7 @@ def _caveats_of_hosts(
 ) -> dict[str, None]:
     """Return the first ``most`` caveats about hosts (None: all), as the keys of a dict.
 
-    Only hosts whose lower bound is below the upper one count. Without any, a domain is the cause,
-    and all hosts with a caveat count.
+    Only hosts whose lower bound is below the upper one count; without any, all with a caveat.
     """
     found: dict[str, None] = {}
     for is_any in (False, True):
@@ -188,9 +186,9 @@ def _caveats(
 ) -> Iterator[str]:
     """Yield the cause of the caveat of each host, such as 'vSphere clusters'; a text may repeat.
 
-    The first cause that applies counts: resources and providers, then members of the group, then
-    the constraints, as "constraint <name> (<why>)". A constraint that gives no number always adds
-    "constraint <name>, which gives no number".
+    The first cause that applies: resources and providers, then members of the group, then
+    "constraint NAME (WHY)". Each unbounded constraint adds "constraint NAME, which gives no
+    number".
     """
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.memo(placement_answer)

@@ -16,8 +16,8 @@ Each key of a remedy's ``data`` is an action; several are applied together::
     {'quotas': {'project_id': '...', 'limits': {'instances': 7}}}    and user_id, user_limits
     {'options': {'most_per_rack': 3}}   {'given_up': ['fence']}          a waived constraint
 
-Units: those of the snapshot. A zone of None drops the requested zone. New hosts are empty;
-``units`` has the fields of their resource classes that differ from the defaults.
+A zone of None drops the requested zone. ``units`` of new hosts has the fields of their resource
+classes that differ from the defaults.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def _server_group(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
 
 def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     """Set the limits of quotas that the snapshot has, and ``user_limits`` of those per user."""
-    known, limits = resolved.snapshot.quotas or {}, value['limits']
-    raised = {**known, **{key: replace(known[key], limit=each) for key, each in limits.items()}}
+    quotas, limits = resolved.snapshot.quotas or {}, value['limits']
+    raised = {**quotas, **{key: replace(quotas[key], limit=each) for key, each in limits.items()}}
     for name, limit in value.get('user_limits', {}).items():
         of_user = raised[name].of_user
         if of_user is not None:
@@ -143,24 +143,24 @@ def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     return replace(resolved, snapshot=replace(resolved.snapshot, quotas=raised))
 
 
-def _member_of(resolved: ResolvedRequest, value: list[str]) -> ResolvedRequest:
+def _member_of(resolved: ResolvedRequest, expressions: list[str]) -> ResolvedRequest:
     """Replace the expressions, and resolve the names of their aggregates."""
-    expressions = tuple(value)
-    asked = member_of(expressions, resolved.snapshot)
-    return replace(_with_request(resolved, member_of=expressions), member_of=asked)
+    of_request = tuple(expressions)
+    by_uuid = member_of(of_request, resolved.snapshot)
+    return replace(_with_request(resolved, member_of=of_request), member_of=by_uuid)
 
 
-def _extra_specs(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
+def _extra_specs(resolved: ResolvedRequest, keys: Iterable[str]) -> ResolvedRequest:
     """Remove these extra specs from the flavor, whose id becomes ''; skip an unknown flavor."""
     if resolved.flavor is None:
         return resolved
-    left = _without(resolved.flavor.extra_specs, value)
+    left = _without(resolved.flavor.extra_specs, keys)
     return replace(resolved, flavor=replace(resolved.flavor, id='', extra_specs=left))
 
 
-def _image_properties(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
+def _image_properties(resolved: ResolvedRequest, keys: Iterable[str]) -> ResolvedRequest:
     """Remove these properties from the image; unknown properties become {}."""
-    image, left = resolved.request.image, _without(resolved.image_properties or {}, value)
+    image, left = resolved.request.image, _without(resolved.image_properties or {}, keys)
     image = None if image is None else replace(image, properties=left)
     return _with_request(resolved, image=image, image_properties=left)
 

@@ -6,7 +6,7 @@ Source: the reference of python-openstackclient, and that of osc-placement for t
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -31,7 +31,7 @@ def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
     ``{'enabled_hosts': ['cmp-1']}`` gives
     ``('openstack compute service set --enable cmp-1 nova-compute',)``.
     """
-    quoted = cache(shlex.quote)  # most words occur in many lines
+    quoted = cache(shlex.quote)
     lines: list[str] = []
     for number, (name, value) in enumerate(data.items(), 1):
         if name in _LINES:
@@ -39,7 +39,7 @@ def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
                 words if isinstance(words, str) else ' '.join(('openstack', *map(quoted, words)))
                 for words in _LINES[name](resolved, value)
             )
-        if number < len(data):  # the next action finds the cloud as this one leaves it
+        if number < len(data):
             resolved = carry_out({name: value}, resolved)
     return tuple(lines)
 
@@ -61,7 +61,7 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
     """
     old = resolved.server_group
     if old is None or old.id == NOT_YET:
-        return  # an attach creates it, as its policy says
+        return  # an attach creates it
     rules = (('--rule', f'{name}={number}') for name, number in value['rules'].items())
     words = [word for pair in rules for word in pair]
     policy = ('--policy', value['policy'])
@@ -72,12 +72,15 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
     yield (*scope, *version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
 
 
-def _enabled_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
-    """Enable services. If only the trait is stale, remove it: Nova would not write it again."""
-    hosts, chosen = resolved.snapshot.hosts or (), set(value)
+def _enabled_hosts(resolved: ResolvedRequest, names: Iterable[str]) -> Iterator[_Words]:
+    """Yield ``('compute', 'service', 'set', '--enable', <name>, 'nova-compute')`` for each host.
+
+    If only the trait is stale, the commands of :func:`_traits` remove it, after all others.
+    """
+    hosts, chosen = resolved.snapshot.hosts or (), set(names)
     stale = [each for each in hosts if each.host in chosen and has_stale_trait(each)]
     enabled = {each.host for each in stale}
-    for name in (name for name in value if name not in enabled):
+    for name in (name for name in names if name not in enabled):
         yield ('compute', 'service', 'set', '--enable', *_named(name, 'nova-compute'))
     yield from (line for host in stale for line in _traits(host, removed=DISABLED))
 
@@ -128,8 +131,7 @@ def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterato
 def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterator[str]:
     """Yield one shell command that changes the traits of a host's provider.
 
-    ``trait set`` replaces all traits, so the command first reads them, and fails if it cannot.
-    Nothing for a nested host, because it is not known which provider has a trait.
+    ``trait set`` replaces all traits, so the command first reads them. Nothing for a nested host.
     """
     if host.is_nested:
         return
@@ -144,17 +146,17 @@ def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterato
     )
 
 
-def _flavor_without(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
+def _flavor_without(resolved: ResolvedRequest, keys: Collection[str]) -> Iterator[_Words]:
     """Create a flavor of the same size without these extra specs, private to a known project.
 
     Its name is unused, such as "m1-2" for "m1". Nothing without a flavor or extra specs.
     """
     flavor, flavors = resolved.flavor, resolved.snapshot.flavors or ()
-    if flavor is None or not value:
+    if flavor is None or not keys:
         return
     sizes = ('vcpus', 'ram', 'disk', 'ephemeral', 'swap')
     amounts = ((f'--{name}', str(getattr(flavor, name))) for name in sizes)
-    left = ((key, each) for key, each in flavor.extra_specs.items() if key not in value)
+    left = ((key, each) for key, each in flavor.extra_specs.items() if key not in keys)
     specs = (('--property', f'{key}={each}') for key, each in left)
     words = (word for pair in (*amounts, *specs) for word in pair)
     project = resolved.project_id

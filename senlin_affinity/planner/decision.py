@@ -5,10 +5,9 @@ Example: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is
     does not fit: 4 of 6 placed; 0/5 hosts left: server_group.host_full on 3, member_of.forbidden
     on 1, resources.exhausted on 1 (DISK_GB)
 
-Units: numbers of servers. ``capacity`` is the number of new servers, not capped by ``wanted``
-(None: unknown). ``capacity_certain`` is the guaranteed number, as long as the assumptions hold. It
-equals the capacity unless that is an upper bound or unknown. ``HostReport.room`` is the number of
-servers that fit after the placements (None: unknown, or without a limit).
+Units: numbers of servers. ``capacity`` is not capped by ``wanted`` (None: unknown).
+``capacity_certain`` is guaranteed as long as the assumptions hold. ``HostReport.room`` is the
+number that fits after the placements (None: unknown or unlimited).
 """
 
 from __future__ import annotations
@@ -27,9 +26,8 @@ from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.planner.host_reports import HostReport, HostsAfter
 from senlin_affinity.planner.row import Row
 
-#: The fields of a remedy that its JSON contains unchanged.
 _SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')
-#: The code of a remedy of two changes that only together are enough.
+#: The code of a remedy of two changes.
 TWO = 'two_changes'
 _HEADS: Mapping[bool | None, str] = {
     True: 'fits',
@@ -51,8 +49,7 @@ class PlacedServer(NamedTuple):
 class Remedy:
     """One change that would help, and the capacity with it.
 
-    ``size`` is the number of servers, hosts or values that change. If ``capacity_is_upper_bound``,
-    Nova may place fewer servers than the capacity. ``data`` describes the change in plain values
+    ``size`` is the number of servers, hosts or values that change. ``data`` describes the change
     (:mod:`~senlin_affinity.planner.changes`); ``commands`` carry it out (empty: no command exists).
     ``for_tenant``: it names only objects of the user, who could make it within the current quotas.
     ``is_held_back``: an operator has recorded a reason against it, so it ranks last.
@@ -82,14 +79,13 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer to one request, a plain value. ``fits`` is None if that is unknown.
+    """The answer to one request. ``fits`` is None if that is unknown.
 
     ``at_most`` are the reasons why Nova may place fewer servers than ``capacity``. ``placements``
-    are the planned hosts of those requested servers that are expected to fit. ``remedies`` are the
-    changes that would help, in the order of ``search.find``; empty if the request fits. ``tried``
-    are the changes that the user could make, whether they help or not. ``assumptions`` are those
-    that could change the capacity. ``violated`` are the hosts whose members already violate the
-    group's policy.
+    are the planned hosts of the requested servers that are expected to fit. ``remedies`` would
+    help, in the order of ``search.find``; empty if the request fits. ``tried`` are the changes that
+    the user could make, whether they help or not. ``assumptions`` are those that could change the
+    capacity. ``violated`` are the hosts whose members already violate the group's policy.
     """
 
     fits: bool | None
@@ -171,8 +167,10 @@ class Decision:
     def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
         """Return the decision as plain values, ready for JSON.
 
-        :param skipped: whether to include the verdicts with the outcome SKIP, which are most of
-            those about many hosts.
+        The keys are fits, wanted, capacity, capacity_is_upper_bound, capacity_certain, at_most,
+        certain, assumptions, line, placements, hosts, request, remedies and violated.
+
+        :param skipped: whether to include the verdicts with the outcome SKIP.
         """
         return {
             'fits': self.fits,
@@ -198,8 +196,8 @@ class Decision:
     def advice(self) -> Sequence[str]:
         """Return the advice for the hosts with the fewest REJECTs, and for the request, once each.
 
-        A host with two REJECTs needs the advice for both. The advice for the most frequent codes
-        comes first, that for the request last. () if nothing is rejected, or no reason has advice.
+        The advice for the most frequent codes comes first, that for the request last. () if nothing
+        is rejected, or no reason has advice.
         """
         rows = [row for row, _number in self.tally if row.code is not None]
         refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
@@ -219,12 +217,12 @@ def _hosts(decision: Decision) -> str:
 
     Without a rejection "4/4 hosts left".
     """
-    known = sum(number for _row, number in decision.tally)
+    total = sum(number for _row, number in decision.tally)
     left = sum(number for row, number in decision.tally if row.code is None)
     counts = ', '.join(
         f'{code} on {number}{_details(code, decision)}' for code, number in _count(decision.tally)
     )
-    return f'{left}/{known} hosts left{f": {counts}" if counts else ""}'
+    return f'{left}/{total} hosts left{f": {counts}" if counts else ""}'
 
 
 def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:

@@ -1,18 +1,13 @@
 """Count the servers that domains take: sets of hosts such as racks, zones and storage pools.
 
-Each constraint gives the domains of every host; a :class:`Criterion` holds the domains of one
-criterion. From the inside out, the numbers of the hosts add up to those of their domains, and a
-domain takes no more than its constraint allows. The verdicts about the domains are added to the
-rows of their hosts.
+From the inside out, the numbers of the hosts add up to those of their domains, and a domain takes
+no more than its constraint allows. Nested criteria (:func:`_is_within`) are counted exactly, except
+for domains that depend on each other (``couples_domains``). If criteria cross, each of them, with
+those that nest with it, gives an upper bound. In both cases, the expected number can be placed one
+by one.
 
-Criteria nest if each domain of one lies within one domain of the other, or outside of all of them.
-Nested criteria are counted exactly, except for domains that depend on each other
-(``couples_domains``): if a zone limit takes a server from one rack, ``max_skew`` may take one from
-another. If criteria cross, each of them, with the criteria nested in it, gives an upper bound. In
-both cases, the expected number is the number that can be placed one by one.
-
-Units: numbers of servers. An unknown or unlimited number is None outside of this module, and
-infinite in it.
+Units: numbers of servers. An unknown or unlimited number is infinite in this module, and None
+outside of it.
 """
 
 from __future__ import annotations
@@ -31,9 +26,8 @@ from senlin_affinity.planner import plugin_errors
 from senlin_affinity.planner.matrix import VerdictMatrix, with_domains
 from senlin_affinity.planner.row import Row
 
-#: The name of a constraint, and one of its domains: two constraints may have the same domains.
+#: The name of a constraint, and one of its domains.
 Key = tuple[str, Domain]
-#: The indexes of the bounds of a verdict.
 _LOWER, _EXPECTED, _UPPER = range(3)
 
 
@@ -57,10 +51,9 @@ Chain = list[Criterion]
 class DomainCapacity:
     """The hosts with the verdicts about their domains, and the number of servers that fit in all.
 
-    ``of_host`` are the domains of each host that has some, ``limits`` the number of servers that
-    each of them is expected to take (None: no limit). ``crossing`` are the criteria that limit each
-    other; if there are any, the expected number is an upper bound, and the lower bound is 0.
-    ``affinity_host`` is the service host of all servers, if they share one.
+    ``of_host`` are the domains by host index, ``limits`` the number of servers that each of them is
+    expected to take (None: no limit). ``crossing`` are the criteria that limit each other; with
+    some, the lower bound is 0. ``affinity_host`` is the service host that all servers share.
     """
 
     matrix: VerdictMatrix
@@ -93,7 +86,9 @@ def domain_capacity(
     expected: Sequence[float] = matrix.expected
     affinity_host = None
     if is_together:
-        by_name = _by_name(hosts)
+        by_name: dict[str, list[int]] = defaultdict(list)
+        for index, host in enumerate(hosts):
+            by_name[host.host].append(index)
         upper = _only_on(_best_host(resolved, chains, rows, upper, by_name, _UPPER), upper, by_name)
         affinity_host = _best_host(resolved, chains, rows, expected, by_name, _EXPECTED)
         expected = _only_on(affinity_host, expected, by_name)
@@ -130,14 +125,6 @@ def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, expec
     return int(expected.number)
 
 
-def _by_name(hosts: Iterable[Host]) -> Mapping[str, list[int]]:
-    """Return the ascending indexes of the hosts of each service host, by its name."""
-    indexes: dict[str, list[int]] = defaultdict(list)
-    for index, host in enumerate(hosts):
-        indexes[host.host].append(index)
-    return indexes
-
-
 def _only_on(
     host: str | None, numbers: Sequence[float], by_name: Mapping[str, list[int]]
 ) -> list[float]:
@@ -158,10 +145,9 @@ def _best_host(
 ) -> str | None:
     """Return the service host that takes the most servers, even 0; of equal ones the first by name.
 
-    None without hosts.
+    None without hosts. ``numbers`` and ``which`` are as in :func:`_add_up`.
 
-    :param numbers: the number of servers of each host, which domains limit further.
-    :param which: the index of the bound of each verdict that limits its domain.
+    :param by_name: the indexes of the hosts of each service host.
     """
     sums = {name: sum(numbers[index] for index in each) for name, each in by_name.items()}
     best, most = None, -1.0
@@ -214,7 +200,7 @@ def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]
     crossing = [
         one for one in every if any(not (within[one, two] or within[two, one]) for two in every)
     ]
-    # In a chain, a criterion with more criteria nested in it comes later.
+
     depth = [sum(within[inner, one] for inner in every) for one in every]
     nested = sorted(
         set(every).difference(crossing),
@@ -269,7 +255,8 @@ def _add_up(
 ) -> _Total:
     """Return the number of servers that all hosts take, limited by their domains, and the verdicts.
 
-    Only domains with a host that is or may be eligible (``Row.is_eligible``) have a verdict.
+    Only domains with a host that is or may be eligible (``Row.is_eligible``) have a verdict. Of
+    overlapping domains of one criterion, the first limits the number.
 
     :param numbers: the number of servers of each host.
     :param which: the index of the bound of each verdict that limits its domain.
@@ -279,15 +266,15 @@ def _add_up(
     found: dict[Key, Verdict] = {}
     for criterion in chain:
         groups: dict[Domain, list[int]] = {}
-        known: dict[Domain, int | None] = {}
+        rooms: dict[Domain, int | None] = {}
         for domain, indexes in criterion.hosts.items():
             eligible = {rows[index].is_eligible for index in indexes}
             if eligible != {False}:
                 groups[domain] = list(dict.fromkeys(group_of[index] for index in indexes))
                 is_known = which != _UPPER or True in eligible
                 total = sum(amounts[each] for each in groups[domain])
-                known[domain] = finite(total) if is_known else None
-        verdicts = _check(criterion.constraint, resolved, known)
+                rooms[domain] = finite(total) if is_known else None
+        verdicts = _check(criterion.constraint, resolved, rooms)
         counted: set[int] = set()
         for domain, parts in groups.items():
             verdict = found[criterion.key(domain)] = verdicts[domain]

@@ -77,9 +77,12 @@ def evaluate(
     """
     hosts = resolved.snapshot.hosts
     constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
-    request = {
-        item.name: _of_request(resolved, item) for item in constraints if is_of_requests(item)
-    }
+    request = {}
+    for item in constraints:
+        if is_of_requests(item):
+            with plugin_errors.attributing(item, 'check_request'):
+                verdict = item.check_request(resolved)
+                request[item.name] = plugin_errors.check_verdict(item, verdict)
     of_hosts = [item for item in constraints if is_of_hosts(item)]
     matrix = _matrix(resolved, of_hosts, previous)
     is_together = has_unknown_host(resolved)
@@ -89,7 +92,7 @@ def evaluate(
         domains = replace(domains, bounds=domains.bounds._replace(expected=len(tried)))
     phrases = tuple(_unmodelled(resolved, constraints, matrix))
     reasons = {code: why for item in of_hosts for code, why in item.reasons.items()}
-    most = None if previous is None else 1  # of a change, only whether there is a caveat counts
+    most = None if previous is None else 1
     of_request = request.values()
     total = total_capacity(resolved, hosts, matrix, domains, of_request, phrases, reasons, most)
     return Evaluation(resolved, constraints, matrix, domains, request, total)
@@ -131,12 +134,6 @@ def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
     if any(getattr(clouds[0], each.name) is not getattr(clouds[1], each.name) for each in changed):
         return False
     return clouds[0].zones == clouds[1].zones
-
-
-def _of_request(resolved: ResolvedRequest, constraint: Constraint) -> Verdict:
-    """Return the verdict of ``check_request``; raise ConstraintError if it fails."""
-    with plugin_errors.attributing(constraint, 'check_request'):
-        return plugin_errors.check_verdict(constraint, constraint.check_request(resolved))
 
 
 def _unmodelled(

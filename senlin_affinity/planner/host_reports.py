@@ -1,8 +1,4 @@
-"""Report the hosts as they are after the servers of a request are placed.
-
-Only the hosts that the placements change are evaluated again, with the new servers in the group and
-their resources used. The report of each host is created on demand.
-"""
+"""Report the hosts as they are after the servers of a request are placed."""
 
 from __future__ import annotations
 

@@ -15,8 +15,6 @@ Example, for three hosts::
     free      [4, 9, 0]                           servers for which the resources are free
 
 Units: numbers of servers. In ``expected`` and ``lower``, an unlimited number counts as 0.
-
-Raises: ConstraintError for an exception of a constraint, or for an answer of the wrong type.
 """
 
 from __future__ import annotations
@@ -57,10 +55,10 @@ def numbered(items: Iterable[Hashable]) -> Numbered:
 
     ``numbered('aba')`` is ``([0, 1, 0], [0, 1])``.
     """
-    known: defaultdict[Hashable, int] = defaultdict(count().__next__)
-    numbers = [*map(known.__getitem__, items)]
+    number_of: defaultdict[Hashable, int] = defaultdict(count().__next__)
+    numbers = [*map(number_of.__getitem__, items)]
     firsts: list[int] = []
-    for number in range(len(known)):  # each first occurrence follows that of the number before
+    for number in range(len(number_of)):
         firsts.append(numbers.index(number, firsts[-1] + 1 if firsts else 0))
     return Numbered(numbers, firsts)
 
@@ -191,26 +189,26 @@ def _combinations(
 ) -> tuple[list[Mapping[str, Verdict]], list[int]]:
     """Return the combinations of verdicts, and the index of the combination of each host.
 
-    A combination is a verdict by the name of each constraint.
+    A combination is a verdict by the name of each constraint; some may be unused.
     """
     names = [each.name for each in evaluations]
     of_class = [each.of_classes(classes) for each in evaluations]
     numbers, firsts = numbered(zip(*(map(id, each) for each in of_class), strict=True))
     if not evaluations:
         numbers, firsts = [0] * len(classes.examples), [0]
-    found: list[Mapping[str, Verdict]] = [
+    combinations: list[Mapping[str, Verdict]] = [
         {name: each[first] for name, each in zip(names, of_class, strict=True)} for first in firsts
     ]
     combination_of = [*map(numbers.__getitem__, classes.numbers)]
-    known: dict[Hashable, int] = {}
+    index_of: dict[Hashable, int] = {}
     for index in _specific(evaluations, hosts):
         before = combination_of[index]
         own = {each.name: each.of_host(hosts[index]) for each in evaluations if each.is_specific}
         key = (before, *map(id, own.values()))
-        combination_of[index] = known.setdefault(key, len(found))
-        if known[key] == len(found):
-            found.append({**found[before], **own})
-    return found, combination_of
+        combination_of[index] = index_of.setdefault(key, len(combinations))
+        if index_of[key] == len(combinations):
+            combinations.append({**combinations[before], **own})
+    return combinations, combination_of
 
 
 def _specific(evaluations: Iterable[_Evaluation], hosts: Sequence[Host]) -> Iterable[int]:
@@ -242,7 +240,7 @@ class _Evaluation:
         """Return the verdict about the example host of each class, in the order of the classes.
 
         If ``specific`` names hosts, the example has no name and no number of servers. If it is
-        None, return a SKIP with code '' for each class, because each host is evaluated by itself.
+        None, return a SKIP with code '' for each class.
         """
         examples = classes.examples
         if not examples or self.specific is None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter, eq, itemgetter
 from typing import Any
 
@@ -30,7 +30,6 @@ from senlin_affinity.planner.what_if import WhatIf, WhatIfResult
 
 #: The largest number of new hosts, unless the cloud has more hosts.
 MOST_NEW_HOSTS = 1000
-#: The number of domains in which one kind of host is tried.
 _MOST_DOMAINS = 3
 #: A ratio from here up to 1 may be the effect of a reserve.
 _LEAST_RATIO = 0.9
@@ -41,9 +40,9 @@ _view, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
 def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
     """Return the smallest sufficient number of new hosts of one kind: text, number and result.
 
-    The text is, for example, "2 more hosts (VCPU 64, zone az-1)". The hosts have the most common
-    size. If no number of such hosts is enough, they are copies of the host with the greatest
-    capacity, or of the kind that helps most. None if no server is missing, or if no kind takes any.
+    The text is like "2 more hosts (VCPU 64, zone az-1)". The hosts have the most common size. If no
+    number of these is enough, they are copies of the host with the greatest capacity, or else of
+    the kind that helps most. None if no server is missing, or no kind takes any.
     """
     if what_if.missing < 1:
         return None
@@ -53,7 +52,6 @@ def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
         found += [one for one in each if one is not None]
         if any(one[2].after.fits for one in found):
             return min(found, key=lambda one: (not one[2].after.fits, one[1]))
-    # No kind is enough: choose the one that helps most, or the most common size if they are equal.
     return max(found, key=lambda one: one[2].capacity, default=None)
 
 
@@ -117,7 +115,7 @@ def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
 
     number, result = what_if.smallest(most, guess, attempt, room.__mul__)
     if number == most and not result.after.fits:
-        return None  # more hosts than the limit could still help more
+        return None
     change = f'{number} more {"host" if number == 1 else "hosts"}'
     words = ', '.join(_words(what_if.resolved, best))
     return change + (f' ({words})' if words else ''), number, result
@@ -126,8 +124,8 @@ def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
 def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
     """Return a new host of each kind (:func:`_empty`), and the number of hosts of its size.
 
-    Hosts of one kind have equal sizes, zones, aggregates and traits, and equal codes of constraints
-    that tell any host apart. Hosts of one size have the same hypervisor type and inventories.
+    Hosts of one size have the same hypervisor type and inventories; hosts of one kind also zone,
+    aggregates, traits, and codes of the constraints that tell any host apart.
     """
     hosts, matrix = what_if.before.hosts, what_if.before.matrix
     of_any = [
@@ -139,15 +137,11 @@ def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
     codes = map(of_rows.__getitem__, matrix.row_of)
     resources = [host.resources or {} for host in hosts]
     types = map(attrgetter('hypervisor_type'), hosts)
-    sizes = [*zip(types, map(tuple, resources), map(_sizes, resources), strict=True)]
+    inventories = (tuple(map(_size, each.values())) for each in resources)
+    sizes = [*zip(types, map(tuple, resources), inventories, strict=True)]
     firsts = numbered(zip(map(_view, hosts), sizes, codes, strict=True)).firsts
     number = Counter(sizes)
     return [_empty(hosts[first]) for first in firsts], [number[sizes[first]] for first in firsts]
-
-
-def _sizes(resources: Mapping[str, Resource]) -> tuple[Hashable, ...]:
-    """Return the fields of each resource class except ``used``."""
-    return tuple(map(_size, resources.values()))
 
 
 def _empty(host: Host) -> Host:
@@ -167,8 +161,8 @@ def _empty(host: Host) -> Host:
 
 def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
     """Return the host as plain values, as in the example of this module."""
-    known, usual = snapshot.aggregates_by_uuid, Resource(0, 0)._asdict()
-    named = [(known[uuid].name if uuid in known else uuid, uuid) for uuid in host.aggregates]
+    by_uuid, usual = snapshot.aggregates_by_uuid, Resource(0, 0)._asdict()
+    named = [(by_uuid[uuid].name if uuid in by_uuid else uuid, uuid) for uuid in host.aggregates]
     units = {}
     for name, has in (host.resources or {}).items():
         odd = {key: each for key, each in has._asdict().items() if each != usual[key]}
@@ -193,7 +187,8 @@ def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
 def _plain(what_if: WhatIf, host: Host, room: int) -> Host:
     """Return the host without the aggregates and traits that change neither room nor domains.
 
-    Aggregates that carry its zone stay, as do traits that the request requires.
+    Aggregates that carry its zone stay. Of the traits, those that the request requires and
+    OWNER_NOVA are left, or else all.
     """
     resolved = what_if.resolved
     sets = [item for item in what_if.before.constraints if is_of_domains(item)]
@@ -221,19 +216,19 @@ def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
             yield f'{name} {_amount(name, gives[name])}'
     if snapshot.zones.carried_by or len({zone for zone, _of_host in snapshot.places}) > 1:
         yield f'zone {host.availability_zone}'
-    known, uuids = snapshot.aggregates_by_uuid, _beside_zone(snapshot, host)
-    names = sorted(known[uuid].name if uuid in known else uuid for uuid in uuids)
+    by_uuid, uuids = snapshot.aggregates_by_uuid, _beside_zone(snapshot, host)
+    names = sorted(by_uuid[uuid].name if uuid in by_uuid else uuid for uuid in uuids)
     yield from (f'aggregate {name}' for name in names)
     yield from (f'trait {name}' for name in sorted(host.traits & _asked(resolved)))
 
 
-def _amount(name: str, has: Resource) -> str:
+def _amount(resource_class: str, has: Resource) -> str:
     """Return "16 with ratio 4" for a capacity of 64 and a ``max_unit`` of 16.
 
     A ratio from 0.9 to 1 is not shown: it may be due to a reserve. Return only the capacity for a
     class other than VCPU, MEMORY_MB and DISK_GB, without ``max_unit``, and for shared resources.
     """
-    if name not in UNIT_CLASSES or not has.max_unit or has.pool or has.is_sum:
+    if resource_class not in UNIT_CLASSES or not has.max_unit or has.pool or has.is_sum:
         return str(has.capacity)
     ratio = round(has.capacity / has.max_unit, 2)
     return str(has.max_unit) + ('' if _LEAST_RATIO <= ratio <= 1 else f' with ratio {ratio:g}')

@@ -2,17 +2,12 @@
 
 1. ``resolution`` resolves the names of a request in a snapshot.
 2. ``evaluation`` evaluates all constraints, which gives the number of servers that fit.
-3. ``assumptions`` finds the assumptions of that number, and ``unspecified`` its lower bound if
-   nova.conf may enable filters and options that are off by default.
+3. ``assumptions`` finds the assumptions of that number, and ``unspecified`` its lower bound.
 4. ``assignment`` chooses the host of each server; ``host_reports`` reports the resulting hosts.
 5. ``search`` finds changes that would help, if the request does not fit.
 
-For an affinity group without members, Nova chooses the host: the capacity is that of the host with
-the most free capacity, as an upper bound.
 
-Raises: InvalidSpec for a name that the snapshot does not contain; PluginError for a constraint
-whose class is not a subclass of :class:`~senlin_affinity.model.constraint.Constraint`. A request
-that does not fit raises nothing.
+Raises: InvalidSpec for a name that the snapshot does not contain.
 """
 
 from __future__ import annotations
@@ -22,7 +17,6 @@ from collections.abc import Sequence
 from senlin_affinity.model import member_locations
 from senlin_affinity.model.constraint import Constraint
 from senlin_affinity.model.errors import PluginError
-from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.planner import assumptions, search, unspecified
@@ -67,7 +61,10 @@ def decide(
         wanted=resolved.request.count,
         capacity=evaluation.capacity,
         at_most=total.caveats,
-        placements=_placed(evaluation.hosts, chosen, group),
+        placements=tuple(
+            PlacedServer(host.host, host.availability_zone, group)
+            for host in map(evaluation.hosts.__getitem__, chosen)
+        ),
         request=evaluation.request,
         reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
         hosts_after=after,
@@ -80,17 +77,3 @@ def decide(
         tried=tuple(each.remedy for each in changed if each.remedy.for_tenant),
         violated=member_locations.violated(resolved.server_group),
     )
-
-
-def _placed(
-    hosts: Sequence[Host], chosen: Sequence[int], group: str | None
-) -> tuple[PlacedServer, ...]:
-    """Return a PlacedServer for each index in ``chosen``, in that order.
-
-    :param group: the id of the server group.
-    """
-    placed = {
-        place: PlacedServer(hosts[place].host, hosts[place].availability_zone, group)
-        for place in {*chosen}
-    }
-    return tuple(map(placed.__getitem__, chosen))

@@ -3,10 +3,6 @@
 Example::
 
     constraint rack_limit: check_host failed on host cmp-1: KeyError: 'rack'
-    constraint rack_limit: check_domains failed on rack r1, r2: ValueError: the answer must be ...
-
-Raises: ConstraintError for an exception of a constraint, and for an answer of the wrong type or
-without a sentence.
 """
 
 from __future__ import annotations
@@ -19,7 +15,6 @@ from senlin_affinity.model.constraint import Constraint, Domain
 from senlin_affinity.model.errors import ConstraintError, in_words
 from senlin_affinity.model.verdict import Verdict
 
-#: The number of domains that a message names.
 _MOST_NAMED = 3
 
 
@@ -27,14 +22,12 @@ _MOST_NAMED = 3
 def attributing(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
     """Convert an exception of the block into a ConstraintError; a ConstraintError stays.
 
-    Code that runs once per host uses a plain ``except``, which costs less.
-
     :param where: the host or the domains, as in "host cmp-1"; '' for none.
     """
     try:
         yield
     except ConstraintError:
-        raise  # it names another constraint
+        raise
     except Exception as error:
         raise attributed(constraint, method, error, where) from error
 

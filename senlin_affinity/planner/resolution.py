@@ -1,9 +1,4 @@
-"""Resolve the names of a request in the snapshot.
-
-Raises: InvalidSpec with the path of the field for a name that the snapshot does not contain, or
-that is ambiguous. A name whose part of the snapshot is unknown becomes None, and the constraints
-return "unknown".
-"""
+"""Resolve the names of a request in the snapshot."""
 
 from __future__ import annotations
 
@@ -33,7 +28,8 @@ def resolve(
     """Return the request with its flavor, group and aggregates as values of the snapshot.
 
     The flavor or group is None if the snapshot does not list flavors or groups. ``rules`` of None
-    are the defaults. Raise InvalidSpec for the first invalid field.
+    are the defaults. Raise InvalidSpec with the path of the first invalid, unknown or ambiguous
+    field.
     """
     request = replace(request, count=whole(request.count, 'count', 0))
     _check_texts(request)
@@ -70,9 +66,8 @@ def _check_texts(request: PlacementRequest) -> None:
 def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
     """Return the groups in which the requested id or name is searched; None if they are unknown.
 
-    If a group of the project matches, only the groups of the project. Otherwise, if the request has
-    a project, a group of another project must be given by its id; without a project, any group may
-    match.
+    Only those of the project if one of these matches. Otherwise also groups of other projects: with
+    a ``project_id``, only by id.
     """
     groups, own = snapshot.server_groups, snapshot.server_groups_of(request.project_id)
     if any(request.server_group in (group.id, group.name) for group in own):
@@ -120,8 +115,7 @@ def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | Non
 def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
     """Raise InvalidSpec if no host, no aggregate and no zone of the snapshot has this name.
 
-    None is valid. Any name is valid if ``availability_zones`` is None, and the hosts, or the zone
-    of one of them, are unknown.
+    None is valid. Any name is valid if ``availability_zones`` and the zone of any host are unknown.
     """
     if zone is None:
         return
@@ -135,7 +129,7 @@ def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
 
 
 def _check_spreads(request: PlacementRequest, snapshot: CloudSnapshot) -> None:
-    """Raise InvalidSpec for a ``by`` that is neither a zone nor a metadata key of any aggregate.
+    """Raise InvalidSpec for a ``by`` that is not ``availability_zone`` or a key of any aggregate.
 
     Any key is valid if the aggregates are unknown.
     """

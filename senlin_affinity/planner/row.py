@@ -1,7 +1,4 @@
-"""Derive from all verdicts about a host whether it takes servers, and which constraint is first.
-
-Units: bounds are numbers of servers.
-"""
+"""Derive from all verdicts about a host whether it takes servers, and which constraint is first."""
 
 from __future__ import annotations
 
@@ -18,11 +15,10 @@ PASS, REJECT = Outcome.PASS, Outcome.REJECT
 class Row(NamedTuple):
     """The verdicts that several hosts share, but for the numbers of the counted constraints.
 
-    ``verdicts`` holds those of one host. ``bounds`` are those of the constraints that are not
-    counted. ``is_known`` and ``is_at_most`` refer to all verdicts. ``rejected_by`` is the first
-    constraint that rejects. ``is_eligible``: a skew counts the host, because it lacks nothing but
-    capacity (None: perhaps). ``unbounded`` are the constraints that use resources, pass, and give
-    no number.
+    ``bounds`` are those of the constraints that are not counted; ``is_known`` and ``is_at_most``
+    refer to all. ``rejected_by`` is the first constraint that rejects. ``is_eligible``: the host
+    lacks nothing but capacity (None: perhaps). ``unbounded`` are the constraints that use
+    resources, pass, and give no number.
     """
 
     verdicts: Mapping[str, Verdict]
@@ -55,7 +51,7 @@ def row_of(
     are not counted, with 0 guaranteed if any constraint is ``unbounded``.
 
     :param verdicts: by the name of the constraint, in the order in which they reject.
-    :param constraints: at least those of the verdicts, by name.
+    :param constraints: by name.
     :param counted: the names of the constraints whose number is not part of the row.
     """
     bounds = UNLIMITED

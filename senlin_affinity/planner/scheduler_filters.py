@@ -1,6 +1,5 @@
 """Find the scheduler filters that may reject a host although no constraint models them.
 
-A capacity without them is an upper bound.
 
 Source: nova-scheduler's own filters (nova 34), by what each of them reads. A filter that is not
 listed here may read anything.
@@ -13,7 +12,7 @@ from functools import partial
 
 from senlin_affinity.model.request import ResolvedRequest
 
-#: Always modelled: by the constraints on host state and resources, and by Nova's late check.
+#: Always modelled.
 _MODELLED = (
     'AllHostsFilter',
     'ComputeFilter',
@@ -21,7 +20,7 @@ _MODELLED = (
     'ServerGroupAffinityFilter',
     'AvailabilityZoneFilter',
 )
-#: They read scheduler hints, which the constraint ``scheduler_hints`` covers.
+#: They read scheduler hints.
 _BY_HINT = ('SameHostFilter', 'DifferentHostFilter', 'JsonFilter', 'SimpleCIDRAffinityFilter')
 
 
@@ -58,8 +57,7 @@ def _reads_image(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
     return any(key.startswith(prefixes) for key in resolved.image_properties or ())
 
 
-#: Scopes and attributes that ComputeCapabilitiesFilter reads; nova-compute's counters begin with
-#: ``num_`` (``num_vm_active``), private attributes with ``_``.
+#: Prefixes that ComputeCapabilitiesFilter reads; counters begin with ``num_`` (``num_vm_active``).
 _CAPABILITIES = ('capabilities:', 'num_', '_')
 _IMAGE_KEYS = ('architecture', 'hw_architecture', 'hypervisor_', 'img_hv_', 'vm_mode', 'hw_vm_mode')
 _ATTRIBUTES = """
@@ -70,7 +68,7 @@ _ATTRIBUTES = """
     supported_instances total_usable_disk_gb total_usable_ram_mb update updated uuid vcpus_total
     vcpus_used
 """
-#: The attributes of nova-scheduler's HostState, which an extra spec without a scope can name.
+#: The attributes of nova-scheduler's HostState.
 _HOST_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _READING: Mapping[str, Callable[[ResolvedRequest], bool]] = {
     'ComputeCapabilitiesFilter': _reads_capabilities,

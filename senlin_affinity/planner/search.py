@@ -1,14 +1,10 @@
 """Search for the smallest changes that make a request fit.
 
-Each constraint proposes changes as data. The search applies each proposal, evaluates the request
-again, and bisects a proposal that has a number. Of equal changes, exact ones rank before upper
-bounds. A change against which an operator has recorded a reason ranks last.
+The request is evaluated again with each change that a constraint proposes; one with a number is
+bisected.
 
-Units: ``size`` is the number of things that change: steps of ``max_server_per_host``, hosts,
-servers of a quota, one zone. For a soft policy, and for a constraint that is given up, it is the
-number of requested servers.
-
-Raises: ConstraintError for a constraint whose ``proposals`` fail, or cannot be applied.
+Units: ``size`` is the number of things that change (steps of ``max_server_per_host``, hosts, one
+zone); for a soft policy, and a waived constraint, the number of requested servers.
 """
 
 from __future__ import annotations
@@ -46,18 +42,15 @@ from senlin_affinity.planner.what_if import PlannedRemedy, WhatIf, WhatIfResult
 _MOST_FIRSTS = 2
 #: The number of pairs of constraints, which reject a host together, that are tried.
 _MOST_JOINT = 2
-#: The number of notes in a remedy.
 _MOST_NOTES = 3
-#: The greatest length that ``bisect_left`` accepts for a range.
+#: The greatest length of a range.
 _MOST_STEPS = 2**31 - 1
 
 
 def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
     """Evaluate each proposal, then the waiver of each constraint that rejects hosts, one at a time.
 
-    The result includes changes that do not help.
-
-    :param hosts_after: the hosts with the servers that fit; None: unknown, so nothing is waived.
+    The result includes changes that do not help. ``hosts_after`` of None: nothing is waived.
     """
     what_if = WhatIf(now)
     return (*_proposed(what_if, now.constraints), *_given_up(what_if, hosts_after))
@@ -114,21 +107,18 @@ def _given_up(what_if: WhatIf, hosts_after: HostsAfter | None) -> Iterator[Plann
                 yield _fixed(what_if, proposal)
 
 
-# --- two changes
-
-
 def _pairs(
     what_if: WhatIf, changes: Sequence[PlannedRemedy], helpful: Sequence[PlannedRemedy]
 ) -> Iterator[Remedy]:
     """Yield sufficient pairs of a change and a second one that is proposed after it.
 
-    The first is one of ``changes`` with the code ``quota``, or else one of the first two of
-    ``helpful``. Each first change has at most one pair, which sets no key of ``data`` twice.
+    The first is each of ``changes`` with the code ``quota``, or else the first two of ``helpful``,
+    in at most one pair each. No key of ``data`` may occur in both.
     """
     quotas = [change for change in changes if change.remedy.code == 'quota']
     for first in quotas or helpful[:_MOST_FIRSTS]:
         one, after = first.remedy, WhatIf(first.after)
-        seconds = _proposed(after, after.before.constraints[::-1])  # the cheap ones come first
+        seconds = _proposed(after, after.before.constraints[::-1])
         for two, enough in (change for change in seconds if change.after.fits):
             if one.data.keys().isdisjoint(two.data):
                 yield _both(what_if, one, two, enough)
@@ -185,9 +175,6 @@ def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
     for names in dict.fromkeys(rejecting):
         if len(names) == 2 and by_name.keys() >= {*names}:
             yield tuple(by_name[name] for name in names)
-
-
-# --- one proposal
 
 
 @dataclass(frozen=True)

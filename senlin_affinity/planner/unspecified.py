@@ -3,12 +3,6 @@
 They are those that constraints declare (``Constraint.assumptions``), and that nothing specifies.
 They can only reject hosts. If fewer servers fit with all of them enabled, the capacity is "at
 most", and the lower number is guaranteed.
-
-Example: a flavor with ``aggregate_instance_extra_specs:ssd``, whose hosts are full::
-
-    1 fits if AggregateInstanceExtraSpecsFilter is not enabled, 0 if it is
-
-Units: numbers of servers.
 """
 
 from __future__ import annotations
@@ -75,8 +69,7 @@ def is_decisive(now: Evaluation) -> bool:
 def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
     """Check whether the requested servers that fit now also fit with the switches enabled.
 
-    False with domains, a spread or a soft policy: without the rejected hosts, a placement may
-    exceed the skew.
+    False with domains, a spread or a soft policy.
     """
     group, request = now.resolved.server_group, now.resolved.request
     is_soft = group is not None and group.policy in (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
@@ -89,8 +82,7 @@ def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
 def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
     """Return the switches that lower the capacity: each that does so alone, then a set that does.
 
-    Return a single switch without a test. The set is as small as leaving out one after the other
-    makes it; [] if the others lower nothing.
+    The set is as small as leaving out one after the other makes it. A single switch is not tested.
     """
     if len(switches) == 1:
         return [*switches]

@@ -94,9 +94,9 @@ class WhatIf:
         if that does not help.
 
         :param guess: the number to try first.
-        :param attempt: evaluates a number; more must never fit with a smaller one.
-        :param room: the number of servers that as many changed hosts take by themselves. Without
-            domains, a number with too little room is not evaluated.
+        :param attempt: evaluates a number; a larger one never has less capacity.
+        :param room: the capacity that a number adds at most, without domains; a number with too
+            little room is not evaluated.
         """
         plan = cache(attempt)
 
@@ -114,7 +114,7 @@ class WhatIf:
         if capacity(guess) < enough:
             enough = min(enough, capacity(high))
         if enough <= now:
-            return high, plan(high)  # of no help
+            return high, plan(high)
         tries = iter((guess, guess - 1) if guess < high else (guess - 1,))
         while low < high:
             middle = next(tries, high)
@@ -129,9 +129,9 @@ class WhatIf:
     def remedy(
         self, proposal: Change, planned: WhatIfResult, *, is_held_back: bool = False
     ) -> PlannedRemedy:
-        """Return the remedy of a proposal that was evaluated with this result.
+        """Return the remedy with the proposal's code, text, size and kind.
 
-        Code, text, size and kind are those of the proposal; data and capacity those of the result.
+        Data and capacity are those of the result, with which the proposal was evaluated.
         """
         after = planned.after
         remedy = Remedy(
