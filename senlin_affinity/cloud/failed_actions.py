@@ -179,9 +179,10 @@ class _ActionReader:
         return next((each for each in ours if each.is_enabled), None)
 
     def _failed(self, node: Mapping[str, Any], base: FailedServer) -> FailedServer:
-        """Return the failed server of a node; what Senlin knows of it if Nova has none.
+        """Return the failed server of a node as Nova shows it.
 
-        Nova's also if its creation did not fail.
+        What Senlin knows of it if the node has no server, if the server once ran, or if Nova has
+        none.
         """
         message = str(node['status_reason']).removeprefix(_PREFIX)
         failure = replace(base.failure, cause=cause_of(message), message=message)

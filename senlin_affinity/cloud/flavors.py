@@ -90,7 +90,7 @@ def _path(flavor_id: str) -> str:
 
 
 def _flavor(item: Mapping[str, Any]) -> Flavor:
-    """Convert the JSON of a flavor; without ``extra_specs``, there are none."""
+    """Convert the JSON of a flavor; swap '' is 0, and without ``extra_specs``, there are none."""
     return Flavor(
         str(item['id']),
         str(item['name']),

@@ -25,17 +25,11 @@ def find(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
     own, own_name = clouds.project(owner, timeout)
     if own is not None and named in (own, own_name):
         return own
-    return named if is_project_id(named) else _called(owner, named, timeout)
-
-
-def _called(owner: OwnerClient, name: str, timeout: float | None) -> str:
-    """Fetch the id of the only project with this name.
-
-    Raise InvalidSpec for none, several, or a 403.
-    """
-    what = f'look up the project {name!r}'
+    if is_project_id(named):
+        return named
+    what = f'look up the project {named!r}'
     try:
-        body = clouds.identity(owner, timeout).get('/projects', what, params={'name': name})
+        body = clouds.identity(owner, timeout).get('/projects', what, params={'name': named})
     except CloudError as error:
         if error.status != _FORBIDDEN:
             raise
@@ -44,13 +38,13 @@ def _called(owner: OwnerClient, name: str, timeout: float | None) -> str:
         found = list_of(body, 'projects', what)
         check_unique(found, 'id', what)
         for item in found:
-            check_identity(item['name'], name, what)
+            check_identity(item['name'], named, what)
         ids = sorted(str(item['id']) for item in found)
     if not ids:
-        raise InvalidSpec(f'there is no project {name!r}', 'project')
+        raise InvalidSpec(f'there is no project {named!r}', 'project')
     if len(ids) > 1:
         raise InvalidSpec(
-            f'{len(ids)} of them are called {name!r} ({", ".join(ids)}): name the one by its id',
+            f'{len(ids)} of them are called {named!r} ({", ".join(ids)}): name the one by its id',
             'project',
         )
     return ids[0]

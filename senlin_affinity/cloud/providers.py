@@ -188,9 +188,9 @@ class _Shared:
     def pooled(
         self, own: Iterable[_Provider], sharing: Iterable[_Provider]
     ) -> Mapping[str, _Provider]:
-        """Return the provider of each class that only one of them has, which shares it.
+        """Return the provider of each class that only one of them has, if it shares the class.
 
-        Hosts excluded.
+        Providers that are hosts themselves are left out.
         """
         every = Counter(name for provider in (*own, *sharing) for name in provider.amounts)
         return {

@@ -75,7 +75,11 @@ def fetch(
     specs = ((key, policies[key].get('spec', {})) for key in ours)
     names = {key: name for key, spec in specs if (name := properties.group_name(spec))}
     # Fetched before the bindings: an attach that ends in between has stored its binding.
-    attaching = _attaching(senlin) if names else frozenset()
+    attaching = set()
+    if names:
+        actions = list_all(senlin, 'actions', None, action=_ATTACH, status=UNFINISHED)
+        with reading('list the actions of Senlin'):
+            attaching = {str((each.get('inputs') or {}).get('policy_id')) for each in actions}
     bound: list[BindingRecord] = []
     with reading('list the clusters of Senlin'):
         shown = {
@@ -134,13 +138,6 @@ def bindings(
                 if (held := binding.read(each['data'])) is not None:
                     policy = (each['policy_id'], each['policy_name'], each['policy_type'])
                     yield BindingRecord(cluster, name, *policy, bool(each['enabled']), held)
-
-
-def _attaching(senlin: OwnerRest) -> frozenset[str]:
-    """Fetch the ids of the policies that are being attached, or will be."""
-    found = list_all(senlin, 'actions', None, action=_ATTACH, status=UNFINISHED)
-    with reading('list the actions of Senlin'):
-        return frozenset(str((each.get('inputs') or {}).get('policy_id')) for each in found)
 
 
 def _nodes(senlin: OwnerRest, project: str | None) -> Iterator[Node]:

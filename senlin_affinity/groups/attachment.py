@@ -97,7 +97,7 @@ class Attached:
 
 
 def validate(properties: Properties, inventory: Inventory) -> None:
-    """Raise InvalidSpec if the spec's zone does not exist; any user may check this.
+    """Raise InvalidSpec "The specified availability_zone 'x' could not be found." for such a zone.
 
     Without a zone, nothing is read.
     """

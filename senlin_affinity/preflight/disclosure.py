@@ -10,8 +10,6 @@ or spread of their own. The report contains the results of such trials and nothi
   Its sentence (``Reason.for_owner``) contains the owner's own input, never a fact about a host;
 * the changes in ``Decision.tried`` with which all servers surely fit. A larger quota is never
   proposed, because a trial does not show how many servers the hosts take beyond the quota.
-
-Any other cause is reported as "no host accepts more of them".
 """
 
 from __future__ import annotations
@@ -140,10 +138,10 @@ def _limiting(
     number: int,
     restricting: Collection[str],
 ) -> Iterator[str]:
-    """Yield a sentence for each constraint without which more than this number of servers fit.
+    """Yield the owner's sentence for each constraint without which more than ``number`` fit.
 
-    Only constraints on hosts with a sentence for owners count. A restricting one always counts:
-    without it, more servers may fit on unknown hosts.
+    A restricting constraint always counts, because more servers may fit on unknown hosts; one
+    without a sentence for owners never does.
     """
     tried = (each for each in decision.tried if not each.capacity_is_upper_bound)
     helpful = [each.data for each in tried if each.capacity > number]

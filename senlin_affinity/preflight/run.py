@@ -6,8 +6,6 @@ the quota of instances. *All candidates* decide it otherwise, unless they are ma
 chooses the hosts, it chooses them from a few candidates first. *The whole cloud* decides any other
 request, such as one with a spread over zones or with reserved hosts.
 
-``plan`` and the library explain every host, so they fetch the whole cloud (:func:`api.fetch`).
-
 Raises: BindingError for a cluster without a binding; InvalidSpec for an image that does not exist;
 CloudError if a service does not answer. If a service rejects a request of a stage, the whole cloud
 follows, whose view gives the reason.

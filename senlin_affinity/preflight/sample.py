@@ -86,7 +86,7 @@ class Query:
     zone: str | None = None
 
     def host(self, identity: str, room: int) -> Host:
-        """Return a host with this id as its names, the query's zone and this free capacity."""
+        """Return a host named by this id, with the query's zone, and with room for ``room``."""
         grants = (CandidateCapacity(self.novas_query, room, room),)
         return Host(identity, identity, availability_zone=self.zone, grants=grants)
 
