@@ -34,13 +34,3 @@ def test_each_rejection_is_one_of_nova_and_each_of_novas_is_ours(tally):
 def test_the_failures_are_about_something(tally):
     assert tally.number >= 4
     assert sum(tally.by_filter.values()) >= 3
-
-
-@pytest.mark.long
-def test_the_table_counts_the_failures_and_the_hosts_of_each_kind(tally):
-    of_kinds, all_kinds = tally.table().split('   * - all\n')
-    counts = (tally.number, *(sum(each.values()) for each in (tally.by_filter, tally.by_placement)))
-    assert all_kinds.split()[1::2][:4] == [str(each) for each in (*counts, 0)]
-    for kind in ('filters', 'granular'):
-        failures_of_kind = f'   * - {kind}\n     - {tally.failures[kind]}\n'
-        assert f'{failures_of_kind}     - {tally.by_filter[kind]}\n' in of_kinds

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from senlin_affinity.cloud import clients
-from senlin_affinity.cloud.connection import REQUEST_TIMEOUT, compute, connect, ports
+from senlin_affinity.cloud.connection import connect, ports
 from senlin_affinity.cloud.deadline import TIMEOUTS
 from senlin_affinity.model.errors import CloudError
 from tests.functional.http_cloud import HttpCloud
@@ -52,36 +52,6 @@ class SilentService:
 def silent():
     with socket.create_server(('127.0.0.1', 0)) as listener:
         yield SilentService(listener)
-
-
-@pytest.mark.parametrize('path', ['/v3', '/identity/v3', '/'])
-def test_a_silent_keystone_is_requested_once(silent, path):
-    """No other URL is tried."""
-    url = f'{silent.url}{path}'
-    words = f'could not log in at {url}: Request to .* timed out'
-    with pytest.raises(CloudError, match=words):
-        ports(clients.of(fake_keystone.connect(url)), TIMEOUT).server_groups.named('web')
-    assert silent.connections() == 1
-
-
-@pytest.mark.parametrize('path', ['', '/v2.1', '/v2.1/project'])
-def test_a_silent_nova_is_an_error(silent, path):
-    with HttpCloud(FakeNova()) as cloud:
-        connection = fake_keystone.connect(
-            f'{cloud.url}/identity/v3', compute_endpoint_override=silent.url + path
-        )
-        with pytest.raises(
-            CloudError, match='could not find Nova: .*(does not answer|no complete)'
-        ):
-            ended(lambda: ports(clients.of(connection), LONGER).server_groups.named('web'))
-
-
-def test_the_timeout_of_the_connection_is_the_default():
-    with HttpCloud(FakeNova()) as cloud:
-        connection = fake_keystone.connect(f'{cloud.url}/identity/v3', api_timeout=7)
-        assert compute(clients.OwnerClient(connection))._timeout == 7
-        assert compute(clients.OwnerClient(connection), 5)._timeout == 5
-        assert compute(clients.OwnerClient(cloud.connection()))._timeout == REQUEST_TIMEOUT
 
 
 # -- slow responses, and a Keystone that needs a token for its discovery
@@ -228,3 +198,13 @@ def test_max_answer_size_limits_a_response(tmp_path, largest, status):
     message = 'the answer is larger than 1 MiB'
     assert (done.returncode, message in done.stderr) == (status, status == 1), done.stderr
     assert (tmp_path / 'cloud.json').exists() is (status == 0)
+
+
+@pytest.mark.parametrize('path', ['/v3', '/identity/v3', '/'])
+def test_a_silent_keystone_is_requested_once(silent, path):
+    """No other URL is tried."""
+    url = f'{silent.url}{path}'
+    words = f'could not log in at {url}: Request to .* timed out'
+    with pytest.raises(CloudError, match=words):
+        ports(clients.of(fake_keystone.connect(url)), TIMEOUT).server_groups.named('web')
+    assert silent.connections() == 1

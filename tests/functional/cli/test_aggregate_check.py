@@ -48,18 +48,6 @@ def test_options_determine_the_verdict(run, words, status, code):
     assert (found, answer['code']) == (status, f'aggregate_metadata.{code}')
 
 
-def test_the_reason_names_the_aggregates(run):
-    """R0-18: each aggregate has its own metadata, and its name is in the reason."""
-    words = ['--extra-spec', 'a=3', '--metadata', 'b=1']
-    for name, value in (('fast', 'a=1'), ('slow', 'a=2')):
-        words += ['--aggregate', name, '--metadata', value]
-    status, answer = status_and_answer(run, *words)
-    assert status == 3
-    facts = {'key': 'a', 'asked': '3', 'found': '1, 2', 'aggregates': 'fast, slow'}
-    assert answer['facts'] == facts
-    assert status_and_answer(run, *words, 'c=1', 'force_metadata_check=no')[1]['facts'] == facts
-
-
 def test_an_invalid_value_of_the_reserved_key_is_a_warning(run):
     """Q0-3."""
     done = run('aggregate', 'check', '--metadata', 'a=1', 'force_metadata_check=maybe')

@@ -32,11 +32,6 @@ def test_validate(run, spec, mode, status, verdict):
     assert ([row['name'], row['value']], row['verdict']) == (spec.split('='), verdict)
 
 
-def test_a_deprecated_name_is_valid_and_names_its_replacement(run):
-    done = run('extra-spec', 'validate', 'hide_hypervisor_id=true', '-f', 'value', '-c', 'message')
-    assert (done.returncode, done.stdout) == (0, 'deprecated: use hw:hide_hypervisor_id\n')
-
-
 def test_all_errors_are_listed_with_suggestions(run):
     """Strict is the default mode, and a value may contain an equals sign."""
     right = 'capabilities:hypervisor_version=>= 2'
@@ -89,17 +84,6 @@ def test_an_unknown_namespace_is_an_error(run, command):
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr.startswith("error: there is no namespace 'nope'; there are no-namespace, ")
     assert done.stderr.count('\n') == 1
-
-
-def test_export_to_stdout(run):
-    """R4-16, R4-17."""
-    done = run('extra-spec', 'export', '--format', 'metadef')
-    names = [each['namespace'] for each in json.loads(done.stdout)]
-    assert 'OS::Compute::ExtraSpecs::hw' in names
-    assert len(names) == len(set(names))
-    page = run('extra-spec', 'export', '--format', 'rst', '--namespace', 'hw')
-    assert '\n``hw:cpu_policy``\n' in page.stdout
-    assert [done.returncode, done.stderr, page.returncode, page.stderr] == [0, '', 0, '']
 
 
 @pytest.mark.parametrize(('form', 'suffix'), [('rst', '.rst'), ('metadef', '.json')])

@@ -1,4 +1,4 @@
-"""Each command of the manual was run by a test, and its blocks fit 80 columns."""
+"""Each command of the manual was run by a test."""
 
 import re
 
