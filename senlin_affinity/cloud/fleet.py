@@ -25,6 +25,8 @@ REPORTS = 'affinity_engines'
 ENGINE = 'senlin-engine'
 _SERVICES = 'list the services of Senlin'
 _UP = 'up'
+#: Actions show the cluster of their node.
+_CLUSTER_IDS = (1, 14)
 
 
 @dataclass(frozen=True)
@@ -87,13 +89,19 @@ def engines(senlin: OwnerRest) -> tuple[Engine, ...]:
 
 
 def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
-    """Yield the unfinished actions, of all projects, whose engine is not up."""
+    """Yield the unfinished actions, of all projects, whose engine is not up.
+
+    An action of a node is INIT, without an engine, while the action of its cluster prepares it.
+    """
     # The actions are read first: an engine that starts an action in between is up.
-    actions = [*list_all(senlin, 'actions', None, global_project='True', status=UNFINISHED)]
+    shown, status = senlin.pick(_CLUSTER_IDS), UNFINISHED
+    actions = [*list_all(senlin, 'actions', None, shown, global_project='True', status=status)]
     alive = {str(service['id']) for service in _services(senlin) if service['state'] == _UP}
     with reading('list the actions of Senlin'):
+        busy = {str(each['target']) for each in actions if each['owner'] in alive}
         for each in actions:
-            if each['owner'] and each['owner'] not in alive:
+            is_left = each['status'] == 'INIT' and each.get('cluster_id', '') not in {'', *busy}
+            if each['owner'] not in alive if each['owner'] else is_left:
                 yield AbandonedAction(str(each['id']), str(each['action']), str(each['target']))
 
 

@@ -28,10 +28,10 @@ def service(key, host, state='up'):
     return {'id': key, 'host': host, 'binary': 'senlin-engine', 'state': state}
 
 
-def action(key, owner):
+def action(key, owner, **more):
     return {
         'id': key, 'owner': owner, 'status': 'RUNNING', 'action': 'CLUSTER_SCALE_OUT',
-        'target': 'c1',
+        'target': 'c1', **more,
     }  # fmt: skip
 
 
@@ -97,6 +97,18 @@ def test_an_unfinished_action_of_an_engine_that_is_down_is_a_finding(status):
     assert of(rows, 'engines', 'Object', 'Details') == [
         ('ctl-1', 'has not used the policy since it started'), ('ctl-2', 'is down'),
     ]  # fmt: skip
+
+
+def test_an_action_of_a_node_that_nobody_prepares_any_more_is_a_finding(status):
+    """Before microversion 1.14, Senlin does not show the cluster, so nothing is reported."""
+    init = {'status': 'INIT', 'action': 'NODE_CREATE', 'target': 'n'}
+    actions = [
+        action('a1', 'e1'), action('a2', None, **init, cluster_id='c1'),
+        action('a3', None, **init, cluster_id='c2'), action('a4', None, **init),
+    ]  # fmt: skip
+    with cloud_with([], [service('e1', 'ctl-1')], actions) as cloud:
+        _code, rows = status(cloud)
+    assert of(rows, 'actions', 'Object') == [('a3',)]
 
 
 def test_a_user_who_may_not_list_everything_gets_unknown_checks(status):
