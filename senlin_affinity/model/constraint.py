@@ -42,17 +42,18 @@ class Constraint:
     * ``name``: the prefix of its codes, and the name of its entry point.
     * ``order``: its position among the constraints. A host counts under its first REJECT.
     * ``summary``: the condition in one line.
-    * ``needs``: the parts of the snapshot that it reads.
+    * ``needs``: the parts of the snapshot that it reads, as names of fields.
 
     It may declare:
 
-    * ``filters``: Nova's scheduler filters that enforce it; any one suffices. Empty: Nova always
-      enforces it.
+    * ``filters``: Nova's scheduler filters that enforce it; any one suffices. Empty: it always
+      applies, whether or not Nova enforces it.
     * ``reasons``: a :class:`~senlin_affinity.model.reason.Reason` for each code of its verdicts.
     * ``options``: what an operator can set; ``resolved.option`` returns the values.
     * ``is_host_specific``: whether ``check_host`` reads the names of a host, or its number of
-      servers.
-    * ``uses_resources``: whether ``check_host`` reads the resources of a host.
+      servers. A wrong False gives a wrong number.
+    * ``uses_resources``: whether ``check_host`` reads the resources of a host. A wrong False gives
+      a wrong number.
     * ``is_capacity_rule``: a host that it rejects is only full, and still counts as eligible for
       the spread of the servers.
     * ``is_unresolvable``: freeing or starting a host does not change its rejections. An attach

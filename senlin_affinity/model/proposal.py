@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.verdict import Verdict
 
+#: The change in plain values (:ref:`remedies-as-data`).
 Data = Mapping[str, Any]
 #: The keys and indexes that lead to a value of ``data``.
 Path = tuple[str | int, ...]

@@ -28,8 +28,9 @@ class Reason:
     ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
     ``for_owner`` is the sentence for a cluster owner who may not list hosts: a format string for
     the owner's own inputs (``preflight.disclosure``), for a constraint that the owner could drop.
-    None: only operators read the code. ``caveat`` is a text without facts that explains why an
-    upper bound may be too high; it defaults to a ``sentence`` without facts.
+    None: only operators read the code. If all its placeholders are facts, it also replaces
+    ``sentence`` where hosts are counted by their reasons. ``caveat`` is a text without facts that
+    explains why an upper bound may be too high; it defaults to a ``sentence`` without facts.
     """
 
     sentence: str

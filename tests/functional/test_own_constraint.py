@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,18 @@ def test_the_constraint_is_listed_and_shown(run):
     assert len(shown['codes']) == 7
     table = run('constraint', 'show', 'rack_limit').stdout
     assert '| [affinity] most_per_rack = 0 ' in table
+
+
+def test_the_tests_of_the_package_pass(tmp_path):
+    folder = shutil.copytree(EXAMPLE, tmp_path / 'acme-racks')
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', 'tests'],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, '2 passed' in done.stdout) == (0, True), done.stdout
 
 
 def test_the_option_is_in_the_sample_configuration(installed):

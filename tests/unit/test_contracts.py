@@ -17,6 +17,7 @@ SIGNATURES = {
     'api.save': 'view path',
     'api.answer': 'question view constraints remedies',
     'api.run': 'question connection constraints remedies timeout',
+    'testing.check': 'constraint question view',
     'planner.plan': 'request snapshot constraints rules remedies',
     'model.request.PlacementRequest': 'count flavor server_group availability_zone member_of'
     ' image_properties project_id enabled_filters is_volume_booted spread image metadata_items'

@@ -9,10 +9,10 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.constraints import base
-from tests.unit.docs.test_manual import SOURCE, text_of
+from tests.support.our_constraints import OURS
+from tests.unit.docs.test_manual import SOURCE, text_of, words
 
 FOLDER = SOURCE / 'howto/own-constraint'
-QUESTION = api.Question(5, 'm1.tiny', server_group='web', options={'most_per_rack': 2})
 
 
 def block(page, begins):
@@ -33,15 +33,30 @@ def view_of(tmp_path, servers, extra_specs):
     return api.load(tmp_path / 'racks.json')
 
 
+def test_the_guide_has_the_orders_of_our_constraints():
+    page = words(text_of('howto/own-constraint.rst'))
+    first, *_others, last = (kind for kind in OURS if kind.order < 200)
+    named = [first, last, *(kind for kind in OURS if kind.order >= 200)]
+    assert [kind for kind in named if f'{kind.order} (``{kind.name}``)' not in page] == []
+
+
+def test_the_reference_has_the_names_that_a_constraint_imports():
+    section = text_of('reference/python.rst').partition('\nWrite constraints\n')[2]
+    section = section.partition('\nTest constraints\n')[0]
+    found = re.findall(r'^\.\. auto\w+:: [\w.]+\.(\w+)$|``(\w+)``', section, re.MULTILINE)
+    names = {name for name in vars(base) if not name.startswith('_')}
+    assert {first or other for first, other in found} == names - {'NAMESPACE', 'annotations'}
+
+
 def test_an_own_list_of_constraints_needs_resources(monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
     from acme_racks.rack_limit import RackLimit
 
-    view = api.load(FOLDER / 'racks.json')
-    scope = {'api': api, 'question': QUESTION, 'view': view, 'RackLimit': RackLimit}
+    monkeypatch.chdir(FOLDER)
+    scope = {}
     exec(block('reference/library.rst', 'RackLimit()'), scope)
     assert (scope['decision'].capacity, scope['decision'].capacity_certain) == (4, 4)
-    alone = api.answer(QUESTION, view, [RackLimit()])
+    alone = api.answer(scope['question'], scope['view'], [RackLimit()])
     assert (alone.capacity, alone.capacity_certain) == (4, 0)
     sys.modules.pop('acme_racks.rack_limit')
     sys.modules.pop('acme_racks')
