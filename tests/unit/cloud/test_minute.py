@@ -1,0 +1,33 @@
+"""Values are kept for a minute, and not longer."""
+
+from senlin_affinity.cloud.minute import OLDEST, Minute
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_a_value_is_kept_for_a_minute():
+    clock = Clock()
+    kept = Minute(clock)
+    assert kept.get('a') is None
+    assert kept.keep('a', 1) == 1
+    clock.now += OLDEST - 1
+    assert kept.get('a') == 1
+    clock.now += 1
+    assert kept.get('a') is None
+
+
+def test_old_values_are_forgotten():
+    clock = Clock()
+    kept = Minute(clock)
+    kept.keep('a', 1)
+    clock.now += OLDEST - 1
+    kept.keep('b', 2)
+    assert [*kept._values] == ['a', 'b']
+    clock.now += 1
+    kept.keep('c', 3)
+    assert [*kept._values] == ['b', 'c']
