@@ -56,7 +56,8 @@ def is_shared(compute: OwnerRest, flavor_id: str, project_id: str) -> bool | Non
 def flavor(compute: OwnerRest, name_or_id: str, *, are_specs_needed: bool = False) -> Flavor | None:
     """Fetch the flavor with this id, or else with this name; None if there is none.
 
-    If its extra specs are hidden, return it without any, or None if ``are_specs_needed``.
+    If its extra specs are hidden from 2.61 on, return it without any, or None if
+    ``are_specs_needed``. Before 2.61, Nova's 403 is a CloudError.
     """
     what = f'read the flavor {name_or_id!r}'
     microversion = compute.pick(EXTRA_SPECS)

@@ -285,8 +285,8 @@ def _sum(
     """Add up the resources of a tree and of the providers that share with it, by class.
 
     The usage of a provider above its capacity does not reduce the sum. A class in ``pooled`` is not
-    added up, and names its pool. A class of several providers, or a shared one, ``is_sum``, with
-    ``max_unit`` None.
+    added up, and names its pool; ``is_sum`` is False, ``max_unit`` None. Any other class of several
+    providers, or shared one, ``is_sum``, also with ``max_unit`` None.
     """
     resources: dict[str, Resource] = {}
     for providers, is_shared in ((own, False), (sharing, True)):

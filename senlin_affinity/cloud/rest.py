@@ -285,7 +285,7 @@ def _request_id(response: requests.Response) -> str:
 
 
 def _wait(response: requests.Response) -> float | None:
-    """Return the seconds in ``Retry-After`` of a 429 or 503; None for any other response.
+    """Return the seconds in ``Retry-After`` of a 429 or 503; None for any other response or value.
 
     A date becomes the seconds until then, 0 at least.
     """

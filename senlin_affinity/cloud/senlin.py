@@ -150,7 +150,9 @@ def _nodes(senlin: OwnerRest, project: str | None) -> Iterator[Node]:
 
 
 def _hints(senlin: OwnerRest, project: str | None, wide: str | None) -> Iterator[str]:
-    """Yield the groups in the scheduler hints of profiles; of other projects', ids only.
+    """Yield the group in each profile's scheduler hints; of other projects' profiles, ids only.
+
+    A group is repeated if several profiles name it; a malformed hint is left out.
 
     :param wide: the project whose profiles are fetched; None: all.
     """

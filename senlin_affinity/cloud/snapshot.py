@@ -60,7 +60,7 @@ def take(
     """Fetch a snapshot; a part that cannot be read is None.
 
     :param server_groups: the only groups that questions will be about, by id or name; None: all
-        that the owner may list; empty: none.
+        that the owner may list; empty: none are read, and ``server_groups`` is None.
     :param project_id: the project whose quotas are read, and in which group names are looked up;
         None is the owner's own.
     :param is_project_of_group: if ``project_id`` is None, read the quotas of the project of the
@@ -109,7 +109,9 @@ class _SnapshotBuilder:
     ) -> Taken:
         """Fetch all parts, one after the other.
 
-        :param hinted: the ids of the servers that scheduler hints name.
+        :param wanted: as ``server_groups`` of :func:`take`.
+        :param hinted: the ids of the servers that scheduler hints name; ``servers`` of the snapshot
+            is None if there are none, or if the hosts cannot be listed.
         :param is_any: prefer the quotas of the project of the groups, see ``is_project_of_group``.
         """
         inventory = NovaInventory(self._owners, lambda: self._clouds)

@@ -199,7 +199,7 @@ def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) ->
 
 
 def _check_pools(hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resource]]) -> None:
-    """Raise InvalidSpec for a host with a resource class from a pool that lacks it."""
+    """Raise InvalidSpec for a resource of a host whose pool lacks the class, or is unknown."""
     for number, host in enumerate(hosts):
         for name, has in (host.resources or {}).items():
             if has.pool is not None and name not in pools.get(has.pool, ()):

@@ -25,7 +25,7 @@ _DIGITS = 20
 
 
 def bound(session: Any, largest: int = LARGEST, *, is_read_only: bool = False) -> None:
-    """Limit the responses of a keystoneauth session, unless an earlier call has limited them.
+    """Limit the responses of a keystoneauth session; a second call changes nothing.
 
     :param largest: in MiB, after decompression.
     :param is_read_only: raise GivenUp for requests other than GET and a login.

@@ -202,7 +202,7 @@ class Attach:
 
         A group with another owner is inherited. One that does not match the spec is deleted unless
         others use it, or raises PolicyMismatch if it holds servers of the cluster. If there is no
-        outcome, return None, and the id if the group no longer exists.
+        outcome, return None, and the id if the group no longer exists or was deleted here.
         """
         yield LockGroup(group_id)
         with saying(f"Failed in retrieving servergroup '{group_id}'."):

@@ -149,7 +149,7 @@ def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterato
 def _flavor_without(resolved: ResolvedRequest, keys: Collection[str]) -> Iterator[_Words]:
     """Create a flavor of the same size without these extra specs, private to a known project.
 
-    Its name is unused, such as "m1-2" for "m1". Nothing without a flavor or extra specs.
+    Its name is unused, such as "m1-2" for "m1". Nothing without a flavor or ``keys``.
     """
     flavor, flavors = resolved.flavor, resolved.snapshot.flavors or ()
     if flavor is None or not keys:

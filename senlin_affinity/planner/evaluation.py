@@ -104,7 +104,8 @@ def _matrix(
     """Return the verdicts about all hosts; reuse the previous ones about unchanged hosts.
 
     Return the previous matrix itself if no host differs. Evaluate all hosts if ``previous`` is
-    None, has more hosts, or its request is not alike. A host is unchanged if it is the same object.
+    None, has more hosts, or its request differs in more than the count. A host is unchanged if it
+    is the same object.
     """
     hosts = resolved.snapshot.hosts or ()
     old = () if previous is None else previous.hosts

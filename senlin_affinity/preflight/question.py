@@ -104,8 +104,8 @@ class Question:
     def is_pinned(self) -> bool:
         """Whether the policy must choose the host of every server, because Nova would not comply.
 
-        True if it :attr:`chooses_hosts`, or if it exists and Nova does not enforce the reservations
-        (an option of the constraint ``reservations``).
+        True if it :attr:`chooses_hosts`. Also if an option of ``reservations`` reserves hosts, and
+        no option says that Nova enforces this. False without a policy.
         """
         is_reserved = self.properties is not None and pins_reserved(self.rules)
         return self.chooses_hosts or is_reserved
@@ -180,9 +180,8 @@ def scope_of(question: Question) -> FetchScope:
 def _image_name(question: Question) -> str | None:
     """Return the name or id of the image to fetch.
 
-    None if there is none, or its properties are given.
-
-    The question's image precedes the profile's.
+    The question's image precedes the profile's. None for an ``Image``, which is already known, and
+    if the question has ``image_properties`` and no image of its own.
     """
     if question.image is not None:
         return question.image if isinstance(question.image, str) else None
@@ -207,7 +206,9 @@ def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[s
 def ask(question: Question, view: CloudView) -> ResolvedRequest:
     """Resolve the question's names in the view.
 
-    Raise InvalidSpec for a name that it does not have.
+    A name in a part that is unknown (``flavors`` is None) becomes None, and the group that a policy
+    names is added if it is missing. Raise InvalidSpec for any other name that the view lacks, and
+    without a flavor.
     """
     return resolve(*build(question, view))
 

@@ -7,7 +7,9 @@ explained as by ``server explain``. What the scheduler did is read from its log 
 filter left) and from Placement's answer to the same query. A :class:`Difference` goes out for each
 host about which both disagree.
 
-Units: hosts. A failure counts if the explanation says that the same request would fail.
+Units: hosts. A failure counts if the explanation says that the same request would fail. A host
+that lacks OWNER_NOVA is not compared with Placement's answer: no API shows whether Nova requires
+this trait, and the constraint only says that the number is at most so high.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ FILTERS = {
 BY_PLACEMENT = ('resources', 'traits', 'availability_zone', 'reservations', 'host_state')
 #: Codes of these that Placement knows nothing of.
 NOT_BY_PLACEMENT = ('host_state.down',)
+UNCERTAIN = 'traits.no_owner'
 _RESULTS = re.compile(r"instance ID '([\w-]+)'\. Filter results: (\[\(.*\)\])")
 COLUMNS = (
     'Clouds',
@@ -160,8 +163,9 @@ def _differences(
             for constraint, code in against.items()
             if constraint in BY_PLACEMENT and code not in NOT_BY_PLACEMENT
         ]
-        tally.by_placement[case.kind] += 1
-        if bool(placements) is (report.host in offered):
+        is_certain = all(verdict.code != UNCERTAIN for verdict in report.verdicts.values())
+        tally.by_placement[case.kind] += is_certain
+        if is_certain and bool(placements) is (report.host in offered):
             told = 'offered by Placement' if report.host in offered else 'not offered'
             yield Difference(case.kind, case.seed, report.host, told, ours)
         filtered = removed.get(report.host)
