@@ -50,6 +50,8 @@ UNFINISHED = """
 SELECT id, action, status, target FROM action
 WHERE status NOT IN ('SUCCEEDED', 'FAILED', 'CANCELLED') ORDER BY created_at
 """
+#: The same, without those that wait to be prepared, and then are READY.
+STARTED = UNFINISHED.replace("'CANCELLED'", "'CANCELLED', 'INIT'")
 
 
 def counts(stack: Any) -> dict[str, list[Any]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,15 +15,18 @@ import pytest
 from senlin_affinity.sandbox.config_files import Sections, write
 from senlin_affinity.sandbox.demo import stage
 from tests.cluster import audit
-from tests.cluster.settings import ENGINES
-from tests.cluster.stack import DIRECTORY, Stack, commands
+from tests.cluster.settings import CONTROLLER, ENGINES
+from tests.cluster.stack import DIRECTORY, Stack, commands, environment
 from tests.support.cloud_fixtures import Tenant, Truth
 from tests.support.waiting import until
 
 #: Two cores run 25 processes.
 stage.wait_for.__defaults__ = (300.0,)
 #: Why Senlin fails an action whose engine died.
-DEAD = ('Engine failure', 'Engine died when executing this action.')
+DEAD = (
+    'Engine failure', 'Engine died when executing this action.', 'Failed in creating nodes.',
+    'Action execution failed',
+)  # fmt: skip
 RELEASE = 'Release actions and locks'
 
 
@@ -74,27 +80,32 @@ def phase(stack: Stack, admin: User, demo: User) -> Iterator[None]:
     stack.start(*stack.daemons)
     release(stack)
     assert not any(audit.counts(stack).values()), audit.counts(stack)
-    owners = {user.clustering.get_project_id(): user for user in (admin, demo)}
-    clusters = stack.sql('SELECT id, project FROM cluster')
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda row: owners[row[1]].delete_cluster(row[0]), clusters))
+    users = {'admin': admin, 'demo': demo}
+    at_once(lambda row: users[row[1]].delete_cluster(row[0]), clusters(stack))
     servers = 'SELECT uuid FROM nova_cell1.instances WHERE deleted = 0'
     with contextlib.suppress(AssertionError):
         until(lambda: not stack.sql(servers), 30)
     if lost := stack.sql(servers):
-        _delete_lost(stack, [server for (server,) in lost])
+        print('\nservers that no node refers to:', lost)
+        for (server,) in lost:
+            stack.connection().compute.delete_server(server, force=True)
+        words = ('senlin-affinity', 'group', 'delete', '--orphans', '--yes')
+        for user in users:
+            print(stack.run(*words, environment=stack.credentials(user)))
         until(lambda: not stack.sql(servers), 60, 'the end of the lost servers')
     assert not any(audit.counts(stack).values()), audit.counts(stack)
 
 
-def _delete_lost(stack: Stack, servers: list[str]) -> None:
-    """Delete servers that engines created just before they died, and the groups they kept."""
-    print('\nservers that no node refers to:', *servers)
-    for server in servers:
-        stack.connection().compute.delete_server(server, force=True)
-    for user in ('admin', 'demo'):
-        words = ('senlin-affinity', 'group', 'delete', '--orphans', '--yes')
-        print(stack.run(*words, environment=stack.credentials(user)))
+def clusters(stack: Stack) -> list[list[str]]:
+    """Return the id and the owner of each cluster."""
+    owned = 'SELECT c.id, p.name FROM cluster c JOIN keystone.project p ON p.id = c.project'
+    return stack.sql(owned)
+
+
+def at_once(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """Return the results of a function for all items, in eight threads."""
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(work, items))
 
 
 @contextlib.contextmanager
@@ -128,16 +139,34 @@ def kill_at(stack: Stack, number: int, name: str, request: Callable[[], Any]) ->
     return None if is_over else running
 
 
-def release(stack: Stack, patience: float = 240.0) -> list[Any]:
-    """Wait until Senlin is idle; release by the manual what it leaves behind, and return that."""
-    left: list[Any] = []
-    try:
-        until(lambda: not stack.sql(audit.UNFINISHED), patience)
-    except AssertionError:
-        left = stack.sql(audit.UNFINISHED)
-        print('\nactions that Senlin left behind:', *map(' '.join, left), sep='\n  ')
-        for action, *_more in left:
-            script = '\n'.join(commands(RELEASE)).replace('<action id>', action)
-            stack.run('sh', '-ec', script, environment=stack.credentials('admin'))
-        until(lambda: not stack.sql(audit.UNFINISHED), 60, 'the end of these actions')
-    return left
+def status(stack: Stack, *files: Path) -> list[dict[str, str]]:
+    """Return the rows of ``status`` with these files, or those of Senlin and Nova."""
+    etc = stack.directory / 'etc'
+    senlin, nova = files or (etc / 'senlin.conf', etc / 'nova.conf')
+    words = ('status', '-f', 'json', '--config-file', senlin, '--nova-conf', nova)
+    done = subprocess.run(
+        stack.on(CONTROLLER, 'senlin-affinity', *words), capture_output=True, text=True,
+        env={**environment(), **stack.credentials('admin')}, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode in {0, 3}, done.stdout + done.stderr
+    rows: list[dict[str, str]] = json.loads(done.stdout)
+    assert {row['State'] for row in rows} <= {'ok', 'finding'}, rows
+    return rows
+
+
+def release(stack: Stack) -> None:
+    """Release what engines left behind, as the manual says (steps 1 to 5)."""
+    for restarted, patience in ((), 90), (ENGINES, 20):
+        stack.restart(*restarted)
+        with contextlib.suppress(AssertionError):
+            until(lambda: not stack.sql(audit.STARTED), patience)
+        for row in status(stack):
+            if row['Check'] == 'actions' and row['State'] == 'finding':
+                print('\ncancelled by force:', row['Details'])
+                script = '\n'.join(commands(RELEASE)).replace('<action id>', row['Object'])
+                stack.run('sh', '-ec', script, environment=stack.credentials('admin'))
+        if not (left := stack.sql(audit.UNFINISHED)):
+            break
+        print('\nactions that do not end:', *map(' '.join, left), sep='\n  ')
+    at_once(lambda row: stack.connection(row[1]).clustering.check_cluster(row[0]), clusters(stack))
+    until(lambda: not stack.sql(audit.UNFINISHED), 120, 'the end of all actions')

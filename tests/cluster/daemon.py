@@ -5,7 +5,7 @@ their rollback switches greenlets there, and an action hangs forever. For Senlin
 green thread collects garbage. Remove this when Senlin closes its sessions.
 
 An engine kills itself before a step of an action if the file in CLUSTER_DIE names both, as in
-``CLUSTER_ATTACH_POLICY 7``. A step is a request, or a commit to the database.
+``CLUSTER_ATTACH_POLICY 7``. A step is a request that is not a GET, or a commit to the database.
 """
 
 import contextvars
@@ -61,10 +61,11 @@ if 'CLUSTER_DIE' in os.environ:
             remaining.set([int(number)] if action.action == name else None)
         return run(context, action_id)
 
-    def send_counted(*arguments, **more):
-        """Send a request, which is a step."""
-        count()
-        return send(*arguments, **more)
+    def send_counted(session, request, **more):
+        """Send a request, which is a step unless it reads."""
+        if request.method != 'GET':
+            count()
+        return send(session, request, **more)
 
     base.ActionProc, requests.Session.send = run_counted, send_counted
     sqlalchemy.event.listen(sqlalchemy.engine.Engine, 'commit', count)

@@ -7,8 +7,7 @@ has its own release of senlin-affinity, installed with the commands of the manua
 Example: ``ports.json`` has the port of each service, ``run/engine-1`` the session of a daemon and
 the start time of its first process, and ``log`` the output of all of them.
 
-Raises: SystemExit with one line if the machine is not suitable. A start that fails prints the end
-of a log, and removes everything.
+Raises: SystemExit. A start that fails prints the ends of logs, and removes everything.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from typing import Any
 import openstack
 
 from tests.cluster import settings
-from tests.cluster.settings import COMPUTES, CONDUCTORS, CONTROLLER, ENGINES, HOSTS, PASTE, Daemon
+from tests.cluster.settings import COMPUTES, CONTROLLER, ENGINES, HOSTS, PASTE, Daemon
 from tests.support.waiting import until
 
 ROOT = settings.HERE.parents[1]
@@ -59,7 +58,6 @@ class Stack:
 
     def up(self) -> None:
         """Start the whole stack, or remove what was started."""
-        _check_machine()
         if self.directory.exists():
             sys.exit(f'make: {self.directory} exists: run "make cluster-down" first')
         signal.signal(signal.SIGTERM, lambda *_: sys.exit('make: terminated'))
@@ -143,10 +141,12 @@ class Stack:
         return [*map(str, ('unshare', '--mount', 'sh', '-c', mount, place, *words))]
 
     def start(self, *names: str) -> None:
-        """Start daemons that do not run."""
-        for name in names:
-            if self._pids(name):
-                continue
+        """Start daemons that do not run; wait for engines, without which Senlin loses messages."""
+        started = [name for name in names if not self._pids(name)]
+        engines, known = {*started} & {*ENGINES}, None
+        for name in started:
+            if known is None and name in ENGINES:
+                known = self._engines()
             daemon = self.daemons[name]
             with (self.log / f'{name.rstrip("-0123456789")}.out').open('ab') as output:
                 process = subprocess.Popen(
@@ -157,6 +157,13 @@ class Stack:
                 )  # fmt: skip
             (self._run / name).write_text(f'{process.pid} {_stat(process.pid)[19]}')
             _children.append(process)
+        if known is not None:
+            until(lambda: len(self._engines() - known) >= len(engines), 120, f'{engines}')
+
+    def _engines(self) -> set[str]:
+        """Return the ids of the engines in Senlin's database; each start makes a new one."""
+        found = self.sql("SELECT id FROM service WHERE `binary` = 'senlin-engine'")
+        return {name for (name,) in found}
 
     def stop(self, *names: str, patience: float = 20.0) -> None:
         """Stop daemons, all at the same time; kill those that do not end."""
@@ -264,13 +271,10 @@ class Stack:
 
     def _install_packages(self) -> None:
         """Install Debian's packages, without starting their services."""
-        options = {
-            'APT::Get::Assume-Yes': 'true',
-            'APT::Install-Recommends': 'false',
-            'DPkg::Lock::Timeout': 600,
-        }
-        lines = [f'{name} "{value}";' for name, value in options.items()]
-        (self.directory / 'etc/apt.conf').write_text('\n'.join([*lines, '']))
+        (self.directory / 'etc/apt.conf').write_text(
+            'APT { Get::Assume-Yes "true"; Install-Recommends "false"; };\n'
+            'DPkg::Lock::Timeout "600";\n'
+        )
         has_none = not POLICY_RC.exists()
         if has_none:
             POLICY_RC.write_text('#!/bin/sh\nexit 101\n')
@@ -346,13 +350,13 @@ class Stack:
 
         yield keystone
 
-    def credentials(self, user: str, project: str = '') -> dict[str, str]:
-        """Return the OS_ variables of a user; without a project, that of the user's name."""
+    def credentials(self, user: str) -> dict[str, str]:
+        """Return the OS_ variables of a user, whose project has the same name."""
         return {
             'OS_AUTH_URL': f'{self.url("keystone")}/v3',
             'OS_USERNAME': user,
             'OS_PASSWORD': 'secret',
-            'OS_PROJECT_NAME': project or user,
+            'OS_PROJECT_NAME': user,
             'OS_USER_DOMAIN_ID': 'default',
             'OS_PROJECT_DOMAIN_ID': 'default',
             'OS_REGION_NAME': 'RegionOne',
@@ -389,13 +393,8 @@ class Stack:
             until(lambda name=name: self.answers(name), 120, name)
         cloud = self.connection()
         compute = cloud.compute
-
-        def known() -> bool:
-            with contextlib.suppress(openstack.exceptions.SDKException):
-                return {each.name for each in compute.hypervisors()} >= {*COMPUTES}
-            return False
-
-        until(known, 180, 'the computes')
+        mapped = 'SELECT id FROM nova_api.host_mappings'
+        until(lambda: len(self.sql(mapped)) == len(COMPUTES), 180, 'the computes')
         compute.create_flavor(name='m1.tiny', vcpus=1, ram=64, disk=1)
         image = {'container_format': 'bare', 'disk_format': 'raw', 'visibility': 'public'}
         cloud.image.create_image(name='cirros', data=b'x', **image)
@@ -403,13 +402,6 @@ class Stack:
             if zone:
                 aggregate = compute.create_aggregate(name=zone, availability_zone=zone)
                 compute.add_host_to_aggregate(aggregate, host)
-
-        def is_ready() -> bool:
-            with contextlib.suppress(openstack.exceptions.SDKException):
-                return len([*cloud.clustering.services()]) >= len(CONDUCTORS + ENGINES)
-            return False
-
-        until(is_ready, 120, 'Senlin')
 
 
 _INTERFACES = ('public', 'internal', 'admin')
@@ -434,12 +426,6 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:], read)))
 _children: list[subprocess.Popen[bytes]] = []
 
 
-def _check_machine() -> None:
-    mount = ['unshare', '--mount', 'mount', '--bind', '/tmp', '/usr/local']
-    if subprocess.run(mount, capture_output=True).returncode:
-        sys.exit('make: the cluster needs to mount (CAP_SYS_ADMIN)')
-
-
 def environment() -> dict[str, str]:
     """Return the environment of a daemon: that of the system, and how pip reaches its index."""
     others = ('OS_', 'PYTHON', 'GIT_DIR', 'GIT_WORK', 'VIRTUAL_ENV', 'MAKE', 'MFLAGS')
@@ -460,7 +446,7 @@ def commands(title: str) -> list[str]:
     for page in sorted((ROOT / 'doc/source').rglob('*.rst')):
         found = re.search(rf'(?m)^{title}\n[=~-]+\n(?s:.*?)::\n\n((?:    .*\n)+)', page.read_text())
         if found:
-            return textwrap.dedent(found.group(1)).splitlines()
+            return textwrap.dedent(found.group(1)).replace('\\\n', '').splitlines()
     raise LookupError(f'the manual has no section {title!r}')
 
 
@@ -482,10 +468,5 @@ def _tail(log: Path) -> list[str]:
     return log.read_text(errors='replace').splitlines()[-20:]
 
 
-def main() -> None:
-    """Run ``up`` or ``down``."""
-    {'up': Stack().up, 'down': Stack().down}[sys.argv[1]]()
-
-
 if __name__ == '__main__':
-    main()
+    {'up': Stack().up, 'down': Stack().down}[sys.argv[1]]()

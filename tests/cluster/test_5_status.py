@@ -1,16 +1,13 @@
 """``senlin-affinity status`` names exactly the finding that was provoked."""
 
 import contextlib
-import json
-import subprocess
 import uuid
 
 import pytest
 
 from senlin_affinity.sandbox.config_files import write
 from tests.cluster import audit
-from tests.cluster.settings import CONTROLLER
-from tests.cluster.stack import environment
+from tests.cluster.conftest import status
 
 FILTERS = (
     'AggregateInstanceExtraSpecsFilter', 'AggregateInstanceTypeFilter', 'ComputeFilter',
@@ -30,14 +27,7 @@ def findings(stack):
             write(path, layer or {})
             path.write_text((stack.directory / f'etc/{name}.conf').read_text() + path.read_text())
             files.append(path)
-        words = ('status', '-f', 'json', '--config-file', files[0], '--nova-conf', files[1])
-        done = subprocess.run(
-            stack.on(CONTROLLER, 'senlin-affinity', *words), capture_output=True, text=True,
-            env={**environment(), **stack.credentials('admin')}, timeout=120, check=False,
-        )  # fmt: skip
-        assert done.returncode == 3, done.stdout + done.stderr
-        rows = json.loads(done.stdout)
-        assert {row['State'] for row in rows} <= {'ok', 'finding'}, rows
+        rows = status(stack, *files)
         found = [row for row in rows if row['State'] == 'finding']
         assert all(row['Fix'] for row in found)
         return {(row['Check'], row['Object']) for row in found} - ALWAYS
@@ -74,7 +64,6 @@ def test_a_healthy_cloud_has_no_finding(bound, findings):
          ('options', '[affinity] max_placement_results')),
         ({}, {'filter_scheduler': {'enabled_filters': [*FILTERS]}}, ('filters', 'enabled_filters')),
     ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else '',
 )  # fmt: skip
 def test_a_configuration_file_is_named(bound, findings, stack, senlin, nova, found):
     senlin = {'affinity': {'nova_conf': stack.directory / 'lib/status-nova.conf'}, **senlin}

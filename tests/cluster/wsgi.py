@@ -13,7 +13,6 @@ def neutron():
 
     def answer(environ, start_response):
         parts = environ['PATH_INFO'].strip('/').split('/')
-        is_read = environ['REQUEST_METHOD'] == 'GET'
         if parts == ['']:
             link = {'rel': 'self', 'href': f'http://{environ["HTTP_HOST"]}/v2.0/'}
             body = {'versions': [{'id': 'v2.0', 'status': 'CURRENT', 'links': [link]}]}
@@ -21,10 +20,8 @@ def neutron():
             body = {'quota': {'network': -1, 'port': -1}}
         else:
             body = {parts[-1].removesuffix('.json').replace('-', '_'): []}
-        is_known = is_read and ('quota' in body or len(parts) <= 2)
-        status = '200 OK' if is_known else '404 Not Found'
-        start_response(status, [('Content-Type', 'application/json')])
-        return [json.dumps(body if is_known else {}).encode()]
+        start_response('200 OK', [('Content-Type', 'application/json')])
+        return [json.dumps(body).encode()]
 
     return answer
 
