@@ -60,7 +60,7 @@ class Stack:
         """Start the whole stack, or remove what was started."""
         if self.directory.exists():
             sys.exit(f'make: {self.directory} exists: run "make cluster-down" first')
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit('make: terminated'))
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             self._up()
         except BaseException as error:
