@@ -82,5 +82,5 @@ def check_project(project: str | None, snapshot: CloudSnapshot) -> None:
     known = {snapshot.project_id, *(group.project_id for group in snapshot.server_groups or ())}
     if project not in (None, *known) and not is_project_id(str(project)):
         raise UsageError(
-            f'--project {project!r} is not an id: a snapshot holds no names of projects'
+            f'--project {project!r} is not an id: a snapshot contains no project names'
         )

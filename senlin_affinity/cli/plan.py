@@ -67,8 +67,8 @@ class Plan(base.ShowOne):
             metavar='S',
             **request_options.REPEATED,
             type=_pairs,
-            help=f'domains that they are spread over, {_SPREAD}; by a metadata key of aggregates, '
-            'or availability_zone; may be repeated',
+            help=f'spread the servers over domains, {_SPREAD}; "by" is availability_zone or a '
+            'metadata key of aggregates; may be repeated',
         )
         request_options.add_hint(add)
         add(

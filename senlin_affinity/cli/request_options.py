@@ -70,8 +70,8 @@ def add_settings(add: base.Add) -> None:
         metavar='NAME=VALUE',
         **REPEATED,
         type=pair,
-        help="an option of a rule, in place of the file's (constraint list names them); may be "
-        'repeated',
+        help='the value of an option of a constraint, instead of that in the file ("constraint '
+        'show" lists the options); may be repeated',
     )
     add(
         '--config-file',

@@ -30,7 +30,11 @@ class SaveSnapshot(base.ShowOne):
     def _add_arguments(self, add: base.Add) -> None:
         add('file', metavar='FILE', help='where to save it (JSON)')
         add('--flavor', metavar='F', help="with Placement's own answer for servers of this flavor")
-        add('--availability-zone', metavar='Z', help='... which must be in this zone')
+        add(
+            '--availability-zone',
+            metavar='Z',
+            help="limit Placement's answer to servers in this zone",
+        )
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -44,7 +48,7 @@ class SaveSnapshot(base.ShowOne):
         path, timeout = parsed_args.file, parsed_args.timeout
         flavor, zone = parsed_args.flavor, parsed_args.availability_zone
         if zone is not None and flavor is None:
-            raise base.UsageError('name a flavor with --flavor: a snapshot has hosts of all zones')
+            raise base.UsageError('--availability-zone needs --flavor: it limits the answer for it')
         question = None if flavor is None else api.Question(1, flavor, availability_zone=zone)
         with _writing(path):
             snapshot_file.check_place(path)  # fail before any request is sent

@@ -73,7 +73,7 @@ def groups(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
         yield f'{counted(len(places), "host")}: {reason}{named}'
     hidden = [len(places) for _reason, places in in_order[len(shown) :]]
     if hidden:
-        yield f'{counted(sum(hidden), "host")}: {len(hidden)} other reasons (--long lists them)'
+        yield f'{counted(sum(hidden), "host")}: {counted(len(hidden), "other reason")} (see --long)'
 
 
 def _importance(places: Sequence[_Place]) -> tuple[Any, ...]:

@@ -115,8 +115,8 @@ def by_marker(
 ) -> Iterator[dict[str, Any]]:
     """Yield each object under ``key`` as parsed JSON; request the next page when it is needed.
 
-    Raise CloudError for an object that is on two pages, before the second page is yielded. Servers
-    are yielded twice: Nova lists a server in BUILD first, and in the usual order afterwards.
+    Raise CloudError for an object that occurs twice, before the page with the second is yielded. A
+    server on two pages is yielded twice: Nova lists one in BUILD first, and again in its order.
     """
     marker: Mapping[str, str] = {}
     known: set[str] = set()

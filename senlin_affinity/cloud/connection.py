@@ -230,7 +230,7 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
             why = '; '.join((*warned, why))
             raise CloudError(f'could not connect to the cloud: {why}') from error
         except _ODD_VALUE as error:
-            why = f'clouds.yaml, or the environment, has a value of the wrong kind: {error}'
+            why = f'clouds.yaml, or the environment, has a value of the wrong type: {error}'
             raise CloudError(f'could not connect to the cloud: {why}') from error
     for warning in warned:
         LOG.warning('%s', warning)

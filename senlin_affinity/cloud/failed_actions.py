@@ -61,8 +61,8 @@ def find(
 ) -> tuple[FailedServer, Question]:
     """Fetch what failed, and the question whether the same nodes would fit now.
 
-    The question is ``settings`` with the count, profile, policy, group and zone of the failed
-    nodes.
+    The question is ``settings`` with the count, profile, group and zone of the failed nodes, and
+    the policy if its check rejected them.
 
     :param api: Senlin's API.
     :param kind: 'cluster' or 'node'.
@@ -141,8 +141,8 @@ class _ActionReader:
         """Return the last action that failed or created servers, and its failed parts.
 
         The parts are the failed actions on nodes, or the action itself if it is one on a node.
-        Raise InvalidSpec if there is no action, or if it did not fail; AffinityError if it creates
-        no server.
+        Raise InvalidSpec if there is no action, or if neither it nor a part failed; AffinityError
+        if it creates no server.
         """
         key = {'cluster': 'cluster_id', 'node': 'target'}[self._kind]
         query = {key: str(self._entity['id']), 'sort': 'created_at:desc'}
@@ -156,9 +156,9 @@ class _ActionReader:
         if action is None:
             raise InvalidSpec(f'Senlin has no action of {self._what}')
         name, status = action['action'], action['status']
-        if _is_failed(action) and name not in _CREATING:
-            why = action['status_reason']
-            raise AffinityError(f'{name} of {self._what} failed, and creates no server: {why}')
+        if status in _FAILED and name not in _CREATING:
+            why = f'{name} of {self._what} failed: {action["status_reason"]}'
+            raise AffinityError(f'{why} (not explained, because this action creates no server)')
         parts = [
             each
             for each in actions

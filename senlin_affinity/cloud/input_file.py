@@ -28,7 +28,7 @@ def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
     """Return the content of a file.
 
     Raise InvalidSpec beyond ``largest`` MiB, also for an endless pipe or device, for a named pipe
-    without data, and for a terminal.
+    that sends nothing for a second, and for a terminal.
     """
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), 'rb') as file:
         kind = os.fstat(file.fileno()).st_mode

@@ -63,7 +63,7 @@ class NovaInventory:
         return frozenset(self.zones())
 
     def zones(self) -> dict[str, bool]:
-        """Fetch whether each zone is available (has an enabled host): ``{'nova': True}``."""
+        """Fetch whether each zone is available, True if not stated: ``{'nova': True}``."""
         what = 'list the availability zones'
         body = self._compute.get('/os-availability-zone', what, self._compute.pick(BASE))
         zones = list_of(body, 'availabilityZoneInfo', what)

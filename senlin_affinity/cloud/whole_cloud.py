@@ -83,7 +83,7 @@ def _with_access(
 
 
 def _resolved(question: Question | None, view: CloudView) -> ResolvedRequest | None:
-    """Return the resolved question; None without one, without hosts, or if it is invalid."""
+    """Return the resolved question; None without one, if hosts are unknown, or if it is invalid."""
     if question is None or view.snapshot.hosts is None:
         return None
     try:

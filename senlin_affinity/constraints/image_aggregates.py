@@ -60,7 +60,7 @@ class ImageAggregatesConstraint(Constraint):
             detail='key',
         ),
         'image_aggregates.unknown': Reason(
-            'it is not known whether the properties of the image agree with the aggregates'
+            'it is not known whether the image properties match the metadata of the aggregates'
         ),
         'image_aggregates.not_enforced': Reason(
             f'not enforced here: the scheduler does not run {_FILTER}'

@@ -233,7 +233,7 @@ class Attach:
             (self.wanted.server_group_name, 'servergroup.name is'),
         ):
             if name and name != group.name and name.lower() != group.id:
-                return f"{where} '{name}', which is another server group than '{group.name}'."
+                return f"{where} '{name}', which is a different server group from '{group.name}'."
         return mismatch(group, self.wanted)
 
     def _named(self) -> Step[Attached]:
@@ -377,7 +377,7 @@ def find(
         )
     if group is None and name and is_uuid(name):
         raise PolicyMismatch(
-            f"servergroup.name '{name}' is an id, and no server group has it: "
+            f"servergroup.name '{name}' is an id, but no server group has it: "
             'name an existing group, or write a name for a new one'
         )
     return group

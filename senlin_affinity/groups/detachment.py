@@ -118,8 +118,8 @@ def _is_owner(bound: Binding, use: Use) -> bool:
 def leave_owned(group_id: str, use: Use) -> Step[Detached]:
     """Delete a group that the cluster owns, and whose lock is held; it stays if others use it.
 
-    If another binding may own it, that becomes the owner. A group that Nova does not have counts as
-    deleted. Raise GroupBusy while an attach may use it.
+    If another binding may own it, that becomes the owner. Otherwise, raise GroupBusy while an
+    attach may use it. A group that Nova does not have counts as deleted, without a request.
     """
     if use.heir is not None:
         return (yield from _hand_over(group_id, use))

@@ -45,15 +45,15 @@ IMAGE_METADATA = Option(
     'are_image_models_asked',
     False,
     'Whether Nova requests only hosts that support the buses, the models and the architecture '
-    "of the image; as in nova.conf's [scheduler].",
+    'of the image. Use the value in section [scheduler] of nova.conf.',
     'image_metadata_prefilter',
     nova='scheduler',
 )
 ROUTED = Option(
     'are_segments_asked',
     False,
-    "Whether Nova requests only hosts in the segments of the servers' networks; as in "
-    "nova.conf's [scheduler].",
+    "Whether Nova requests only hosts in the segments of the servers' networks. Use the value in "
+    'section [scheduler] of nova.conf.',
     'query_placement_for_routed_network_aggregates',
     nova='scheduler',
 )

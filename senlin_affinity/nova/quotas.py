@@ -48,27 +48,27 @@ REASONS: Mapping[str, Reason] = {
     ),
     'quota.instances': tenant_reason(
         'the project has {used} of {limit} instances: no room for {wanted} more',
-        advice='raise the quota instances, or delete servers',
+        advice='raise the instances quota, or delete servers',
     ),
     'quota.cores': tenant_reason(
         'the project uses {used} of {limit} cores: no room for {wanted} times {each} more',
-        advice='raise the quota cores, delete servers, or use a smaller flavor',
+        advice='raise the cores quota, delete servers, or use a smaller flavor',
     ),
     'quota.ram': tenant_reason(
         'the project uses {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
-        advice='raise the quota ram, delete servers, or use a smaller flavor',
+        advice='raise the ram quota, delete servers, or use a smaller flavor',
     ),
     'quota.user_instances': tenant_reason(
         'the user has {used} of {limit} instances: no room for {wanted} more',
-        advice="raise the user's quota instances, or delete servers",
+        advice="raise the user's instances quota, or delete servers",
     ),
     'quota.user_cores': tenant_reason(
         'the user has {used} of {limit} cores: no room for {wanted} times {each} more',
-        advice="raise the user's quota cores, delete servers, or use a smaller flavor",
+        advice="raise the user's cores quota, delete servers, or use a smaller flavor",
     ),
     'quota.user_ram': tenant_reason(
         'the user has {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
-        advice="raise the user's quota ram, delete servers, or use a smaller flavor",
+        advice="raise the user's ram quota, delete servers, or use a smaller flavor",
     ),
     'quota.metadata_items': tenant_reason(
         'each server has {items} metadata items, and the quota metadata_items allows {limit}',

@@ -53,8 +53,9 @@ FORBIDDEN_PREFIXES = Option(
 FLAVORS_ONLY = Option(
     'are_flavor_keys_only',
     False,
-    'Whether only flavors, not images, can have the key of a reservation. Any user may create an '
-    'image that requires a trait; if a prefix matches traits, its servers can use reserved hosts.',
+    'Whether reservation keys count only in flavors, not in images. Any user may create an image '
+    'that requires a trait, so if a prefix matches traits and this option is off, servers of such '
+    'an image can use reserved hosts.',
     'placement_req_member_keys_from_flavors_only',
     _GROUP,
 )

@@ -254,7 +254,7 @@ def _details(code: str, decision: Decision) -> str:
 
 
 def _verdicts(verdicts: Mapping[str, Verdict], skipped: bool) -> list[dict[str, Any]]:
-    """Return constraint, outcome, code and facts of each verdict, by default without any SKIP."""
+    """Return constraint, outcome, code and facts of each verdict; SKIP only if ``skipped``."""
     return [
         {
             'constraint': name,

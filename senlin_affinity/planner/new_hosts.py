@@ -99,8 +99,9 @@ def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
 def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfResult] | None:
     """Return text, number and result of the smallest sufficient number of hosts of a kind.
 
-    If no number is enough, of the smallest that helps as much as the limit; None if that is the
-    limit itself.
+    If no number up to the limit is enough, of the smallest that helps as much as the limit; None if
+    each further host helps. The limit is the number of missing servers, at most 1000 or the number
+    of hosts.
 
     :param room: the number of servers that each of them takes.
     """

@@ -15,10 +15,10 @@ PASS, REJECT = Outcome.PASS, Outcome.REJECT
 class Row(NamedTuple):
     """The verdicts that several hosts share, but for the numbers of the counted constraints.
 
-    ``bounds`` are those of the constraints that are not counted; ``is_known`` and ``is_at_most``
-    refer to all. ``rejected_by`` is the first constraint that rejects. ``is_eligible``: the host
-    lacks nothing but capacity (None: perhaps). ``unbounded`` are the constraints that use
-    resources, pass, and give no number.
+    ``bounds`` are those of the constraints that are not counted; ``is_known`` (no verdict is
+    unknown, even of a rejected host) and ``is_at_most`` refer to all constraints. ``rejected_by``
+    is the first constraint that rejects. ``is_eligible``: the host lacks nothing but capacity
+    (None: perhaps). ``unbounded`` are the constraints that use resources, pass, and give no number.
     """
 
     verdicts: Mapping[str, Verdict]

@@ -48,9 +48,10 @@ _MOST_STEPS = 2**31 - 1
 
 
 def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
-    """Evaluate each proposal, then the waiver of each constraint that rejects hosts, one at a time.
+    """Evaluate each proposal, then each waiver, one at a time.
 
-    The result includes changes that do not help. ``hosts_after`` of None: nothing is waived.
+    Waivers are of the waivable constraints that are the first to reject some host; ``hosts_after``
+    of None: none. The result includes changes that do not help.
     """
     what_if = WhatIf(now)
     return (*_proposed(what_if, now.constraints), *_given_up(what_if, hosts_after))

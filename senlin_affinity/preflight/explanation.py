@@ -110,7 +110,8 @@ class Explanation:
         """Yield why the server failed, and how many servers of its request fit."""
         action, failure = self.failed.action, self.failed.failure
         if action is not None and action.nodes:
-            yield f'Nodes failed in {action.name} of {action.target}: {", ".join(action.nodes)}.'
+            nodes = ', '.join(action.nodes)
+            yield f'Nodes that failed in {action.name} of {action.target}: {nodes}.'
         yield self.headline()
         if failure.message is not None:
             yield f'{failure.source}: {failure.message.strip()}'
@@ -141,9 +142,9 @@ class Explanation:
         return f'{failed.name} {what}{at}{together if failed.number > 1 else ""}{deleted}.'
 
     def _fit(self) -> Iterator[str]:
-        """Yield a sentence with the number that fits and the reason.
+        """Yield "2 of 3 fit: <reason>.", unless the request may fit.
 
-        None if the request may fit.
+        Preceded by the sentence that Nova places the request as a whole, if no host was found.
         """
         decision, failed = self.decision, self.failed
         is_whole = failed.failure.cause is Cause.NO_HOST and failed.action is None

@@ -99,9 +99,10 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
 
 
 def _on_drs_host(scale_request: ScaleRequest, binding: Binding, view: CloudView) -> HookResult:
-    """Return a placement of all nodes on the DRS host, or a rejection if there is none.
+    """Return a placement in the policy's zone, or in ``zone:host`` with the DRS extension.
 
-    An owner who may not list hosts reads ``NO_DRS_HOST`` only.
+    Reject if the extension finds no DRS host. An owner who may not list hosts reads ``NO_DRS_HOST``
+    only.
     """
     asked, hosts = scale_request.question, view.snapshot.hosts or ()
     pattern = asked.rules.value(PATTERN)

@@ -104,8 +104,8 @@ class Question:
     def is_pinned(self) -> bool:
         """Whether the policy must choose the host of every server, because Nova would not comply.
 
-        True if it :attr:`chooses_hosts`. Also if an option of ``reservations`` reserves hosts, and
-        no option says that Nova enforces this. False without a policy.
+        True if it :attr:`chooses_hosts`. Also, with a policy, if an option of ``reservations``
+        reserves hosts, and no option says that Nova enforces this.
         """
         is_reserved = self.properties is not None and pins_reserved(self.rules)
         return self.chooses_hosts or is_reserved

@@ -70,10 +70,11 @@ class Cloud(Protocol):
 
 
 def scope_of(request: ScaleRequest) -> FetchScope | None:
-    """Return the parts of the cloud to fetch; None for no nodes, and if nothing must be planned.
+    """Return the parts of the cloud to fetch; None if no plan and no DRS host is needed.
 
-    Server groups are named as in the spec and the profile. Raise BindingError for new nodes of a
-    cluster without a binding, also if nothing must be planned.
+    The server group is the question's, else that of a scheduler hint, else the spec's. If only the
+    DRS extension needs hosts, the scope is nothing but the pattern. Raise BindingError for new
+    nodes of a cluster without a binding, also if nothing must be planned.
     """
     asked, properties = request.question, request.properties
     if asked.count == 0:
@@ -250,7 +251,7 @@ def _candidates(
 def _helpful(
     request: ScaleRequest, view: CloudView, cloud: Cloud, outline: Outline
 ) -> Iterator[Change]:
-    """Yield the changes with which Placement offers enough other hosts."""
+    """Yield the changes with each of which a new sample is enough."""
     for change in candidates.alternatives(request, view):
         if _sample(replace(request, change=change.data), view, cloud, outline):
             yield change

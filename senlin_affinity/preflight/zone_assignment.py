@@ -25,8 +25,8 @@ from senlin_affinity.planner.row import capacity_constraints
 from senlin_affinity.policy.placement import Refusal
 
 NOT_SPREAD = (
-    'the nodes are not spread over the zones, because it is not known which zones have room for '
-    'all of them, and a soft spread rejects none'
+    'the nodes are not spread over the zones: it is not known which zones have room for them, and '
+    'a soft spread does not reject nodes in that case'
 )
 
 
@@ -62,8 +62,8 @@ class ZoneAssignment:
     def hard(self, constraints: Sequence[Constraint]) -> tuple[str, ...] | Refusal:
         """Return a zone for every node, the planned zones first, or a Refusal if slots are missing.
 
-        () if the hosts are known, and none of them is in an eligible zone. Raise CloudError if no
-        zone is known.
+        () if the request does not fit, the hosts are known, and none of them is in an eligible
+        zone. Raise CloudError for any other request without an eligible zone.
 
         :param constraints: a zone is not eligible if these reject each of its hosts for another
             reason than its capacity.

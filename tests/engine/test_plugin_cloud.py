@@ -131,7 +131,7 @@ def test_the_line_at_the_start_has_the_version_and_a_hash_of_the_options(option,
         return said
 
     first = line()
-    assert f'senlin-affinity {metadata.version("senlin-affinity")}, options ' in first
+    assert f'senlin-affinity {metadata.version("senlin-affinity")}, hash of options ' in first
     assert line() == first
     option('request_timeout', 7)
     assert line() != first

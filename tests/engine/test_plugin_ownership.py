@@ -163,7 +163,7 @@ def test_while_another_policy_leaves_a_group_it_is_waited_for(desk, option):
     group = party.attach()['servergroup_id']
     other = desk.action(desk.cluster(), 'CLUSTER_DETACH_POLICY')
     assert senlin_lock.cluster_lock_acquire(desk.context, group, other.id)
-    assert f'leaves server group {group} is not done' in refused(party.policy.detach(party.cluster))
+    assert f'still leaving server group {group}: try' in refused(party.policy.detach(party.cluster))
     assert desk.groups() == [group]
     objects.Action.mark_failed(desk.context, other.id, 1.0)  # its engine died
     party.detach()
@@ -176,7 +176,7 @@ def test_while_another_policy_attaches_to_a_group_of_that_name_it_is_waited_for(
     option('request_timeout', 1)
     party, other = Party(desk), Party(desk, plain(servergroup={'name': 'db'}))
     with registry.lock_name(desk.cluster(), 'web'):
-        words = "another policy that attaches to server group 'web' is not done with it: try again"
+        words = "another policy is still attaching to server group 'web': try again"
         assert refused(party.policy.attach(party.cluster)) == words
         other.attach()
     assert [group['name'] for group in desk.edge.nova.groups] == ['db']
@@ -364,9 +364,7 @@ def test_of_two_that_wait_for_a_dead_holder_one_gets_the_lock(desk, option, monk
         assert ended.wait(10)
         assert registry.lock_holders('the-group') == ('fast',)
     slow.join()
-    assert held == [
-        'another policy that leaves server group the-group is not done with it: try again'
-    ]
+    assert held == ['another policy is still leaving server group the-group: try again']
     assert registry.lock_holders('the-group') == ()
 
 

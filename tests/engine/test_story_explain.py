@@ -110,7 +110,8 @@ def test_nodes_that_failed_in_nova_are_explained_by_their_servers(admin, demo, e
         assert any(each.startswith(expected) for each in events) is (user == 'admin')
         assert text.startswith('node found no host at ' if user == 'admin' else 'node failed at ')
         text = explain(user, 'cluster', cluster).stdout
-        assert text.startswith(f'Nodes failed in CLUSTER_SCALE_OUT of cluster {name}: {node.name}.')
+        failed = f'Nodes that failed in CLUSTER_SCALE_OUT of cluster {name}: {node.name}.'
+        assert text.startswith(failed)
         for other in nodes:
             if other is not node:
                 words = f'the last action of node {other.name}, NODE_CREATE, succeeded'

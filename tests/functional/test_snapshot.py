@@ -221,7 +221,7 @@ def test_the_command_saves_the_candidates_of_a_flavor(group, named_cloud, tmp_pa
 @pytest.mark.parametrize(
     ('more', 'error'),
     [
-        (('--availability-zone', 'az1'), 'name a flavor with --flavor'),
+        (('--availability-zone', 'az1'), '--availability-zone needs --flavor'),
         (('--flavor', 'm1.tini'), 'did you mean m1.tiny'),
     ],
     ids=['a zone without a flavor', 'an unknown flavor'],

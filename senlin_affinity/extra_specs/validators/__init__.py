@@ -21,9 +21,9 @@ _NAMESPACES = {
     'accel': ('Accelerators', 'Accelerators (such as GPUs and FPGAs) that Cyborg manages.'),
     'aggregate_instance_extra_specs': (
         'Metadata of aggregates',
-        'What the metadata of the aggregates of a host must be, for the scheduler filters '
-        '``AggregateInstanceTypeFilter`` (of this project) and '
-        '``AggregateInstanceExtraSpecsFilter`` (of Nova).',
+        "Metadata that a host's aggregates must have. Checked by the scheduler filters "
+        '``AggregateInstanceTypeFilter`` (part of senlin-affinity) and '
+        '``AggregateInstanceExtraSpecsFilter`` (part of Nova).',
     ),
     'capabilities': (
         'Capabilities',

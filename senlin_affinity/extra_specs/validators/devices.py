@@ -35,7 +35,7 @@ VALIDATORS = (
     ),
     ExtraSpecValidator(
         'hw_video:ram_max_mb',
-        'The most video memory that an image may ask for with ``hw_video_ram``.',
+        'The maximum video memory that an image may ask for with ``hw_video_ram``.',
         Value(int, 'Memory in MB.', min=0),
     ),
     ExtraSpecValidator(

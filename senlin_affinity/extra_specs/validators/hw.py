@@ -52,11 +52,11 @@ cpu_cores: count
 cpu_threads: count
     How many threads in each core the guest sees.
 cpu_max_sockets: count
-    The most CPU sockets that an image may ask for.
+    The maximum number of CPU sockets that an image may ask for.
 cpu_max_cores: count
-    The most cores in each socket that an image may ask for.
+    The maximum number of cores in each socket that an image may ask for.
 cpu_max_threads: count
-    The most threads in each core that an image may ask for.
+    The maximum number of threads in each core that an image may ask for.
 numa_nodes: count
     How many NUMA nodes the guest has. Each is put on another one of the host.
 numa_cpus.{num}: cpus; needs numa_nodes numa_mem.{num}

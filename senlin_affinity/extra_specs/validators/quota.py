@@ -23,7 +23,7 @@ def _vmware(key: str, what: str, unit: str) -> tuple[ExtraSpecValidator, ...]:
     return (
         spec(
             'limit',
-            f'The most {what} that a server gets, even on an idle host; 0: no limit.',
+            f'The maximum {what} that a server gets, even on an idle host; 0: no limit.',
             Value(int, unit, min=0),
         ),
         spec('reservation', f'The {what} that a server gets in any case.', Value(int, unit)),
@@ -45,8 +45,8 @@ def _vmware(key: str, what: str, unit: str) -> tuple[ExtraSpecValidator, ...]:
 VALIDATORS = (
     *_vmware('cpu', 'CPU time', 'MHz.'),
     *_vmware('memory', 'memory', 'MB.'),
-    *_vmware('disk_io', 'disk traffic', 'Operations in a second.'),
-    *_vmware('vif', 'network traffic', 'Mbit in a second.'),
+    *_vmware('disk_io', 'disk traffic', 'Operations per second.'),
+    *_vmware('vif', 'network traffic', 'Mbit per second.'),
     _libvirt(
         'cpu_shares', 'The weight of the CPU time of a server, relative to that of other servers.'
     ),
@@ -57,17 +57,17 @@ VALIDATORS = (
     ),
     _libvirt(
         'cpu_quota',
-        'The most CPU time of a guest CPU in one period; negative: no limit.',
+        'The maximum CPU time of a guest CPU in one period; negative: no limit.',
         'Microseconds, from 1000.',
         None,
         'quota:cpu_period',
     ),
     *(
-        _libvirt(f'disk_{way}_{unit}_sec', f'The most {what} of a disk in a second, {both}.')
+        _libvirt(f'disk_{way}_{unit}_sec', f'The maximum {what} per second {both} a disk.')
         for way, both in (
-            ('read', 'reading'),
-            ('write', 'writing'),
-            ('total', 'in both directions'),
+            ('read', 'read from'),
+            ('write', 'written to'),
+            ('total', 'read from and written to'),
         )
         for unit, what in (('bytes', 'bytes'), ('iops', 'operations'))
     ),
@@ -75,8 +75,8 @@ VALIDATORS = (
         _libvirt(f'vif_{way}_{key}', f'{words} of a network card, {way}.', unit)
         for way in ('inbound', 'outbound')
         for key, words, unit in (
-            ('average', 'The average rate', 'kB in a second.'),
-            ('peak', 'The highest rate', 'kB in a second.'),
+            ('average', 'The average rate', 'kB per second.'),
+            ('peak', 'The highest rate', 'kB per second.'),
             ('burst', 'The amount at the highest rate', 'kB.'),
         )
     ),

@@ -86,7 +86,7 @@ def log_identity() -> tuple[str, str]:
     """
     section = service_user.section(cfg.CONF)
     opts.register(cfg.CONF)
-    about = 'affinity policy: senlin-affinity %s, options %s: '
+    about = 'affinity policy: senlin-affinity %s, hash of options %s: '
     version, digest = metadata.version('senlin-affinity'), options_digest(cfg.CONF)
     if section is None:
         OPERATORS.warning(

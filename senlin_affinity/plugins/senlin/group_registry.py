@@ -200,7 +200,7 @@ def lock_holders(cluster: str) -> tuple[str, ...]:
 
 def lock_name(cluster: Any, name: str) -> contextlib.AbstractContextManager[None]:
     """Hold the lock of a name, so that only one of several attaches creates its group."""
-    other = f"another policy that attaches to server group '{name}'"
+    other = f"another policy is still attaching to server group '{name}'"
     return lock_group(cluster.id, lock_id(cluster.project, name), other)
 
 
@@ -240,8 +240,8 @@ def lock_group(cluster: str, group_id: str, other: str = '') -> Iterator[None]:
         if dead and dead.status in _OVER and _take_over(group_id, owners, holder):
             break  # the action ended without releasing the lock
         if time.monotonic() > end:
-            words = other or f'another policy that leaves server group {group_id}'
-            raise AffinityError(f'{words} is not done with it: try again')
+            words = other or f'another policy is still leaving server group {group_id}'
+            raise AffinityError(f'{words}: try again')
         time.sleep(PAUSE)
     try:
         yield

@@ -329,7 +329,7 @@ def test_options_precede_the_policy_and_the_profile(answer, plan, write):
 @pytest.mark.parametrize('project', ['ours', SSD.replace('-', ''), SSD, 'demo', '5bbcc3c4', ''])
 def test_a_project_beside_a_snapshot_is_an_id(plan, project):
     done = plan(1, '--project', project, cloud={'project_id': 'ours'})
-    message = f'error: --project {project!r} is not an id: a snapshot holds no names of projects\n'
+    message = f'error: --project {project!r} is not an id: a snapshot contains no project names\n'
     is_id = project == 'ours' or len(project) >= 32
     status = 0 if project == 'ours' else 4  # the snapshot lacks the quotas of other projects
     assert (done.returncode, done.stderr) == ((status, '') if is_id else (2, message))

@@ -115,7 +115,7 @@ def test_many_reasons_are_cut():
     lines = [*view_hosts.groups(answer)]
     assert len(lines) == 11
     assert lines[0] == '1 host: is in a-0, which member_of forbids: cmp-0'
-    assert lines[-1] == '5 hosts: 5 other reasons (--long lists them)'
+    assert lines[-1] == '5 hosts: 5 other reasons (see --long)'
     assert len([*view_hosts.groups(answer, is_long=True)]) == 15
 
 

@@ -88,7 +88,7 @@ def test_an_error_about_an_unknown_cloud_names_the_known_ones(
 def test_a_value_of_the_wrong_type_is_an_error(write_clouds_yaml, cloud):
     write_clouds_yaml(json.dumps({'clouds': {'far': cloud}}))
     message = 'could not connect to the cloud: clouds.yaml, or the environment, has a value of the'
-    with pytest.raises(CloudError, match=f'^{message} wrong kind: .*'):
+    with pytest.raises(CloudError, match=f'^{message} wrong type: .*'):
         connect('far')
 
 

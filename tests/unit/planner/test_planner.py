@@ -108,7 +108,7 @@ def test_the_advice_is_that_of_the_codes_in_the_line():
     assert answer(SIX_ON_TWO).advice() == (
         'enable the compute service of the host',
         'raise max_server_per_host, or add a host',
-        'raise the quota instances, or delete servers',
+        'raise the instances quota, or delete servers',
     )
 
 
