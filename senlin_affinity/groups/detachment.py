@@ -1,9 +1,11 @@
 """Leave a server group: delete it, hand it over, keep it, or let it stay.
 
-The policy deletes a group only here, only if the binding (or the record of a kept group) says that
-the policy owns it, and only if nobody else uses it. If another binding uses it, the oldest of them
-becomes the owner; "oldest" is the creation of its cluster, as Senlin stores no time for a binding.
-A group that is used in another way stays, and the owner of the cluster reads why.
+The policy deletes a group only in this module; the command ``group delete`` deletes orphans
+(:mod:`senlin_affinity.groups.audit`). The policy deletes a group only if the binding (or the record
+of a kept group) says that the policy owns it, and only if nobody else uses it. If other bindings
+use it, the oldest becomes the owner; "oldest" is the creation of its cluster, as Senlin stores no
+time for a binding. A group that is used in another way stays, and the owner of the cluster reads
+why.
 
 Raises: CloudError, after which the binding stays and the detach can be repeated; GroupBusy while an
 attach may use the group.

@@ -93,5 +93,5 @@ def test_it_has_a_page(constraint):
     assert page.splitlines()[1] == constraint.name
     assert f'\nLevel\n   {" and ".join(levels(constraint))}\n' in page
     assert (
-        '\nAt attach\n   asked whether the cluster can grow' in page
+        '\nAt attach\n   checks whether the cluster can grow' in page
     ) is constraint.is_unresolvable
