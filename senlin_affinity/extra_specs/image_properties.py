@@ -181,7 +181,7 @@ hw_disk_bus: bus; by libvirt, vmwareapi
 hw_disk_type: text; by vmwareapi
     The format of the VMDK disk: ``sparse``, ``preallocated`` or ``streamOptimized``.
 hw_emulation_architecture: architecture; by libvirt
-    The architecture of the CPU that QEMU emulates, if it differs from that of the host.
+    The architecture of the CPU that QEMU emulates, if it differs from the host's.
 hw_firmware_stateless: flag; by libvirt
     Give each start of the guest a fresh copy of the UEFI variables.
 hw_firmware_type: uefi bios; by libvirt, vmwareapi
@@ -199,10 +199,11 @@ hw_maxphysaddr_mode: passthrough emulate; by libvirt
     Where the size of physical addresses in the guest comes from: the CPU of the host, or
     ``hw_maxphysaddr_bits``.
 hw_numa_cpus.{num}: text; by libvirt
-    The guest CPUs of the guest NUMA node ``{num}``, such as ``0-3,^1``. Nova ignores it if a lower
-    node has none.
+    The CPUs of the guest NUMA node ``{num}``, such as ``0-3,^1``. Nova ignores the property if a
+    lower node lacks it.
 hw_numa_mem.{num}: number; by libvirt
-    The memory of the guest NUMA node ``{num}`` in MB. Nova ignores it if a lower node has none.
+    The memory of the guest NUMA node ``{num}`` in MB. Nova ignores the property if a lower node
+    lacks it.
 hw_pointer_model: usbtablet; by libvirt
     The kind of pointer device.
 hw_qemu_guest_agent: flag; by libvirt
@@ -216,13 +217,13 @@ hw_rng_model: virtio; by libvirt
 hw_scsi_model: SCSI; by libvirt, vmwareapi
     The SCSI controller of disks on the bus ``scsi``.
 hw_serial_port_count: number; by libvirt
-    The number of serial ports of the guest, up to that of the flavor.
+    The number of serial ports of the guest, up to the number in the flavor.
 hw_time_hpet: flag; by libvirt
     Whether the guest has a high precision event timer.
 hw_video_model: cirrus qxl vga vmvga xen virtio gop none bochs; by libvirt
     The kind of video card.
 hw_video_ram: number; by libvirt, vmwareapi
-    The video memory in MB, up to that of the flavor.
+    The video memory in MB, up to the number in the flavor.
 hw_vif_model: VIF; by libvirt, vmwareapi
     The kind of network card.
 hw_vm_mode: VM mode
@@ -232,7 +233,7 @@ img_config_drive: optional mandatory
 img_hide_hypervisor_id: flag; by libvirt
     Hide from the guest which hypervisor it runs on.
 img_hv_requested_version: text
-    The versions of the hypervisor that the image can run on, such as ``>=1.2,<2``.
+    The supported versions of the hypervisor, such as ``>=1.2,<2``.
 img_hv_type: hypervisor
     The type of hypervisor that the image can run on.
 img_linked_clone: flag; by vmwareapi
@@ -258,12 +259,12 @@ os_distro: text; by libvirt, vmwareapi, zvm
 os_require_quiesce: flag; by libvirt
     Whether a snapshot fails if the file systems of the guest cannot be frozen.
 os_secure_boot: required disabled optional; by libvirt
-    Whether the firmware of the guest starts signed software only. ``optional`` requires it from
-    hosts that can do so.
+    Whether the firmware of the guest starts signed software only. ``optional``: only on
+    hosts that support this.
 os_shutdown_timeout: number
     How many seconds Nova waits for the guest to shut down before it powers off the server.
 os_type: system
-    The family of the operating system, which decides clock and file systems.
+    The family of the operating system, which determines the clock and the file systems.
 ramdisk_id: text
     The image with the initial RAM disk.
 root_device_name: text

@@ -11,12 +11,12 @@ _LIBVIRT, _VMWARE = ('libvirt',), ('vmwareapi',)
 VALIDATORS = (
     ExtraSpecValidator(
         'accel:device_profile',
-        'The device profile of Cyborg that says which accelerators a server gets.',
+        'The device profile of Cyborg that defines the accelerators of a server.',
         Value(str, 'The name of a device profile.'),
     ),
     ExtraSpecValidator(
         'hw_rng:allowed',
-        'Whether the guest may have the device. Images that want it get it then.',
+        'Whether guests whose image requests the device get it.',
         Value(bool),
         drivers=_LIBVIRT,
     ),
@@ -35,7 +35,7 @@ VALIDATORS = (
     ),
     ExtraSpecValidator(
         'hw_video:ram_max_mb',
-        'The maximum video memory that an image may ask for with ``hw_video_ram``.',
+        'The maximum video memory that an image may request with ``hw_video_ram``.',
         Value(int, 'Memory in MB.', min=0),
     ),
     ExtraSpecValidator(
@@ -47,21 +47,21 @@ VALIDATORS = (
     ),
     ExtraSpecValidator(
         'pci_passthrough:alias',
-        'Which devices, by the aliases that are configured in Nova, and how many of each: '
-        '``gpu:1``, or ``gpu:1,nic:2``.',
+        'The aliases of devices in the configuration of Nova, and the number of each: ``gpu:1``, '
+        'or ``gpu:1,nic:2``.',
         Value(str, 'An alias and a number.', pattern=ALIASES),
         drivers=_LIBVIRT,
     ),
     ExtraSpecValidator(
         'vmware:hw_version',
-        'The version of the virtual hardware, which decides where it can run.',
+        'The version of the virtual hardware, which determines the hosts that can run it.',
         Value(str, 'Such as ``vmx-13``.'),
         drivers=_VMWARE,
     ),
     ExtraSpecValidator(
         'vmware:storage_policy',
-        'The storage policy of the server. It has no effect where Nova is not configured '
-        'to place storage by policies.',
+        'The storage policy of the server. It has an effect only if the configuration of Nova '
+        'enables storage policies.',
         Value(str, 'The name of a storage policy.'),
         drivers=_VMWARE,
     ),

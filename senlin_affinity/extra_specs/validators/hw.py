@@ -30,21 +30,20 @@ _ENTRY = re.compile(r'(\S+): ([^;\n]+)(?:; needs ([^;\n]+))?(; flavors only)?((?
 
 _TABLE = """
 cpu_policy: dedicated shared mixed
-    How the CPUs of the guest share those of the host. ``shared`` lets them float over all host
-    CPUs that are for sharing, ``dedicated`` gives each a host CPU of its own, and ``mixed`` does
-    the one or the other, as a mask says.
+    How guest CPUs use host CPUs. ``shared``: they float over the shared host CPUs. ``dedicated``:
+    each guest CPU is pinned to its own host CPU. ``mixed``: a mask selects the dedicated CPUs.
 cpu_thread_policy: prefer isolate require; needs cpu_policy
-    How dedicated CPUs use hosts with hardware threads. ``prefer`` takes such a host if there is
-    one, ``require`` takes no other, ``isolate`` never lets two guest CPUs meet on one core.
+    How dedicated CPUs use hardware threads. ``prefer``: thread siblings are used if the host has
+    them. ``require``: the host must have them. ``isolate``: no two guest CPUs share a core.
 cpu_dedicated_mask: cpus; needs cpu_policy; flavors only
-    Which guest CPUs get a host CPU of their own; the others share.
+    The guest CPUs that are dedicated; the others are shared.
 emulator_threads_policy: isolate share; needs cpu_policy; flavors only
-    Where the threads of the emulator itself run: on a host CPU of their own (``isolate``), or on
-    the pool of shared ones (``share``).
+    Where the emulator threads run: on a separate host CPU (``isolate``), or on the shared host
+    CPUs (``share``).
 cpu_realtime: flag; needs cpu_policy cpu_realtime_mask; flavors only
     Run the guest CPUs with real-time priority.
 cpu_realtime_mask: cpus; needs cpu_realtime
-    Which guest CPUs run in real time; those behind a caret do not.
+    The guest CPUs with real-time priority; a caret excludes CPUs.
 cpu_sockets: count
     How many CPU sockets the guest sees.
 cpu_cores: count
@@ -52,23 +51,23 @@ cpu_cores: count
 cpu_threads: count
     How many threads in each core the guest sees.
 cpu_max_sockets: count
-    The maximum number of CPU sockets that an image may ask for.
+    The maximum number of CPU sockets that an image may request.
 cpu_max_cores: count
-    The maximum number of cores in each socket that an image may ask for.
+    The maximum number of cores in each socket that an image may request.
 cpu_max_threads: count
-    The maximum number of threads in each core that an image may ask for.
+    The maximum number of threads in each core that an image may request.
 numa_nodes: count
-    How many NUMA nodes the guest has. Each is put on another one of the host.
+    The number of NUMA nodes of the guest. Each guest node is placed on a different host node.
 numa_cpus.{num}: cpus; needs numa_nodes numa_mem.{num}
-    Which guest CPUs belong to the guest NUMA node ``{num}``, where they are not spread evenly.
+    The CPUs of the guest NUMA node ``{num}``, if CPUs are not distributed evenly.
 numa_mem.{num}: memory; needs numa_nodes numa_cpus.{num}
-    How much of its memory the guest NUMA node ``{num}`` has, where it is not spread evenly.
+    The memory of the guest NUMA node ``{num}``, if memory is not distributed evenly.
 pci_numa_affinity_policy: required preferred legacy socket
-    How near PCI devices must be to the NUMA nodes of the guest. ``required``: on one of them.
-    ``socket``: at the same host socket. ``preferred``: wherever there is one. ``legacy``: on one
-    of them, if the device tells its node at all.
+    The NUMA affinity of PCI devices. ``required``: on a NUMA node of the guest. ``socket``: on the
+    same host socket. ``preferred``: on any node. ``legacy``: as ``required``, for devices that
+    report their node.
 mem_page_size: pages
-    The size of the memory pages behind the guest: ``small``, ``large``, ``any``, or a size such
+    The size of the guest's memory pages: ``small``, ``large``, ``any``, or a size such
     as ``2MB``.
 locked_memory: flag; needs mem_page_size
     Keep the memory of the guest from being swapped out.
@@ -87,13 +86,13 @@ ephemeral_encryption_format: plain luks luksv2; needs ephemeral_encryption
 hide_hypervisor_id: flag; flavors only
     Hide from the guest which hypervisor it runs on.
 pmu: flag
-    Show the guest a unit that counts the events of its CPUs (for ``perf``).
+    Give the guest a performance monitoring unit (for ``perf``).
 redirected_usb_ports: number from 0 to 15; needs usb_model
-    How many USB ports the guest has whose devices come over the network.
+    The number of USB ports for devices that are redirected over the network.
 serial_port_count: number from 0
-    How many serial ports the guest has. An image may ask for fewer.
+    The number of serial ports of the guest. An image may request fewer.
 sound_model: sb16 es1370 pcspk ac97 ich6 ich9 usb virtio
-    The kind of sound card. Without it, there is none.
+    The model of the sound card; no sound card by default.
 tpm_model: tpm-tis tpm-crb
     The kind of virtual TPM.
 tpm_secret_security: user host deployment; needs tpm_version; flavors only
@@ -102,7 +101,7 @@ tpm_secret_security: user host deployment; needs tpm_version; flavors only
 tpm_version: 1.2 2.0
     The version of the virtual TPM.
 usb_model: none nec-xhci qemu-xhci
-    The kind of USB controller. Without it, there is none.
+    The model of the USB controller.
 vif_multiqueue_enabled: flag
     Give virtio network cards a queue for each guest CPU.
 viommu_model: intel smmuv3 virtio auto
@@ -110,7 +109,7 @@ viommu_model: intel smmuv3 virtio auto
 virtio_packed_ring: flag
     Let the guest use the packed form of virtio queues.
 watchdog_action: none pause poweroff reset disabled
-    What happens to the guest when its watchdog is not fed.
+    What happens to the guest when its watchdog expires.
 """
 
 

@@ -32,7 +32,7 @@ VALIDATORS = (
     *(
         ExtraSpecValidator(
             f'resources{{group}}:{resource}',
-            f'How much ``{resource}`` a server takes; 0: none.',
+            f'The amount of ``{resource}`` that a server requests; 0: nothing.',
             _AMOUNT,
             [_GROUP],
         )
@@ -40,7 +40,7 @@ VALIDATORS = (
     ),
     ExtraSpecValidator(
         'resources{group}:CUSTOM_{resource}',
-        'How much of a resource class of the cloud a server takes.',
+        'The amount of a custom resource class that a server requests.',
         _AMOUNT,
         [_GROUP, _custom('resource', 'class')],
     ),
@@ -55,7 +55,7 @@ VALIDATORS = (
     ),
     ExtraSpecValidator(
         'trait{group}:CUSTOM_{trait}',
-        'Whether the resource provider must or must not have a trait of the cloud.',
+        'Whether the resource provider must or must not have a custom trait.',
         _WANTED,
         [_GROUP, _custom('trait', 'trait')],
         image_property='trait:{trait}',

@@ -29,13 +29,13 @@ def _vmware(key: str, what: str, unit: str) -> tuple[ExtraSpecValidator, ...]:
         spec('reservation', f'The {what} that a server gets in any case.', Value(int, unit)),
         spec(
             'shares_level',
-            f'The weight of a server where {what} is scarce; ``custom`` takes that of '
+            f'The weight of a server if {what} is scarce; ``custom``: the value of '
             f'``quota:{key}_shares_share``.',
             Value(str, enum=('custom', 'high', 'normal', 'low')),
         ),
         spec(
             'shares_share',
-            f'A weight of its own for {what}, relative to that of other servers.',
+            f'A custom weight for {what}, relative to other servers.',
             Value(int, min=0),
             f'quota:{key}_shares_level',
         ),
@@ -47,12 +47,10 @@ VALIDATORS = (
     *_vmware('memory', 'memory', 'MB.'),
     *_vmware('disk_io', 'disk traffic', 'Operations per second.'),
     *_vmware('vif', 'network traffic', 'Mbit per second.'),
-    _libvirt(
-        'cpu_shares', 'The weight of the CPU time of a server, relative to that of other servers.'
-    ),
+    _libvirt('cpu_shares', 'The weight of a server for CPU time, relative to other servers.'),
     _libvirt(
         'cpu_period',
-        'The period in which CPU time is counted; 0: that of the host.',
+        'The period in which CPU time is counted; 0: the period of the host.',
         'Microseconds, 1000 to 1000000.',
     ),
     _libvirt(

@@ -10,10 +10,11 @@ from senlin_affinity.nova import key_states
 #: A value without an operator is compared literally, so every string is valid.
 _EXPRESSION = Value(
     str,
-    'A value to be equal to; or an operator and what it takes. Numbers: ``=`` (at least), '
+    'A value, compared literally; or an operator and its operands. Numbers: ``=`` (at least), '
     '``==``, ``!=``, ``>=``, ``<=``. Strings: ``s==``, ``s!=``, ``s<``, ``s<=``, ``s>``, '
-    '``s>=``, ``<in>`` (holds this), ``<all-in>`` (holds all of these), ``<or>`` (is one of '
-    'these): ``<or> a <or> b``.',
+    '``s>=``, ``<in>`` (contains it), ``<all-in>`` (contains all), '
+    '``<or>`` (equals any): '
+    '``<or> a <or> b``.',
 )
 
 #: The attributes of a host that the capabilities filter compares, by subject.
@@ -39,7 +40,7 @@ _NESTED = (
     'supported_instances limits instances'
 )
 _PARTS = Parameter(
-    'filter', r'(?::\w+)*', 'The parts down to the value, each behind a colon: ``:topology:cores``.'
+    'filter', r'(?::\w+)*', 'The path to the value, a colon before each part: ``:topology:cores``.'
 )
 
 
@@ -55,28 +56,28 @@ def _check(value: str) -> None:
 VALIDATORS = (
     ExtraSpecValidator(
         'force_metadata_check',
-        'Reserved. As metadata of an aggregate, it makes the aggregate filter ask every flavor for '
-        'the keys of that aggregate; in a flavor it has no effect.',
+        'Reserved. In the metadata of an aggregate, it makes the aggregate filter require the keys '
+        'of that aggregate of every flavor. In a flavor, it has no effect.',
         Value(bool),
     ),
     ExtraSpecValidator(
         'aggregate_instance_extra_specs:{key}',
-        'What the metadata ``{key}`` of an aggregate of the host must be. The filter of '
-        'this project also knows ``*`` (any value), ``!`` (the key must be absent), and '
+        'The required metadata ``{key}`` of an aggregate of the host. The filter of '
+        'senlin-affinity also supports ``*`` (any value), ``!`` (the key must be absent), and '
         '``~`` within ``<or>`` (or the key is absent).',
         _EXPRESSION,
         [Parameter('key', r'.+', 'A key of the metadata.')],
         check=_check,
     ),
     *(
-        ExtraSpecValidator(f'capabilities:{key}', f'{what}: what ``{key}`` must be.', _EXPRESSION)
+        ExtraSpecValidator(f'capabilities:{key}', f'{what}: the required ``{key}``.', _EXPRESSION)
         for what, keys in _PLAIN.items()
         for key in keys.split()
     ),
     *(
         ExtraSpecValidator(
             f'capabilities:{key}{{filter}}',
-            f'What ``{key}``, or a part of it, must be.',
+            f'The required value of ``{key}``, or of a part of it.',
             _EXPRESSION,
             [_PARTS],
         )
@@ -84,8 +85,8 @@ VALIDATORS = (
     ),
     ExtraSpecValidator(
         'reservation:{id}',
-        'Servers go to the aggregates that carry the same key in their metadata, and to no '
-        'other. Only the key counts.',
+        'Servers are placed only in aggregates with the same key in their metadata. The value '
+        'does not matter.',
         Value(str),
         [Parameter('id', r'.+', 'The name of the reservation.')],
     ),
