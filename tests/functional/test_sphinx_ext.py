@@ -51,7 +51,7 @@ def test_references_lead_to_the_generated_definitions(tmp_path):
     assert 'hw_cpu_policy' in pages['all']  # a literal: no page describes image properties
     for words in ('Image property', 'hw_cpu_policy', 'Virt drivers', 'libvirt', 'dedicated'):
         assert words in pages['all']
-    assert re.search(r'href="all\.html#[^"]+".*hw:cpu_policy.*: How the CPUs', pages['summary'])
+    assert re.search(r'href="all\.html#[^"]+".*hw:cpu_policy.*: How guest CPUs', pages['summary'])
     assert 'Image property' not in pages['summary']
 
 
