@@ -33,4 +33,4 @@ def test_the_hook_benchmark_runs():
     assert rows['reject, 3 candidates, administrator: requests'] == '14'
     assert rows['reject, 3 candidates, tenant: requests'] == '14'
     assert rows['pinned: requests'] == '13'
-    assert len(rows) == 57
+    assert len(rows) == 66
