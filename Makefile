@@ -79,6 +79,7 @@ package: .venv/.made
 	@rm -rf dist
 	@.venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@.venv/bin/python -W ignore -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >.venv/sdist.log 2>&1
+	@rm -rf ./*.egg-info
 	@.venv/bin/python -m pytest tests/package $(ARGS)
 	@ls dist/*
 

@@ -61,6 +61,7 @@ def load(tmp_path, place):
     done = subprocess.run(
         [sys.executable, '-W', 'ignore', '-c', SCRIPT, str(back), GROUP, encoded],
         env={**os.environ, 'PYTHONPATH': str(front), 'XDG_CACHE_HOME': str(tmp_path)},
+        cwd=tmp_path,  # a build leaves metadata in the checkout, which would come first
         capture_output=True,
         text=True,
         timeout=120,
