@@ -48,6 +48,8 @@ class Command(command.Command):
     invalid_spec_status: ClassVar[int] = 2
     """The exit status of an InvalidSpec: a usage error (2), or the answer "invalid" (3)."""
 
+    _connection: Any = None
+
     exit_status: int = 0
     """The status that ``take_action`` sets unless the answer is positive and unconditional."""
 
@@ -98,7 +100,9 @@ class Command(command.Command):
         return self.connection(timeout)
 
     def connection(self, timeout: float | None = None) -> Any:
-        """Return an ``openstack.connection.Connection`` with a deadline.
+        """Return an ``openstack.connection.Connection``, and begin a deadline.
+
+        Further calls return the same connection.
 
         :param timeout: see :func:`add_timeout`.
         """
@@ -106,17 +110,19 @@ class Command(command.Command):
         from senlin_affinity.cloud import connection, deadline, transport
 
         self._open.enter_context(deadline.operation(timeout or deadline.REQUEST_TIMEOUT))
-        client_manager = getattr(self.app, 'client_manager', None)
-        if client_manager is not None:
-            made = client_manager.affinity
-        else:
-            made = connection.connect(getattr(self.app_args, 'os_cloud', None) or None, timeout)
-        if self._largest is not None:
-            transport.bound(made.session, self._largest)
-        return made
+        if self._connection is None:
+            client_manager = getattr(self.app, 'client_manager', None)
+            if client_manager is not None:
+                made = client_manager.affinity
+            else:
+                made = connection.connect(getattr(self.app_args, 'os_cloud', None) or None, timeout)
+            if self._largest is not None:
+                transport.bound(made.session, self._largest)
+            self._connection = made
+        return self._connection
 
     def end_operation(self) -> None:
-        """End the current deadline; the next connection begins another one."""
+        """End the current deadline; the next :meth:`connection` begins another one."""
         self._open.close()
 
 

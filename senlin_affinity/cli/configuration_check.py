@@ -27,13 +27,14 @@ from senlin_affinity.nova.reservations import (
     REQUIRED_PREFIX,
 )
 
-GUIDE = 'see "{}" in the manual'
+_GUIDE = 'see "{}" in the manual'
+TENANTS = _GUIDE.format('Clusters of tenants')
 #: Nova's filter, and the one of this project that replaces it.
 _FILTERS = ('AggregateInstanceExtraSpecsFilter', 'AggregateInstanceTypeFilter')
 
 
 class CheckResult(NamedTuple):
-    """What a check found of one object, and how to fix it (empty: nothing has to be fixed)."""
+    """The result of a check for one object; ``fix`` is empty if nothing has to be fixed."""
 
     what: str
     details: str
@@ -127,7 +128,7 @@ def abandoned(actions: Iterable[AbandonedAction]) -> Iterator[CheckResult]:
     """Yield the actions that an engine left, which may lock their cluster or node."""
     for each in actions:
         why = 'has ended, and still locks it' if each.has_ended else 'lost its engine'
-        fix = f'cancel it by force: {GUIDE.format("Operations")}'
+        fix = f'cancel it by force: {_GUIDE.format("Operations")}'
         yield CheckResult(each.id, f'{each.name} of {each.target} {why}', fix)
 
 
@@ -137,10 +138,9 @@ def rights(answers: Iterable[tuple[str, bool]], superfluous: str) -> Iterator[Ch
     :param answers: each policy rule, and whether the service permitted its request.
     :param superfluous: the rule that the credentials do not need.
     """
-    guide = GUIDE.format('Clusters of tenants')
     for rule, is_allowed in answers:
         if rule != superfluous and not is_allowed:
-            yield CheckResult(rule, 'the operator credentials lack this right', guide)
+            yield CheckResult(rule, 'the operator credentials lack this right', TENANTS)
         elif rule == superfluous and is_allowed:
-            fix = f'use a role of its own, and enforce_new_defaults in Nova: {guide}'
+            fix = f'use a role of its own, and enforce_new_defaults in Nova: {TENANTS}'
             yield CheckResult(rule, 'the operator credentials do not need this right', fix)

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from senlin_affinity.cli import base, config_file, configuration_check, group_view
 from senlin_affinity.cli.configuration_check import CheckResult
 from senlin_affinity.cli.group import AuditGroups, add_common
 from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.preflight.question import FetchScope
@@ -33,7 +34,6 @@ OK, FINDING, UNKNOWN, NOT_CHECKED = 'ok', 'finding', 'unknown', 'not checked'
 _Check = Callable[[], Iterable[CheckResult]]
 COLUMNS = ('Check', 'State', 'Object', 'Details', 'Fix')
 _STATE = COLUMNS.index('State')
-_TENANTS = configuration_check.GUIDE.format('Clusters of tenants')
 #: How to fix each finding of ``group audit``.
 _FIXES = {
     group_view.VIOLATED: 'migrate or delete servers until the policy of the group holds',
@@ -116,9 +116,7 @@ class Status(AuditGroups):
         self.exit_status = 3 if FINDING in states else int(UNKNOWN in states)
         return COLUMNS, rows
 
-    def _rows(
-        self, name: str, check: Callable[[], Iterable[CheckResult]]
-    ) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, name: str, check: _Check) -> Iterator[tuple[Any, ...]]:
         try:
             found = [*check()]
         except Skipped as reason:
@@ -142,9 +140,7 @@ class Status(AuditGroups):
         from senlin_affinity.cloud import fleet
 
         found = [*fleet.abandoned_actions(self._clustering())]
-        if self._asked.config_file is not None and (
-            url := self._configuration().database.connection
-        ):
+        if self._asked.config_file is not None and (url := self._configuration.database.connection):
             found += fleet.kept_locks(url)
         return configuration_check.abandoned(found)
 
@@ -158,13 +154,13 @@ class Status(AuditGroups):
                 yield CheckResult(group, details, _FIXES[state])
 
     def _credentials(self) -> Iterator[CheckResult]:
-        conf = self._configuration()
+        conf = self._configuration
         from senlin_affinity.cloud import clients, connection, service_user
 
         what = f'[{service_user.GROUP.name}]'
         if service_user.section(conf) is None:
             details = 'there are no operator credentials'
-            return iter([CheckResult(what, details, f'set them: {_TENANTS}')])
+            return iter([CheckResult(what, details, f'set them: {configuration_check.TENANTS}')])
         own = conf.affinity
         try:
             made = service_user.connect(conf, own.request_timeout, own.max_answer_size)
@@ -172,9 +168,8 @@ class Status(AuditGroups):
             nova = connection.compute(operator.owner)
             placement = connection.placement(operator.operator)
         except CloudError as error:
-            return iter(
-                [CheckResult(what, f'they do not work: {error}', f'correct them: {_TENANTS}')]
-            )
+            fix = f'correct them: {configuration_check.TENANTS}'
+            return iter([CheckResult(what, f'they do not work: {error}', fix)])
         answers = [
             (rule, _is_allowed(nova if service == _NOVA else placement, path, query))
             for service, path, query, rule in _RIGHTS
@@ -184,7 +179,7 @@ class Status(AuditGroups):
     def _options(self) -> Iterator[CheckResult]:
         from senlin_affinity.conf import nova_conf, opts
 
-        conf, constraints = self._configuration(), load_constraints()
+        conf, constraints = self._configuration, self._constraints
         nova = config_file.read_nova(self._nova_conf(), constraints)
         own = nova_conf.with_nova_conf(conf, constraints)
         return configuration_check.differing_options(own, nova, opts.options_of(constraints))
@@ -223,10 +218,15 @@ class Status(AuditGroups):
             raise Skipped('this cloud has no Senlin')
         return connection.clustering(owner, timeout)
 
+    @cached_property
+    def _constraints(self) -> tuple[Constraint, ...]:
+        return load_constraints()
+
+    @cached_property
     def _configuration(self) -> Any:
         if self._asked.config_file is None:
             raise Skipped("name the engine's senlin.conf with --config-file")
-        return config_file.parsed(self._asked.config_file, load_constraints())
+        return config_file.parsed(self._asked.config_file, self._constraints)
 
     def _nova_conf(self) -> list[str]:
         if not self._asked.nova_conf:

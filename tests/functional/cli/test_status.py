@@ -69,6 +69,20 @@ def test_engines_with_different_releases_are_findings(status):
     ]
 
 
+def test_all_checks_share_one_login(status, monkeypatch):
+    requests = []
+    with cloud_with([policy()], [service('e1', 'ctl-1')]) as cloud:
+        answer = cloud.answer
+
+        def record(method, target, headers, body):
+            requests.append((method, target.partition('?')[0]))
+            return answer(method, target, headers, body)
+
+        monkeypatch.setattr(cloud, 'answer', record)
+        status(cloud)
+    assert requests.count(('POST', '/identity/v3/auth/tokens')) == 1
+
+
 def test_the_latest_report_of_an_engine_counts(status):
     up = [service('e1', 'ctl-1'), service('e2', 'ctl-2')]
     policies = [policy(data=TWO), policy(id='p2', data=UPGRADED)]
