@@ -19,14 +19,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.model.member_locations import Place, places
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.topology import domain_of, domains_of, servers
 from senlin_affinity.planner.decision import Decision
-from senlin_affinity.planner.row import capacity_constraints
 from senlin_affinity.preflight.explanation import short_sentence
 
 _MOST_NAMES, _MOST_PLACES = 20, 5
@@ -79,13 +77,12 @@ def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
 
 def _uncounted(resolved: ResolvedRequest, spread: Spread, decision: Decision) -> Iterator[str]:
     """Yield a sentence for each domain that the skew does not count, with the reasons."""
-    about_room = capacity_constraints(load_constraints())
     why: dict[str, list[str | None]] = {}
     for host, report in zip(resolved.snapshot.hosts or (), decision.hosts, strict=False):
         against = (
             short_sentence(verdict, decision)
             for name, verdict in report.verdicts.items()
-            if not verdict and name not in about_room and verdict.code not in _FULL
+            if not verdict and name not in decision.about_capacity and verdict.code not in _FULL
         )
         names = domains_of(resolved.snapshot, spread.by, host) or ()
         for name in names if len(names) == 1 else ():

@@ -22,11 +22,9 @@ from typing import Any, NamedTuple
 from senlin_affinity.cli import servers_view
 from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
-from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.host_reports import HostReport
-from senlin_affinity.planner.row import capacity_constraints
 from senlin_affinity.preflight.explanation import short_sentence
 
 #: The maximum number of hosts that a group names, of chosen hosts, and of groups.
@@ -55,9 +53,8 @@ class _Place(NamedTuple):
 def groups(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
     """Yield a sentence for each group of hosts with the same reason."""
     zones, found = _zones(answer), dict[str, list[_Place]]()
-    full = capacity_constraints(load_constraints())
     for report in answer.decision.hosts:
-        reason, detail = _reason(report, answer.decision, full, zones)
+        reason, detail = _reason(report, answer.decision, zones)
         code = f' [{report.code}]' if is_long and report.code else ''
         place = _Place(_rank(report), f'{report.host}{detail}')
         found.setdefault(f'{reason}{code}', []).append(place)
@@ -89,9 +86,7 @@ def _rank(report: HostReport) -> tuple[bool, bool, int, float]:
     return not report.placed, report.code is not None, len(rejections), least
 
 
-def _reason(
-    report: HostReport, decision: Decision, full: frozenset[str], zones: Mapping[str, str]
-) -> tuple[str, str]:
+def _reason(report: HostReport, decision: Decision, zones: Mapping[str, str]) -> tuple[str, str]:
     """Return why a host takes so many servers, and what is special about this host."""
     rejection = None if report.rejected_by is None else report.verdicts[report.rejected_by]
     if report.placed:
@@ -99,7 +94,7 @@ def _reason(
         reason = 'chosen, with free capacity left'
         if rejection is not None:
             why = short_sentence(rejection, decision)
-            is_full = report.rejected_by in full
+            is_full = report.rejected_by in decision.about_capacity
             reason = 'full with these servers' if is_full else f'chosen, then {why}'
         return reason, f' ({report.placed:,}{zone})'
     if rejection is not None:

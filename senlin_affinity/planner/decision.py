@@ -86,6 +86,7 @@ class Decision:
     help, in the order of ``search.find``; empty if the request fits. ``tried`` are the changes that
     the user could make, whether they help or not. ``assumptions`` are those that could change the
     capacity. ``violated`` are the hosts whose members already violate the group's policy.
+    ``about_capacity`` names the constraints that reject only full hosts.
     """
 
     fits: bool | None
@@ -101,6 +102,7 @@ class Decision:
     capacity_certain: int = 0
     tried: tuple[Remedy, ...] = ()
     violated: tuple[Place, ...] = ()
+    about_capacity: frozenset[str] = frozenset()
 
     @property
     def capacity_is_upper_bound(self) -> bool:

@@ -24,6 +24,7 @@ from senlin_affinity.planner.decision import Decision, PlacedServer
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.planner.host_reports import hosts_after
 from senlin_affinity.planner.resolution import resolve
+from senlin_affinity.planner.row import capacity_constraints
 
 
 def plan(
@@ -76,4 +77,5 @@ def decide(
         capacity_certain=total.bounds.lower or 0,
         tried=tuple(each.remedy for each in changed if each.remedy.for_tenant),
         violated=member_locations.violated(resolved.server_group),
+        about_capacity=capacity_constraints(constraints),
     )
