@@ -40,7 +40,7 @@ def check(constraint: Constraint, question: Question, view: CloudView) -> None:
     * ``is_host_specific``, ``uses_resources``, ``host_fields`` and ``specific_hosts`` change no
       verdict. The hosts are also checked with other names, numbers of servers and resources, and
       after servers were placed.
-    * Its proposals can be applied to a request for one server more than fits, and their
+    * Its proposals can be applied to a request for one more server than fits, and their
       descriptions contain ``{number}`` or ``{hosts}``.
     """
     try:
@@ -58,7 +58,7 @@ def check(constraint: Constraint, question: Question, view: CloudView) -> None:
 
 
 def _verdicts(constraint: Constraint, resolved: ResolvedRequest) -> Iterator[Verdict]:
-    """Yield its verdicts in the decision, and in that for one server more than fits."""
+    """Yield its verdicts in the decision, and in that for one more server than fits."""
     is_alone = isinstance(constraint, ResourcesConstraint)
     constraints = [constraint] if is_alone else [constraint, ResourcesConstraint()]
     decisions = [planner.decide(resolved, constraints)]

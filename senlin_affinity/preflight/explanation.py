@@ -183,7 +183,7 @@ class Explanation:
     def why_different(self) -> Iterator[str]:
         """Yield one sentence on why Nova found no host although the planner finds hosts now.
 
-        None if the request does not fit now, or failed for another cause.
+        Nothing if the request does not fit now, or failed for another cause.
         """
         cause, changes = self.failed.failure.cause, self.failed.changes
         if not self.decision.fits or cause not in (Cause.NO_HOST, Cause.RETRIES, Cause.NOT_SHOWN):

@@ -39,7 +39,7 @@ _APPLICATIONS = {
 
 @dataclass(frozen=True)
 class Daemon:
-    """How to run a daemon, and on which host."""
+    """The command of a daemon, and its host."""
 
     words: tuple[Any, ...]
     host: str = CONTROLLER

@@ -241,7 +241,7 @@ class Replay:
 
 
 def shown(effect, answer):
-    """What of an answer both must agree about."""
+    """The part of an answer on which both must agree."""
     match effect:
         case steps.GetGroup() | steps.CreateGroup():
             return answer and (answer.id, answer.name)

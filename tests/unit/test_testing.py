@@ -161,7 +161,7 @@ CLASS = 'host_fields or specific_hosts is wrong: the verdict about host '
     ],
 )
 def test_each_broken_rule_is_one_line(members, message):
-    """The question fits; the kit also asks for one server more than fits."""
+    """The question fits; the kit also asks for one more server than fits."""
     broken = type('Broken', (Odd,), members)()
     question, view = question_of(CLOUD), api.CloudView(snapshot_of(CLOUD))
     if message is None:
