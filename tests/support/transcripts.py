@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -37,17 +38,19 @@ def commands(text):
 def run(command, **environment):
     """Run a command in the checkout, as in a terminal of 80 columns; return what it prints."""
     path = f'{Path(sys.executable).parent}:/usr/bin:/bin'
-    more = {'PATH': path, 'COLUMNS': '80', 'LC_ALL': 'C.UTF-8', 'HOME': '/nonexistent'}
-    done = subprocess.run(
-        ['bash', '-c', command],
-        cwd=ROOT,
-        env={**more, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    # The commands write caches in their home directory.
+    with tempfile.TemporaryDirectory() as home:
+        more = {'PATH': path, 'COLUMNS': '80', 'LC_ALL': 'C.UTF-8', 'HOME': home}
+        done = subprocess.run(
+            ['bash', '-c', command],
+            cwd=ROOT,
+            env={**more, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
     return '\n'.join(line.rstrip() for line in done.stdout.split('\n')).strip('\n')
 
 

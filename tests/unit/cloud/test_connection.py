@@ -99,10 +99,11 @@ def test_a_missing_option_is_an_error(write_clouds_yaml):
         connect('far')
 
 
-def test_a_missing_certificate_file_is_an_error(write_clouds_yaml):
+def test_a_missing_certificate_file_is_an_error(write_clouds_yaml, tmp_path):
+    missing = str(tmp_path / 'missing.pem')
     auth = {'auth_url': 'https://127.0.0.1:1', 'username': 'u', 'password': 'secret'}
-    write_clouds_yaml(json.dumps({'clouds': {'far': {'cacert': '/nonexistent', 'auth': auth}}}))
-    with pytest.raises(CloudError, match='invalid path: /nonexistent$'):
+    write_clouds_yaml(json.dumps({'clouds': {'far': {'cacert': missing, 'auth': auth}}}))
+    with pytest.raises(CloudError, match=f'invalid path: {missing}$'):
         login.log_in(connect('far'), 7)
 
 
