@@ -52,6 +52,8 @@ WHERE status NOT IN ('SUCCEEDED', 'FAILED', 'CANCELLED') ORDER BY created_at
 """
 #: The same, without those that wait to be prepared, and then are READY.
 STARTED = UNFINISHED.replace("'CANCELLED'", "'CANCELLED', 'INIT'")
+#: Servers whose deletion Nova lost, once all actions have ended.
+DELETING = "SELECT uuid FROM nova_cell1.instances WHERE deleted = 0 AND task_state = 'deleting'"
 
 
 def counts(stack: Any) -> dict[str, list[Any]]:

@@ -22,12 +22,8 @@ from tests.support.waiting import until
 
 #: Two cores run 25 processes.
 stage.wait_for.__defaults__ = (300.0,)
-#: Why Senlin fails an action whose engine died.
-DEAD = (
-    'Engine failure', 'Engine died when executing this action.', 'Failed in creating nodes.',
-    'Action execution failed',
-)  # fmt: skip
-RELEASE = 'Release actions and locks'
+#: How the reasons begin for which Senlin fails an action whose engine died.
+DEAD = ('Engine failure', 'Engine died', 'Failed in creating nodes.', 'Action execution failed')
 
 
 class User(Tenant):
@@ -163,10 +159,13 @@ def release(stack: Stack) -> None:
         for row in status(stack):
             if row['Check'] == 'actions' and row['State'] == 'finding':
                 print('\ncancelled by force:', row['Details'])
-                script = '\n'.join(commands(RELEASE)).replace('<action id>', row['Object'])
+                script = '\n'.join(commands('Release actions and locks'))
+                script = script.replace('<action id>', row['Object'])
                 stack.run('sh', '-ec', script, environment=stack.credentials('admin'))
         if not (left := stack.sql(audit.UNFINISHED)):
             break
         print('\nactions that do not end:', *map(' '.join, left), sep='\n  ')
+    for (server,) in stack.sql(audit.DELETING):
+        stack.connection().compute.reset_server_state(server, 'error')
     at_once(lambda row: stack.connection(row[1]).clustering.check_cluster(row[0]), clusters(stack))
     until(lambda: not stack.sql(audit.UNFINISHED), 120, 'the end of all actions')
