@@ -102,6 +102,8 @@ class Neutron(Stub):
                 return _refusal(403, 'Forbidden', 'the sandbox has no networks')
             case (_, 'quotas' | 'quotas.json', *_):
                 return answer(200, {'quota': dict.fromkeys(_QUOTAS, -1)})
+            case (_, 'auto-allocated-topology', *_):  # Nova answers 400 for this error
+                return _refusal(409, 'AutoAllocationFailure', 'the sandbox has no networks')
             case (_, collection):
                 return answer(200, {collection.removesuffix('.json').replace('-', '_'): []})
             case (_, *names):

@@ -1,6 +1,7 @@
 """Nova, Placement and Senlin of a sandbox respond, schedule and reject like a real cloud."""
 
 import pytest
+from openstack.exceptions import BadRequestException
 
 from tests.support.cloud_fixtures import Tenant
 from tests.support.sandbox import SandboxCloud
@@ -72,6 +73,14 @@ def test_a_cluster_with_two_nodes_has_two_servers_of_its_owner(cloud, admin, dem
     assert all(entry['user_agent'].startswith('senlin') for entry in posted)
     tenant.delete_cluster(cluster)
     assert list(demo.compute.servers()) == []
+
+
+def test_a_server_with_automatic_networks_is_rejected(demo):
+    flavor, image = demo.compute.find_flavor('m1.tiny'), demo.image.find_image('cirros')
+    with pytest.raises(BadRequestException, match='Unable to automatically allocate a network'):
+        demo.compute.create_server(
+            name='s', flavor_id=flavor.id, image_id=image.id, networks='auto'
+        )
 
 
 def test_proxy_settings_are_ignored(cloud, monkeypatch):
