@@ -1,19 +1,19 @@
-# Every target does its own set-up: virtual environments under the checkout, packages by name, versions from the
-# constraint files. Needed on the machine: Python 3.11 or newer with its venv module, git and make.
+# Every target creates the virtual environment that it needs, below the checkout, with the versions of the constraint
+# files. Requirements: git, make, and Python 3.11 or newer with its venv module.
 
-# PYTHON=python3.12 chooses the one that a new environment is made of; otherwise the first that is 3.11, 3.12 or 3.13, then a newer one.
+# The Python of new environments; by default, the first of 3.11, 3.12 and 3.13 that is installed, else a newer one.
 PYTHON ?=
-# More words for pytest: make test ARGS='-x -k drs'
+# Further arguments, of pytest in most targets: make test ARGS='-x -k drs'
 ARGS ?=
 
-# The workers take one module after the other from the left: the long ones are first, so that they end together. Three on
-# two cores, since the stories wait.
+# In the order in which the workers take the modules: the slow ones first. Three workers on two cores, because many tests
+# wait for services.
 TESTS := $(wildcard tests/engine tests/accuracy tests/explorer tests/reliability tests/functional tests/property tests/unit)
-# Rules, laws and adapters: no socket, no process.
+# Tests that use no socket and start no process.
 QUICK := $(wildcard tests/property tests/unit)
 WORKERS ?= 3
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-# What holds in the oldest engine, too: the decisions, the adapters, and the plugin on Senlin's objects.
+# Tests that also run with the oldest supported libraries.
 OLD_WORLD := tests/compat $(addprefix tests/unit/,model nova planner constraints policy preflight groups cloud) \
     $(wildcard tests/engine/test_plugin_*.py)
 LINTED := setup.py senlin_affinity tests $(wildcard benchmarks) doc/source/conf.py doc/ext
@@ -27,36 +27,37 @@ export PIP_ROOT_USER_ACTION := ignore
 export CLUSTER ?= /var/tmp/senlin-affinity-cluster
 
 .DELETE_ON_ERROR:
-# What a soak writes; a part of one should be written elsewhere.
+# The page that "make soak" writes. Name another file for a part of the soak.
 PAGE ?= doc/source/trust/reliability-results.rst
 .PHONY: help demo quick cover test test-services package accuracy nightly soak mutants compat releases newest lint format docs \
     bench recordings pictures sample clean elsewhere
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo        a real Nova, Placement and Senlin on this machine, and what the policy does there'
-	@echo 'make quick       the rules, the laws and the adapters, in one or two minutes: no socket, no process'
-	@echo 'make cover       make quick, and the lines of the package that it does not run'
-	@echo 'make test        the tests: rules, properties, and the real services'
-	@echo 'make test-services  what is long and random, with the real services: after make test'
-	@echo 'make package     the sdist and the wheel, in dist; installed as users do, into a clean environment'
-	@echo 'make cluster     a distributed OpenStack of Debian 12 on this machine, as root; make cluster-down removes it'
-	@echo 'make test-cluster  the policy there: roles, faults, upgrades, many clusters'
-	@echo 'make lint        style, types, layers, release notes, the sample file'
-	@echo 'make accuracy    random clouds of every kind: what the preflight says, and what the scheduler does'
-	@echo 'make nightly     all that is long, with new random input'
-	@echo 'make soak        faults, kills and races in full, up to an hour; writes its page of the manual'
-	@echo 'make mutants     small mistakes in the code that no test notices, with their diffs'
-	@echo 'make compat      the plugin in the oldest engine that is supported'
-	@echo 'make releases    the plugins for Nova with the oldest Nova, one in between, and the newest'
-	@echo 'make newest      make quick with the newest Python and the newest libraries'
-	@echo 'make docs        the manual, in doc/build/html'
-	@echo 'make bench       figures beside their goals'
-	@echo 'make recordings  records the answers of the real services, and the plans, again'
-	@echo 'make pictures    draws the picture of the README, and writes its text into the manual'
-	@echo 'make sample      writes $(SAMPLE) again'
-	@echo 'make format      what ruff can mend by itself'
-	@echo 'make clean       removes the environments and everything else that was made'
+	@echo 'make demo          run the demo on a real Nova, Placement and Senlin on this machine'
+	@echo 'make quick         run the unit and property tests (one to two minutes)'
+	@echo 'make cover         run the quick tests, and list the lines that they do not execute'
+	@echo 'make test          run all but the slow tests, also those with real services (five minutes)'
+	@echo 'make test-services run the slow and random tests with real services'
+	@echo 'make package       build the sdist and the wheel in dist, and test them in a clean environment'
+	@echo 'make cluster       start a distributed OpenStack on this machine (Debian 12, as root)'
+	@echo 'make cluster-down  remove that OpenStack'
+	@echo 'make test-cluster  run the tests of the distributed OpenStack'
+	@echo 'make lint          check style, types, layers, spelling, release notes and the sample configuration'
+	@echo 'make accuracy      compare the preflight with the scheduler on random clouds'
+	@echo 'make nightly       run all long tests with new random input'
+	@echo 'make soak          run all faults, kills and races (up to two hours), and write the results into the manual'
+	@echo 'make mutants       change the code in small ways, and list the changes that no test detects'
+	@echo 'make compat        run the tests of the policy with the oldest supported libraries'
+	@echo 'make releases      run the tests of the Nova plugins with three releases of Nova'
+	@echo 'make newest        run the quick tests with Python 3.13 and the newest libraries'
+	@echo 'make docs          build the manual in doc/build/html'
+	@echo 'make bench         measure requests, bytes and CPU time, and compare them with the goals'
+	@echo 'make recordings    record the responses of the real services, and the plans for these'
+	@echo 'make pictures      draw the picture of the README, and write its text into the manual'
+	@echo 'make sample        write $(SAMPLE)'
+	@echo 'make format        format the code, and fix what ruff can fix'
+	@echo 'make clean         remove the environments and all other generated files'
 
 demo: .venv/.made
 	@.venv/bin/python -m senlin_affinity.cli.main sandbox demo $(ARGS)
@@ -144,7 +145,7 @@ lint: .venv/.made-lint
 	@echo '== $(SAMPLE)'
 	@.venv/bin/python -m oslo_config.generator --config-file etc/senlin-affinity/config-generator.conf \
 	    --output-file .venv/sample.conf
-	@diff $(SAMPLE) .venv/sample.conf || { echo 'the sample is not what the options say: run "make sample"'; exit 1; }
+	@diff $(SAMPLE) .venv/sample.conf || { echo '$(SAMPLE) differs from the options: run "make sample"'; exit 1; }
 	@echo 'lint: all good'
 
 format: .venv/.made-lint
@@ -169,35 +170,35 @@ clean:
 
 # --- environments -----------------------------------------------------------------------------------------------------
 #
-# .venv runs everything; lint and docs add their tools to it. .venv-compat is made of old libraries. A stamp (.made...)
-# in the environment is newer than what it was made from; a lock lets several makes run at the same time.
+# Most targets use .venv; "make lint" and "make docs" install their tools into it. A stamp file (.made...) in an environment
+# is newer than the files that it depends on. A lock allows several makes at the same time.
 
-# $(call find_python,LOWEST,BEYOND,CANDIDATES): the first of them that is LOWEST <= version < BEYOND and can make a venv.
+# $(call find_python,LOWEST,BEYOND,CANDIDATES): the first candidate with LOWEST <= version < BEYOND and a venv module.
 find_python = for python in $(3); do \
     $$python -c 'import sys, venv, ensurepip; sys.exit(not ($(1)) <= sys.version_info[:2] < ($(2)))' \
         >/dev/null 2>&1 && { echo $$python; break; }; done
 
-# $(call locked,FOLDER): wait for the other makes, and end here if one of them has done this work meanwhile.
+# $(call locked,FOLDER): wait for the lock, and exit if another make has built the target in the meantime.
 locked = exec 9>$(1).lock; ! command -v flock >/dev/null || flock 9; \
     if [ -e $@ ] && [ -z "$$(find $(filter-out elsewhere,$^) -newer $@)" ] \
         && [ -x $(1)/bin/python ] && [ "$$(cat $(1)/.checkout 2>/dev/null)" = "$(CURDIR)" ]; then exit 0; fi
 
-# $(call make_venv,FOLDER,PYTHON): an environment that works; one that was copied or outlived its Python is made anew.
+# $(call make_venv,FOLDER,PYTHON): create the environment, also if it was copied or its Python no longer exists.
 make_venv = if ! $(1)/bin/python -c 'import pip' 2>/dev/null || [ "$$(cat $(1)/.checkout 2>/dev/null)" != "$(CURDIR)" ]; \
     then rm -rf $(1) && $(2) -m venv $(1) && echo "$(CURDIR)" >$(1)/.checkout || exit 1; fi
 
-# $(call install,FOLDER,CONSTRAINTS,EXTRAS): this checkout, editable, with the build backend out of the same constraints. The
-# metadata that an earlier build left in the checkout would be found before those that are installed.
+# $(call install,FOLDER,CONSTRAINTS,EXTRAS): install this checkout in editable mode, after the build backend. Metadata of an
+# earlier build in the checkout would take precedence over the installed ones.
 install = { rm -rf ./*.egg-info && $(1)/bin/python -m pip install -c $(2) setuptools wheel \
     && $(1)/bin/python -m pip install -c $(2) --no-build-isolation -e '.[$(strip $(3))]'; } >$(1)/pip.log 2>&1 \
     || { tail -n 20 $(1)/pip.log; echo 'make: the packages could not be installed; see $(1)/pip.log'; exit 1; } >&2
 
-# elsewhere: the environment belongs to another folder (the checkout was copied or moved), or its Python is gone.
+# elsewhere: the environment belongs to another folder (the checkout was copied or moved), or its Python does not exist.
 elsewhere = $(if $(findstring |$(CURDIR)|,|$(shell test -x $(1)/bin/python && cat $(1)/.checkout 2>/dev/null)|),,elsewhere)
 
 TESTED = $(or $(PYTHON),python3.11 python3.12 python3.13 python3)
 NEWER = $(or $(PYTHON),python3 python3.14 python3.15)
-# $(call of_pyenv,VERSION): what pyenv has of it, also where it is not the chosen one.
+# $(call of_pyenv,VERSION): the Pythons of this version in pyenv, also if pyenv has another one selected.
 of_pyenv = $(wildcard $(shell pyenv root 2>/dev/null)/versions/$(1).*/bin/python)
 OLD = $(or $(PYTHON),python3.10 $(call of_pyenv,3.10))
 NEWEST = $(or $(PYTHON),python3.13 $(call of_pyenv,3.13))
@@ -208,7 +209,7 @@ comma := ,
 	python=$$($(call find_python,(3$(comma) 11),(3$(comma) 14),$(TESTED))); \
 	if [ -z "$$python" ]; then \
 	    python=$$($(call find_python,(3$(comma) 14),(4$(comma) 0),$(NEWER))); \
-	    [ -z "$$python" ] || echo "make: $$python is newer than what the project is tested with (3.11 to 3.13)" >&2; \
+	    [ -z "$$python" ] || echo "make: $$python is newer than the tested versions (3.11 to 3.13)" >&2; \
 	fi; \
 	if [ -z "$$python" ]; then \
 	    echo 'make: no Python 3.11 or newer with its venv module (python3-venv); name one with PYTHON=...' >&2; exit 1; \
@@ -224,7 +225,7 @@ comma := ,
 	$(call install,.venv,constraints.txt,$*); \
 	touch $@
 
-# $(call make_fresh,FOLDER,LOWEST,BEYOND,CANDIDATES,CONSTRAINTS,EXTRAS,NAME): made anew each time, with this Python and no other.
+# $(call make_fresh,FOLDER,LOWEST,BEYOND,CANDIDATES,CONSTRAINTS,EXTRAS,NAME): create the environment, even if it exists.
 make_fresh = python=$$($(call find_python,$(2),$(3),$(4))); \
 	if [ -z "$$python" ]; then \
 	    echo 'make: no $(7) with its venv module (python3-venv, or pyenv); name one with PYTHON=...' >&2; exit 1; \
@@ -235,18 +236,18 @@ make_fresh = python=$$($(call find_python,$(2),$(3),$(4))); \
 	$(call install,$(1),$(5),$(6)); \
 	touch $@
 
-# The oldest that is promised. setuptools does not run beside the old "packaging" that this venv ends with.
+# The oldest supported libraries.
 .venv-compat/.made: $(FRAME) constraints-compat.txt $(call elsewhere,.venv-compat)
 	@$(call locked,.venv-compat); \
 	$(call make_fresh,.venv-compat,(3$(comma) 10),(3$(comma) 11),$(OLD),constraints-compat.txt,compat$(comma)test,Python 3.10)
 
-# Older releases of Nova; tests/releases/run.py names them.
+# Older releases of Nova (see tests/releases/run.py).
 .venv-nova-24/.made .venv-nova-29/.made: .venv-nova-%/.made: $(FRAME) tests/releases/constraints-%.txt
 	@$(call locked,.venv-nova-$*); \
 	$(call make_fresh,.venv-nova-$*,(3$(comma) 10),(3$(comma) 11),$(OLD),tests/releases/constraints-$*.txt,test,Python 3.10); \
 	.venv-nova-$*/bin/python -m pip install -c tests/releases/constraints-$*.txt nova >>.venv-nova-$*/pip.log 2>&1
 
-# The newest that is promised, with whatever the libraries are today.
+# The newest supported Python, with the newest libraries.
 .venv-newest/.made: $(FRAME) $(call elsewhere,.venv-newest)
 	@$(call locked,.venv-newest); \
 	$(call make_fresh,.venv-newest,(3$(comma) 13),(3$(comma) 14),$(NEWEST),/dev/null,sandbox$(comma)test$(comma)docs,Python 3.13)
