@@ -1,9 +1,9 @@
-"""The command as a process: what ``--help`` and a plan on a small file take.
+"""Measure the command as a process: ``--help``, and a plan with a small snapshot file.
 
-All of it is compiled before, as pip does when it installs: where Python may write no bytecode, a
-checkout's own modules would be compiled in every process, and those of libraries would not.
+All modules are compiled first, as pip does: if Python may not write bytecode, each process would
+compile the modules of a checkout, but not those of libraries.
 
-Run: make bench. Prints the CPU of the processes, against that of importing cliff, in turns.
+Run: make bench. Prints the CPU time of each process as a ratio to the import of cliff.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Finding the DRS host among 10,000 hypervisors, against the ways that suggest themselves.
+"""Find the DRS host among 10,000 hypervisors, and compare with two simpler ways.
 
-One local server answers all of them in one run, so the ratios are comparable though the machine is
-noisy: the two requests of this project; all pages as raw JSON; all pages as openstacksdk's objects.
+The compared ways are all pages as raw JSON, and all pages as objects of openstacksdk. One local
+server answers all of them in one run, so that the ratios do not depend on the machine's load.
 
 Run: make bench. Prints the CPU time, the requests and the bytes.
 """
@@ -52,7 +52,7 @@ def all_pages_as_objects(connection: Connection) -> str:
 
 
 def measure(cloud: HttpCloud, find: Callable[[Connection], str]) -> tuple[float, int, int]:
-    """CPU seconds, the server's among them; requests, bytes."""
+    """Return CPU seconds (including the server's), requests and bytes."""
     connection = cloud.connection()
     connection.compute.get('/limits')  # token and discovery
     cloud.nova.asked.clear()

@@ -1,12 +1,12 @@
-"""Judging an extra spec, against the real Nova's ``validate``, per kind of name; hostile values.
+"""Compare the validation of extra specs with Nova's ``validate``, and measure hostile values.
 
-Both judge the same names and values in one run, so the ratios are comparable though the machine is
-noisy. Nova finds an exact name in a dictionary, and walks its validators for every other one; as it
-has more of them than Python keeps compiled patterns, the whole walk compiles each of them again.
+Both validate the same names and values in one run, so that the ratios do not depend on the
+machine's load. Nova finds an exact name in a dictionary, and tries all patterns for every other
+name; there are more of them than Python's cache holds, so that each is compiled again.
 
-The second table is the slowest of all hostile values of 255 characters, per shipped pattern.
+The second table has the slowest hostile value of 255 characters for each pattern.
 
-Run: make bench. Prints the minimum of the rounds for one call, and the ratio to ours.
+Run: make bench. Prints the minimum of the rounds for one call, and how many times faster ours is.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from senlin_affinity.model.errors import InvalidExtraSpec
 
 ROUNDS = 20
 LENGTH = 255
-#: Seconds that no value may take.
+#: Maximum seconds for any value.
 LIMIT = 0.01
-#: Kinds of names, with the ratio that is wanted at least.
+#: Kinds of names, each with the minimum ratio to Nova's time.
 KINDS = {
     'exact': (1, [('hw:cpu_policy', 'dedicated'), ('hw:numa_nodes', '2'), ('hw:pmu', 'true')]),
     'templated hw:': (5, [('hw:numa_cpus.0', '0-3'), ('hw:numa_mem.1', '512')]),
@@ -41,7 +41,7 @@ KINDS = {
         [(name, '1') for name in ('hw:cpu_pollicy', 'trait:HW_CPU_X86_AVX22', 'foo:bar', 'foo')],
     ),
 }
-#: Words that hostile values repeat, what stands before and behind them.
+#: Parts of hostile values: repeated words, prefixes and suffixes.
 WORDS = (
     '0',
     '0,',
@@ -65,14 +65,14 @@ BEHIND = ('!', '\x00', ':', ',', '-', '')
 
 
 def cases(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """With a group and without, where there may be one."""
+    """Return each extra spec without a group number and, where one is possible, with one."""
     return list(
         dict.fromkeys((name.format(group), value) for name, value in given for group in ('', '1'))
     )
 
 
 def seconds(judge: Callable[[str, str], object], specs: list[tuple[str, str]], times: int) -> float:
-    """For one call, in one round."""
+    """Return the seconds of one call, measured in one round."""
     start = time.process_time()
     for _ in range(times):
         for name, value in specs:
@@ -86,7 +86,7 @@ def seconds(judge: Callable[[str, str], object], specs: list[tuple[str, str]], t
 def against_nova() -> Iterator[Goal]:
     for kind, (wanted, given) in KINDS.items():
         specs = cases(given)
-        # Short rounds of both in turn, so that other work on the machine does not favour one.
+        # Short rounds in turns: other load on the machine affects both alike.
         rounds = [
             (seconds(validate, specs, 50), seconds(nova.validate, specs, 1 if wanted > 20 else 5))
             for _ in range(ROUNDS)
@@ -98,7 +98,7 @@ def against_nova() -> Iterator[Goal]:
 
 
 def hostile_values() -> Iterator[Goal]:
-    """Each pattern with the value that is slowest for it, which is measured again."""
+    """Measure each pattern with its slowest value."""
     shipped: dict[str, tuple[re.Pattern[str], str]] = {}
     for validator in Registry().validators:
         regexes = [part.regex for part in validator.parts if part and not part.is_literal]
@@ -116,7 +116,7 @@ def hostile_values() -> Iterator[Goal]:
     suggest = Registry().suggest
     names = [f'{namespace}{value}'[:LENGTH] for namespace in ('', 'hw:') for value in hostile()]
     worst = max(seconds_of(suggest, name, 3) for name in names)
-    yield Goal('what an unknown hostile name was meant to be: us', worst * 1e6, LIMIT * 1e6)
+    yield Goal('suggestions for an unknown hostile name: us', worst * 1e6, LIMIT * 1e6)
 
 
 def hostile() -> Iterable[str]:

@@ -1,18 +1,18 @@
-"""What a scale-out, an attach and a detach cost the engine.
+"""Measure what a scale-out, an attach and a detach cost the engine.
 
-Scale-outs run in clouds of 1,000, 10,000 and 50,000 hosts. An attach that creates a server group,
-and a detach that deletes it, do not depend on the hosts; they run beside one cluster, and beside
-1,000 clusters.
+Scale-outs run in clouds of 1,000, 10,000 and 50,000 hosts. The cost of an attach that creates a
+server group, and of a detach that deletes it, does not depend on the hosts; they run beside one
+cluster and beside 1,000 clusters.
 
-The simulated cloud is behind a socket, in a process of its own, and evaluates the queries to
-Placement. The CPU is that of the hook in Senlin's own objects. Log-in and discovery are not
-counted. An administrator uses one connection; a tenant has another one beside the operator's.
+The simulated cloud runs in its own process, behind a socket, and evaluates the queries to
+Placement. The CPU time is that of the hook in Senlin's objects, without log-in and discovery. An
+administrator uses one connection; a tenant has a second one with operator credentials.
 
-Placement's own CPU is that of the real service, with as many providers: the query of a scale-out
-beside Nova's, which is the same with nova-scheduler's limit.
+The CPU time of Placement is that of the real service with as many providers: the query of a
+scale-out, compared with Nova's query, which has the limit of nova-scheduler.
 
-Run: make bench; or with the number of hosts as an argument. Prints figures beside goals, and fails
-if one is missed without a reason.
+Run: make bench, or with a number of hosts as the argument. The exit status is 1 if a goal is missed
+without a reason.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ SIZES = (1000, 10_000, 50_000)
 HOSTS = 10_000
 ROUNDS = 7
 MEMBERS = 3
-#: The number of hosts with each trait: of the flavors whose servers few hosts take.
+#: The number of hosts with each trait, for flavors that fit on few hosts.
 CANDIDATES = {'CUSTOM_THREE': 3, 'CUSTOM_TWENTY': 20, 'CUSTOM_FORTY': 40, 'CUSTOM_MANY': 250}
 #: The zone and the aggregate of the hosts with the trait CUSTOM_THREE.
 ZONE = 'az-small'
 FLAVORS = 2000
 NOVAS_LIMIT = 1000
-#: Attach and detach are measured beside so many clusters of one project.
+#: The number of clusters in the project for the second measurement of attach and detach.
 CLUSTERS = 1000
-#: The requests and kB that an attach or a detach may cost.
+#: The maximum requests and kB of an attach or a detach.
 LIFE = (6, 10)
 FILTER = 'AggregateInstanceTypeFilter'
 VOLUME = [{'boot_index': 0, 'uuid': 'v', 'source_type': 'volume', 'destination_type': 'volume'}]
@@ -121,7 +121,7 @@ def _is_counted(target: str) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """A scale-out, and what it may cost: requests, kB, ms of CPU.
+    """A scale-out, and its limits: requests, kB, ms of CPU.
 
     ``members`` is whether the group has members. ``reasons`` explain the goals that are missed.
     """
@@ -169,7 +169,7 @@ ACCEPTED = [
         reasons=(_ONE_EACH, _ONE_EACH, _ONE_EACH),
     ),
 ]
-#: With credentials of the operator, what an earlier scale-out read is kept for a minute.
+#: With operator credentials, the data of an earlier scale-out are cached for a minute.
 ACCEPTED += [
     replace(case, name=f'{case.name}, within a minute', is_tenant=True, reasons=(None, None, None))
     for case in ACCEPTED
@@ -232,7 +232,7 @@ def serve(pipe: Any, number: int) -> None:
             for n, each in enumerate(cloud.placement.providers)
         ]
         pipe.send((cloud.url, groups))
-        while pipe.recv() == 'flavors':  # only the last case has so many
+        while pipe.recv() == 'flavors':  # only the last case has this many flavors
             for n in range(FLAVORS):
                 nova.add_flavor(f'f{n}')
             nova.add_flavor('m1.named', id='a-flavor')
@@ -241,7 +241,7 @@ def serve(pipe: Any, number: int) -> None:
 
 
 def traits(host: int, number: int) -> Iterator[str]:
-    """Yield the traits of one of so many hosts; those with a trait are all over the cloud."""
+    """Yield the traits of a host; hosts with a rare trait are evenly distributed."""
     for trait, hosts in CANDIDATES.items():
         step = max(1, number // hosts)
         if host % step == 0 and host // step < hosts:
@@ -277,7 +277,7 @@ class Engine:
         return least, cost, status
 
     def attach_and_detach(self, rounds: int) -> dict[str, tuple[float, dict[str, int]]]:
-        """Return the least CPU seconds, and the requests and bytes, of an attach and a detach."""
+        """Return the minimum CPU seconds, and the requests and bytes, of an attach and a detach."""
         least = {'attach': float('inf'), 'detach': float('inf')}
         costs = {}
         for _ in range(rounds):
@@ -384,11 +384,11 @@ def bench_life() -> list[Goal]:
     return goals
 
 
-# --- Placement's own CPU
+# --- CPU time of Placement
 
 
 def fill(judge: Judge, hosts: int) -> None:
-    """As many hosts, put into its database at once."""
+    """Write the providers directly into Placement's database."""
     from placement import db_api
     from placement.db.sqlalchemy import models
     from sqlalchemy import insert, select
@@ -424,7 +424,7 @@ def fill(judge: Judge, hosts: int) -> None:
 
 
 def bench_placement(hosts: int) -> Goal:
-    """The CPU of the query of a growth by 50, beside Nova's."""
+    """Compare the CPU time of the query of a scale-out by 50 with that of Nova's query."""
     judge = Judge()
     fill(judge, hosts)
     asked = {'resources': 'VCPU:1,MEMORY_MB:512,DISK_GB:1'}
@@ -443,7 +443,7 @@ def bench_placement(hosts: int) -> Goal:
 
 
 def main(*sizes: int) -> int:
-    """Measure clouds of these sizes; without any, the usual ones."""
+    """Measure clouds of these sizes, by default the usual ones."""
     support.make_database()
     goals = bench_life()
     for hosts in sizes or SIZES:

@@ -1,12 +1,11 @@
-"""Evaluating an expression for 100,000 providers, against a plain set intersection for each.
+"""Evaluate ``member_of`` for 100,000 providers, and compare with a set intersection for each.
 
-All in one run, so the ratios are comparable though the machine is noisy: a plain ``a & b`` per
-provider; ``admits`` per provider; ``admitted`` for all of them, flat and in trees. Then the same
-expression while the aggregates that it does not name become more, in the cloud and per provider:
-the cost of ``admits`` must not follow.
+One run measures ``a & b`` per provider, ``admits`` per provider, and ``admitted`` for all of them,
+flat and in trees. Then the number of aggregates that the expression does not name grows, in the
+cloud and per provider: the cost of ``admits`` must not grow with it.
 
-Run: make bench. Prints CPU time, the minimum of the rounds, and the ratio to the intersections
-beside it. The exit status is 1 where a goal is missed.
+Run: make bench. Prints the minimum CPU time of the rounds, and its ratio to the intersections. The
+exit status is 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from senlin_affinity.nova.provider_tree import Provider, admitted
 PROVIDERS = 100_000
 AGGREGATES = 1_000
 ROUNDS = 5
-#: How much more it may be with other aggregates, and with ten times as many for each provider.
+#: Maximum growth with more unnamed aggregates, and with ten times as many per provider.
 FOLLOWS, FOLLOWS_THIRTY = 1.5, 4
 
 
@@ -34,14 +33,14 @@ def uuids(count: int) -> list[str]:
 
 
 def memberships(aggregates: int, per_provider: int) -> list[Spelt]:
-    """Each provider in so many aggregates, as hosts hold them; the same in every run."""
+    """Return the aggregates of each provider, the same in every run."""
     dice = random.Random(1)
     known = uuids(aggregates)
     return [all_spelt(dice.sample(known, per_provider)) for _ in range(PROVIDERS)]
 
 
 def expression() -> MemberOf:
-    """Three of ten, one of them, and five forbidden: all of the first hundred aggregates."""
+    """Return an expression: three of ten, one, and five forbidden ones of 100 aggregates."""
     known = uuids(100)
     return MemberOf.parse(
         [f'in:{",".join(known[:10])}', known[20], f'!in:{",".join(known[30:35])}']
@@ -49,7 +48,7 @@ def expression() -> MemberOf:
 
 
 def least(work: Callable[[], Any]) -> float:
-    """CPU seconds, the least of the rounds."""
+    """Return the minimum CPU seconds of the rounds."""
     seconds = []
     for _ in range(ROUNDS):
         start = time.process_time()
@@ -63,7 +62,7 @@ def intersections(of: frozenset[str], all_of: list[frozenset[str]]) -> float:
 
 
 def report(name: str, seconds: float, plain: float) -> float:
-    """Print a line; the ratio."""
+    """Print a line, and return the ratio."""
     each = seconds / PROVIDERS * 1e9
     print(f'{name:44} {seconds / plain:6.2f} x  {seconds * 1000:8.1f} ms  {each:7.0f} ns each')
     return seconds / plain
@@ -90,7 +89,7 @@ def found() -> Iterator[Goal]:
         suffixed = least(lambda f=forest: admitted(f, member_of, suffixed=True))
         report(f'admitted, {name}, suffixed', suffixed, plain)
 
-    print('with more aggregates that it does not name:')
+    print('with more aggregates that are not named:')
     for aggregates, per_provider in ((100, 3), (1_000, 3), (10_000, 3), (1_000, 30)):
         own = memberships(aggregates, per_provider)
         seconds = least(lambda own=own: [member_of.admits(each) for each in own])

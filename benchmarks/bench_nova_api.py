@@ -1,10 +1,10 @@
-"""What the filter for nova-api costs, beside what nova-api itself does for the same request.
+"""Measure the cost of the middleware of nova-api, compared with nova-api's own cost.
 
-Nova's share is that of the sandbox's nova-api, without the filter, behind a socket: the CPU of its
-processes for a POST of two extra specs. The filter's is what it adds to an application that does
-nothing: for that POST, for requests that it leaves alone, and for bodies that are meant to harm.
+The cost of nova-api is the CPU time of its processes in the sandbox, without the middleware, for a
+POST of two extra specs. The cost of the middleware is what it adds to an empty application: for
+that POST, for requests that it ignores, and for hostile bodies.
 
-Run: make bench. Prints CPU microseconds for each request, the least of the rounds.
+Run: make bench. Prints CPU microseconds per request, the minimum of the rounds.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def environ(
 
 
 def added(asked: Environ, calls: int = CALLS) -> float:
-    """CPU microseconds that the filter adds to one request."""
+    """Return the CPU microseconds that the middleware adds to one request."""
 
     def run(call: Callable[..., Any]) -> None:
         for _ in range(calls):
@@ -70,13 +70,13 @@ def added(asked: Environ, calls: int = CALLS) -> float:
 
 
 def spent(pids: Iterable[int]) -> float:
-    """CPU seconds of these processes so far."""
+    """Return the CPU seconds of these processes so far."""
     stats = (Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split() for pid in pids)
     return sum(int(each[11]) + int(each[12]) for each in stats) * TICK
 
 
 def of_nova() -> float:
-    """CPU microseconds of nova-api for one POST of the same extra specs."""
+    """Return the CPU microseconds of nova-api for a POST of the same extra specs."""
     with SandboxCloud(1) as cloud, requests.Session() as session:
         session.trust_env = False
         connection = cloud.connection()
@@ -97,7 +97,7 @@ def of_nova() -> float:
 
 def goals() -> Iterator[Goal]:
     novas, post = of_nova(), added(environ('POST', PATH))
-    print(f'POST of {len(SPECS)} extra specs: nova-api {novas:,.0f} us, the filter {post:.1f} us')
+    print(f'POST of {len(SPECS)} extra specs: nova-api {novas:,.0f} us, middleware {post:.1f} us')
     yield Goal('nova-api: a POST of extra specs: % of what nova-api spends', post / novas * 100, 1)
     for name, asked in (
         ('GET /servers', environ('GET', '/servers')),

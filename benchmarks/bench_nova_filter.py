@@ -1,8 +1,8 @@
-"""Filtering 10,000 hosts by the metadata of their aggregates, against Nova's own filter.
+"""Filter 10,000 hosts by the metadata of their aggregates, and compare with Nova's filter.
 
-Both run in Nova's HostFilterHandler, on Nova's own host states, aggregates, flavors and requests,
-in turns. Hosts share 200 sets of three aggregates, or each has one of its own; an aggregate is one
-object for all of its hosts, and new in every round, as after a change of it.
+Both run in turns in Nova's HostFilterHandler, with Nova's host states, aggregates, flavors and
+requests. Hosts share 200 sets of three aggregates, or each has its own aggregate. All hosts of an
+aggregate share its object, which is new in every round, as after a change.
 
 Run: make bench. Prints how many times faster than Nova's filter ours is, in CPU time.
 """
@@ -27,9 +27,9 @@ from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeF
 
 HOSTS = 10_000
 SETS = 200
-#: Rounds are long; where ours is short, beside Nova's, more of them find the least of it.
+#: Rounds are long; short measurements have more of them.
 ROUNDS, MORE_ROUNDS = 3, 9
-#: As fast, as far as this can be measured.
+#: A ratio that counts as equal, because of the measurement error.
 ALIKE = 0.91
 OPTIONS = 'the prefixes of reservations are read from the options, which takes some 10 us'
 
@@ -45,13 +45,13 @@ EXTRA_SPECS = {
     'generation': '== 4',
     'owner': 's!= nobody',
 }
-#: Three aggregates hold what the extra specs ask for, between them.
+#: The metadata of the three aggregates of a set, which match the extra specs together.
 PARTS = (
     {'disk': 'ssd, nvme', 'rack': 'r{}', 'features': 'avx512', 'power': '{}'},
     {'cpu': 'skylake', 'memory': '512', 'network': '25gbit', 'availability_zone': 'zone-{}'},
     {'tier': 'gold,silver', 'generation': '4', 'owner': 'team-{}', 'licence': 'windows'},
 )
-#: By what they do: the first extra spec is found nowhere, or the last one.
+#: Flavors by result: the first or the last extra spec rejects all hosts.
 FLAVORS = {
     '10 extra specs': EXTRA_SPECS,
     'no extra specs': {},
@@ -61,7 +61,7 @@ FLAVORS = {
 
 
 def shared() -> list[list[Aggregate]]:
-    """The aggregates of each host: 200 distinct sets of three out of 300."""
+    """Return the aggregates of each host: 200 distinct sets of three out of 300."""
     draw = random.Random(0)
     parts = [[_aggregate(part, number) for number in range(100)] for part in PARTS]
     sets = {tuple(draw.randrange(100) for _ in parts): None for _ in range(2 * SETS)}
@@ -73,7 +73,7 @@ def shared() -> list[list[Aggregate]]:
 
 
 def own() -> list[list[Aggregate]]:
-    """Each host in one aggregate, which has all metadata."""
+    """Return one aggregate for each host, with all metadata."""
     metadata = {key: value for part in PARTS for key, value in part.items()}
     return [
         [_aggregate({**metadata, 'rack': f'r{number}'}, number % 900)] for number in range(HOSTS)
@@ -106,7 +106,7 @@ def faster(
     times: int = 1,
     rounds: int = ROUNDS,
 ) -> float:
-    """How many times faster ours is than Nova's, on these hosts."""
+    """Return how many times faster ours is than Nova's, on these hosts."""
     handler, wanted = HostFilterHandler(), list(hosts) if passes else []
 
     def run(kind: type) -> None:
@@ -125,7 +125,7 @@ def faster(
 
 
 def goals() -> Iterator[Goal]:
-    """Every kind of host with every kind of flavor."""
+    """Measure every kind of host with every kind of flavor."""
     for kind, members in (
         (f'{SETS} sets of aggregates', shared()),
         ('an aggregate per host', own()),

@@ -1,8 +1,7 @@
-"""Plan 1,000 more servers on 10,000 hosts, as a ratio to parsing the JSON of the same snapshot.
+"""Plan 1,000 servers on 10,000 hosts, as a ratio to parsing the JSON of the same snapshot.
 
-In each round, the text of a snapshot is parsed, the file is loaded again so that nothing is cached,
-and a question is answered with its line, as the command does. The ratio is that of the least CPU
-times of all rounds.
+Each round parses the text of a snapshot, loads the file again so that nothing is cached, and
+answers a question like the command does. The ratio compares the minimum CPU times of all rounds.
 
 Each host has a random usage, a trait and an aggregate, or one of 200 combinations of size, usage,
 aggregate, zone and state. All installed constraints are evaluated. The plain question has a flavor
@@ -11,7 +10,7 @@ anti-affinity group with members and three servers per host. A rejected question
 servers than fit. Other clouds have 8 of 2,000 aggregates per host, a zone per host, or 40 of 300
 traits per host. The peak memory is that of a whole process.
 
-Run: make bench. The exit status is 1 where a goal is missed without a reason.
+Run: make bench. The exit status is 1 if a goal is missed without a reason.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quo
 
 HOSTS, MANY_HOSTS = 10_000, 100_000
 COUNT = 1_000
-#: So many for each host are more than fit.
+#: This number of servers per host is more than fit.
 TOO_MANY = 2
 SHAPES = 200
 ROUNDS, FEW_ROUNDS = 7, 2
@@ -73,7 +72,7 @@ QUESTION = api.Question(
     member_of=(f'in:{",".join(f"aggregate-{number}" for number in range(12))}', '!aggregate-19'),
     enabled_filters=('ComputeFilter', 'AggregateInstanceTypeFilter'),
 )
-#: Why goals are missed; the shares are those of a profile.
+#: Reasons for missed goals, with shares from a profile.
 BY_HOST = 'the hosts are evaluated twice, also with what nova.conf may enable: two thirds of it'
 BY_REPORT = 'each host that takes servers is evaluated again with them: half of it'
 BY_CHANGE = 'ten changes are evaluated for all hosts: more than half of it'
@@ -87,7 +86,7 @@ BY_CLASS = 'each host is a class of its own, for which all constraints are evalu
 
 
 def make(hosts: int, *, is_random: bool) -> CloudSnapshot:
-    """The hosts, and a group with a member on every tenth of them."""
+    """Return the hosts, and a group with a member on every tenth of them."""
     dice = random.Random(hosts)
     looks = [_view(dice) for _ in range(SHAPES)]
     made = [
@@ -130,7 +129,7 @@ def _resources(dice: random.Random) -> dict[str, Resource]:
 
 
 def with_aggregates(cloud: CloudSnapshot) -> CloudSnapshot:
-    """Each host in 8 of 2,000 aggregates."""
+    """Put each host into 8 of 2,000 aggregates."""
     dice = random.Random(1)
     aggregates = tuple(
         replace(
@@ -146,14 +145,14 @@ def with_aggregates(cloud: CloudSnapshot) -> CloudSnapshot:
 
 
 def with_zones(cloud: CloudSnapshot) -> CloudSnapshot:
-    """Each host in a zone of its own."""
+    """Put each host into its own zone."""
     each = enumerate(cloud.hosts or ())
     hosts = (replace(host, availability_zone=f'zone-{number}') for number, host in each)
     return replace(cloud, hosts=tuple(hosts))
 
 
 def with_traits(cloud: CloudSnapshot) -> CloudSnapshot:
-    """Each host with 40 of 300 traits."""
+    """Give each host 40 of 300 traits."""
     dice, names = random.Random(1), [f'CUSTOM_{number}' for number in range(300)]
     old = cloud.hosts or ()
     hosts = (replace(each, traits=each.traits.union(dice.sample(names, 39))) for each in old)
@@ -165,7 +164,7 @@ def with_traits(cloud: CloudSnapshot) -> CloudSnapshot:
 
 @dataclass(frozen=True)
 class Figures:
-    """CPU seconds: of the yardstick, and of each question by its name."""
+    """CPU seconds of json.loads, and of each question by its name."""
 
     loads: float
     seconds: Mapping[str, float]
@@ -175,7 +174,7 @@ class Figures:
 
 
 def answer(view: api.CloudView, question: api.Question, *, remedies: bool) -> str:
-    """The line of what is answered, which is checked."""
+    """Return the line that the command prints, after checking it."""
     decision = api.answer(question, view, remedies=remedies)
     assert decision.fits is (question.count == COUNT)
     assert len(decision.placements) == min(question.count, decision.capacity or 0)
@@ -184,7 +183,6 @@ def answer(view: api.CloudView, question: api.Question, *, remedies: bool) -> st
 
 
 def spent(action: Callable[[], Any]) -> float:
-    """CPU seconds."""
     gc.collect()
     start = time.process_time()
     result = action()
@@ -196,7 +194,7 @@ def spent(action: Callable[[], Any]) -> float:
 def measure(
     cloud: CloudSnapshot, questions: Mapping[str, tuple[api.Question, bool]], rounds: int
 ) -> Figures:
-    """Answer the questions, each with remedies or without, in turns with the yardstick."""
+    """Answer the questions, each with or without remedies, in turns with json.loads."""
     least = dict.fromkeys(('', *questions), float('inf'))
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, 'cloud.json')
@@ -213,14 +211,14 @@ def measure(
 
 
 def peak(path: str) -> float:
-    """MiB of a process that loads a snapshot, and answers a question that is rejected."""
+    """Return the MiB of a process that loads a snapshot and answers a rejected question."""
     command = [sys.executable, '-m', 'benchmarks.bench_planner', path]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
 def be_a_process(path: str) -> None:
-    """Be that process."""
+    """Run in the process that ``peak`` measures."""
     answer(api.load(path), replace(QUESTION, count=TOO_MANY * MANY_HOSTS), remedies=True)
     status = Path('/proc/self/status').read_text(encoding='ascii')
     print(int(status.partition('VmHWM:')[2].split()[0]) / 1024)
@@ -230,7 +228,6 @@ def be_a_process(path: str) -> None:
 
 
 def goals() -> Iterator[Goal]:
-    """Each figure that is held."""
     rejected = replace(QUESTION, count=TOO_MANY * HOSTS)
     plain = api.Question(COUNT, 'plain')
     asked = {

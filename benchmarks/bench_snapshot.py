@@ -1,12 +1,11 @@
-"""The snapshot: what it costs to load it from its file, and to take it, beside the bare JSON.
+"""Measure how a snapshot is loaded from its file, and taken, compared with the bare JSON.
 
-Loading: against json.loads of the same text; hosts are lean (one trait, one aggregate), in eight of
-2,000 aggregates each, or rich (60 traits, three aggregates), and the use of every one is random.
-Taking: one local server answers both ways in turns: ours, and the same pages fetched and parsed
-with nothing done to them. The peak is all memory of a process of its own, Python itself (about
-40 MiB) included.
+Loading is compared with json.loads of the same text. Hosts are lean (one trait, one aggregate), in
+eight of 2,000 aggregates each, or rich (60 traits, three aggregates), with random usage. Taking is
+compared, in turns and with the same local server, with fetching and parsing the same pages. The
+peak memory is that of a separate process, including Python itself (about 40 MiB).
 
-Run: make bench. Prints ratios of CPU time, the least of the rounds of each.
+Run: make bench. Prints ratios of CPU time, the minimum of the rounds.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ TRAITS = tuple(
 )[:60]
 AGGREGATES = tuple(f'5bbcc3c4-1da2-4437-a48a-{number:012x}' for number in range(2_000))
 OWN_VALUES = 'most of the time goes into building our own values, in Python'
-#: Traits and aggregates of each host, of how many aggregates, and the goal.
+#: By kind: traits and aggregates of each host, the total number of aggregates, and the goal.
 KINDS = {
     'lean': (1, 1, 20, 1.3, OWN_VALUES),
     '8 aggregates a host': (1, 8, 2_000, 1.3, OWN_VALUES),
@@ -51,7 +50,7 @@ KINDS = {
 
 
 def make(traits: int, aggregates: int, known: int) -> CloudSnapshot:
-    """The use of every host is random."""
+    """Return hosts with random usage."""
     dice = random.Random(HOSTS)
     looks = [frozenset(dice.sample(TRAITS, traits)) for _ in range(5)]
     hosts = tuple(
@@ -75,7 +74,7 @@ def make(traits: int, aggregates: int, known: int) -> CloudSnapshot:
 
 
 def peak_of(path: str) -> float:
-    """MiB that a process needs that does nothing but loading."""
+    """Return the MiB of a process that only loads the snapshot."""
     command = [sys.executable, '-W', 'ignore', __file__, path]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -103,7 +102,7 @@ def loading() -> Iterator[Goal]:
 
 
 def fetch_bare(cloud: HttpCloud, connection: Any) -> None:
-    """The same pages as ours, in the same order: fetched, parsed, dropped."""
+    """Fetch and parse the same pages, in the same order, without using them."""
     for service, path, microversion, query in PAGES:
         adapter = getattr(connection, service)
         while True:
@@ -127,14 +126,14 @@ PAGES = (
 
 
 class Canned(HttpCloud):
-    """Answers what it answered before: what is measured is the client, not the fake cloud."""
+    """A cloud with recorded responses, so that only the client is measured."""
 
     def __init__(self, nova: FakeNova) -> None:
         super().__init__(nova)
         self.answers: dict[str, tuple[int, bytes]] = {}
 
     def data(self, method: str, target: str, headers: Any, body: Any) -> tuple[int, bytes]:
-        """The status and the body's bytes."""
+        """Return the status and the bytes of the body."""
         known = self.answers.get(target)
         if known is None or method != 'GET':
             known = super().data(method, target, headers, body)
@@ -146,7 +145,7 @@ class Canned(HttpCloud):
 
 
 def make_cloud(hosts: int) -> Canned:
-    """20 servers on each host; 200 of all of them are in groups."""
+    """Return a cloud with 20 servers on each host, 200 of which are in groups."""
     fakes = tuple(FakeHost(f'cmp-{number}') for number in range(hosts))
     nova = FakeNova(hosts=fakes, flavors=(), aggregates=(), quota=-1)
     dice = random.Random(hosts)
@@ -170,7 +169,7 @@ def make_cloud(hosts: int) -> Canned:
 
 
 def bench_taking(hosts: int, rounds: int = ROUNDS) -> Goal:
-    """Print a line for each way."""
+    """Measure both ways, and print a line for each."""
     with make_cloud(hosts) as cloud:
         connection = cloud.connection()
         both = clients.of(connection)
@@ -182,7 +181,7 @@ def bench_taking(hosts: int, rounds: int = ROUNDS) -> Goal:
         for action in ways.values():
             action()  # token, discovery, and the answers are canned
         gc.collect()
-        gc.freeze()  # the fake cloud's own objects are nobody's cost
+        gc.freeze()  # garbage collection skips the objects of the fake cloud
         seconds = measured(ways, rounds)
         for way, action in ways.items():
             cloud.served.clear()

@@ -1,17 +1,17 @@
-"""Goals beside figures: what a benchmark holds, and fails where it is missed.
+"""Compare the figures of a benchmark with their goals.
 
-Shapes::
+Example::
 
     report([Goal('plan, 10,000 hosts', 0.61, 1), Goal('the filter', 24.5, 20, is_least=True)]) == 0
 
     plan, 10,000 hosts       0.61       at most 1
     the filter               24.5     at least 20
 
-Units: those of the benchmark, which the name says where the figure is no ratio. A goal is a most,
-or a least. A goal that is missed with a reason is shown with it, and fails nothing.
+Units: those of the benchmark; the name states the unit, unless the figure is a ratio. A goal is a
+maximum or a minimum. A missed goal with a reason is not a failure.
 
-``measured`` interleaves what is compared, in CPU time: other work on the machine takes from both,
-and the least of the rounds has the least of it.
+``measured`` measures CPU time in turns, so that other load on the machine affects all alike; the
+minimum of the rounds is the least affected.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILE = 'BENCH_FIGURES'
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """A figure and its goal, and why it may be missed."""
+    """A figure, its goal, and the reason if it is missed."""
 
     name: str
     figure: float
@@ -46,21 +46,19 @@ class Goal:
 
     @property
     def words(self) -> str:
-        """The goal, as a table shows it."""
         return f'at {"least" if self.is_least else "most"} {self.goal:g}'
 
     @property
     def number(self) -> str:
-        """The figure, as a table shows it."""
         return f'{self.figure:.3g}' if self.figure < 100 else f'{self.figure:,.0f}'
 
 
 def report(goals: Iterable[Goal]) -> int:
-    """Print the figures beside their goals; 1 where one is missed without a reason."""
+    """Print the figures and their goals; return 1 if one is missed without a reason."""
     goals = tuple(goals)
     width = max((len(goal.name) for goal in goals), default=0)
     for goal in goals:
-        missed = '' if goal.is_met else f'  missed: {goal.reason or "NO REASON IS KNOWN"}'
+        missed = '' if goal.is_met else f'  missed: {goal.reason or "NO REASON IS GIVEN"}'
         print(f'{goal.name:{width}} {goal.number:>10}  {goal.words:>14}{missed}')
     if FILE in os.environ:
         with Path(os.environ[FILE]).open('a', encoding='utf-8') as file:
@@ -69,12 +67,12 @@ def report(goals: Iterable[Goal]) -> int:
 
 
 def measured(ways: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """CPU seconds of each way, the least of the rounds, in which they take turns."""
+    """Return the minimum CPU seconds of each function; they run in turns."""
     return _least(ways, rounds, time.process_time)
 
 
 def measured_children(ways: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The same of ways that run processes and wait for them: the CPU of those."""
+    """Return the same for functions that run child processes: the CPU seconds of these."""
 
     def spent() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,7 +1,7 @@
-"""All benchmarks, one after the other, and a table of their goals and figures.
+"""Run all benchmarks, and write a table of their goals and figures.
 
 Run: make bench, or make bench ARGS='--only bench_nova_filter --write doc/source/...rst'. The exit
-status is 1 where a benchmark breaks, or misses a goal for which no reason is known.
+status is 1 if a benchmark fails, or misses a goal without a reason.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pathlib import Path
 from benchmarks.goals import FILE, Goal
 
 PLACE = Path(__file__).parent
-#: The benchmark of what users run most: planning.
+#: The first benchmark: planning is the most frequent operation.
 FIRST = 'bench_planner'
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """Return the machine and its load, as shown above the table."""
     words = [line for line in _lines('/proc/cpuinfo') if line.startswith('model name')]
     model = words[0].partition(':')[2].strip() if words else platform.machine()
     (memory,) = [int(line.split()[1]) for line in _lines('/proc/meminfo') if 'MemTotal' in line]
@@ -41,7 +41,7 @@ def _lines(path: str) -> list[str]:
 
 
 def table(goals: Sequence[Goal], on: str) -> str:
-    """The goals beside the figures, as a page of the manual includes them."""
+    """Return the table for the manual."""
     rows = [
         '.. Written by make bench; do not edit.',
         '',
@@ -56,14 +56,14 @@ def table(goals: Sequence[Goal], on: str) -> str:
         '     - Goal',
     ]
     for goal in goals:
-        missed = '' if goal.is_met else f'; missed: {goal.reason or "no reason is known"}'
+        missed = '' if goal.is_met else f'; missed: {goal.reason or "no reason is given"}'
         rows += [f'   * - {goal.name}', f'     - {goal.number}', f'     - {goal.words}{missed}']
     return '\n'.join(rows) + '\n'
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog='make bench')
-    parser.add_argument('--write', type=Path, help='the file that the table is written to')
+    parser.add_argument('--write', type=Path, help='write the table to this file')
     parser.add_argument('--only', action='append', help='one benchmark; may be repeated')
     told = parser.parse_args()
     status = 0

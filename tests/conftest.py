@@ -1,4 +1,4 @@
-"""What all tests share: Ctrl-C, how hypothesis generates its input, and the session's cloud."""
+"""Configuration of all tests: Ctrl-C, hypothesis, and shared fixtures."""
 
 import logging
 import os
@@ -6,15 +6,15 @@ import signal
 
 import hypothesis
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and their children would
-# inherit that; those that are about Ctrl-C need it as a person at a terminal has it.
+# A shell that runs the tests in the background ignores SIGINT in them and their children; tests of
+# Ctrl-C need the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The plugin logs a line when it is loaded; without a handler, that would follow pytest's last line.
+# Loading the plugin logs a line; without a handler, it would follow pytest's last line.
 logging.getLogger('senlin_affinity').addHandler(logging.NullHandler())
 
-# The same examples in every run, so that a red run is red again; "explore" looks further, and
-# fails for what differs only, not for a slow machine or for many examples that do not apply.
+# Every run has the same examples, so that failures repeat; "explore" has more and random ones, and
+# must not fail because of a slow machine or many rejected examples.
 hypothesis.settings.register_profile(
     'default', derandomize=True, database=None, deadline=None, print_blob=True
 )
@@ -24,7 +24,7 @@ hypothesis.settings.register_profile(
 )  # fmt: skip
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'default'))
 
-# Fixtures of more than one folder; of a cloud, or a Placement alone, one serves the whole session.
+# Fixtures of several folders; one cloud or Placement serves the whole session.
 pytest_plugins = [
     'tests.support.cloud_fixtures',
     'tests.support.packages',

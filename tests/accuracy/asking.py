@@ -1,8 +1,4 @@
-"""Asks the preflight as its users do, told everything that there is to tell, or nothing.
-
-Data flow: an :class:`Ask` of a case becomes a question of ``senlin_affinity.api``, which looks at
-the live cloud and answers.
-"""
+"""Ask the preflight a question of a case, with or without all optional input."""
 
 from __future__ import annotations
 
@@ -22,10 +18,10 @@ PREFIXES = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES)
 
 
 def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
-    """What is said."""
-    # A plain user sees no hosts: for him, an administrator asks.
+    """Return the decision about the live cloud."""
+    # A tenant sees no hosts; an administrator asks instead.
     nova = stage.novas['admin' if asked.user == 'demo' else asked.user]
-    more = told(stage, case, asked) if asked.is_told else {}
+    more = optional_input(stage, case, asked) if asked.is_optional_input else {}
     question = api.Question(
         asked.count,
         stage.flavors[asked.flavor],
@@ -41,18 +37,18 @@ def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
 
 
 def _profile(items: int) -> dict[str, Any]:
-    """Return a profile whose servers have so many metadata items, with the 3 of Senlin."""
+    """Return a profile whose servers have this number of metadata items, with the 3 of Senlin."""
     metadata = dict.fromkeys(map(str, range(items - 3)), 'x')
     return {'type': 'os.nova.server', 'version': '1.0', 'properties': {'metadata': metadata}}
 
 
-def told(stage: Stage, case: Case, asked: Ask) -> dict[str, Any]:
-    """The image, and all of nova.conf, as a file."""
+def optional_input(stage: Stage, case: Case, asked: Ask) -> dict[str, Any]:
+    """Return the image, and the options of nova.conf as read from a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'nova.conf'
         config_files.write(path, options_of(case))
         read = nova_conf.read([str(path)], load_constraints())
-    # These options belong in the file of this project as well.
+    # This project has its own options for these settings.
     given = case.nova_options.get('scheduler', {})
     prefixes = {each.key: given[each.dest] for each in PREFIXES if each.dest in given}
     ours = {**prefixes, ENFORCED_BY.key: NOVA} if prefixes else {}

@@ -1,9 +1,9 @@
-"""What one random cloud is, and what is asked of it: plain values, the same for the same seed.
+"""A random cloud and questions about it, as plain values that depend on the seed alone.
 
-Shapes: a function ``seed -> Case`` is a generator; ``read(asdict(case)) == case``, through YAML.
+A generator is a function ``seed -> Case``. YAML preserves cases: ``read(asdict(case)) == case``.
 
-Units: memory in MB, disk in GB. A name stands for what will have it: groups, flavors, images,
-aggregates, providers; ``nova_options`` are ``group -> option -> value`` of nova.conf.
+Units: memory in MB, disk in GB. Groups, flavors, images, aggregates and providers are referred to
+by name; ``nova_options`` are ``group -> option -> value`` of nova.conf.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.spread import Spread
 
-#: The hosts of every sandbox; a case has some of them, and the others are disabled.
+#: All hosts of the sandbox; those that a case does not use are disabled.
 HOSTS = tuple(f'cmp-{number}' for number in range(1, 7))
-#: The users, and their projects: the administrator, a plain user, and the former in the project
-#: of the latter.
+#: The project of each user: an administrator, a tenant, and the same administrator in the tenant's
+#: project.
 PROJECT_OF = {'admin': 'admin', 'demo': 'demo', 'guest': 'demo'}
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server that is there before, on this host (None: it finds none, and is in ERROR).
+    """An existing server on this host (None: no host is found, and it is in ERROR).
 
-    ``state`` is what it is brought into (``states.py``), ``target`` where it is migrated to.
+    ``states.py`` puts it into the state; ``target`` is the destination of a migration.
     """
 
     host: str | None
@@ -39,7 +39,9 @@ class Server:
 
 @dataclass(frozen=True)
 class Provider:
-    """A resource provider below a host's (``parent``), or for all hosts of the aggregates."""
+    """A resource provider below that of a host (``parent``), or shared with the hosts of
+    aggregates.
+    """
 
     parent: str | None
     inventory: dict[str, dict[str, Any]]
@@ -51,10 +53,10 @@ class Provider:
 class Stale:
     """Records that differ from what Nova would write now.
 
-    ``disabled`` are hosts with a trait too many, ``unowned`` hosts without the trait that
-    nova-compute sets, ``unmirrored`` hosts whose aggregates Placement does not know, ``removed``
-    the aggregates that only Placement still has hosts in, by the host, and ``orphans`` amounts on
-    hosts that no server has.
+    ``disabled`` are hosts with an extra trait, ``unowned`` hosts without the trait that
+    nova-compute sets, ``unmirrored`` hosts whose aggregates are missing in Placement, ``removed``
+    the hosts, each with the aggregates that it has only in Placement, and ``orphans`` allocations
+    on hosts that no server has.
     """
 
     disabled: tuple[str, ...] = ()
@@ -68,8 +70,8 @@ class Stale:
 class Ask:
     """A question: do ``count`` servers fit?
 
-    ``is_told``: with the image and the options of nova.conf. ``metadata`` is the number of metadata
-    items of each server, 3 of which Senlin adds. ``hints`` are scheduler hints; in them,
+    ``is_complete``: with the image and the options of nova.conf. ``metadata`` is the number of
+    metadata items of each server, 3 of which Senlin adds. ``hints`` are scheduler hints, in which
     ``server 0`` is the first of the case's servers.
     """
 
@@ -79,7 +81,7 @@ class Ask:
     zone: str | None = None
     image: str | None = None
     user: str = 'admin'
-    is_told: bool = True
+    is_complete: bool = True
     is_remedied: bool = False
     metadata: int = 0
     spread: tuple[Spread, ...] = ()
@@ -88,12 +90,11 @@ class Ask:
 
 @dataclass(frozen=True)
 class Case:
-    """A cloud, what is in it before, and what is asked of it then, one after the other.
+    """A cloud, its existing servers, and the questions in their order.
 
-    ``hosts`` are fields of a sandbox's host, of which ``disabled`` is true, false or the operator's
-    reason; ``aggregates`` have ``hosts``, ``metadata`` and
-    perhaps a zone, ``images`` are as Glance has them. ``quotas`` are those of projects, and
-    ``user_quotas`` those of users.
+    ``hosts`` have the fields of a host of the sandbox, of which ``disabled`` is true, false or the
+    operator's reason; ``aggregates`` have ``hosts``, ``metadata`` and optionally a zone; ``images``
+    have the fields of Glance. ``quotas`` are those of projects, ``user_quotas`` those of users.
     """
 
     kind: str
@@ -122,7 +123,7 @@ _PARTS: dict[str, type] = {'asks': Ask, 'servers': Server, 'providers': Provider
 
 
 def read(row: dict[str, Any]) -> Case:
-    """The case of the fields (``dataclasses.asdict``) that come back from YAML as lists."""
+    """Convert the fields of a case (``dataclasses.asdict``), which YAML returns with lists."""
     values = dict(row)
     for name, kind in _PARTS.items():
         values[name] = tuple(_made(kind, item) for item in row[name])

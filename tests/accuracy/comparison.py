@@ -1,8 +1,7 @@
-"""What the preflight says of a case's questions, and what the real scheduler then does.
+"""Compare the preflight's answers for a case with the real scheduler.
 
-Data flow: the stage becomes the cloud of a case; each question is answered; then servers are asked
-for, one after the other, until one finds no host or is refused. Both numbers go out as a
-:class:`Result`, and the servers are deleted before the next question.
+The stage becomes the cloud of the case. For each question, the preflight answers; then servers are
+created one by one until one finds no host or is rejected, and deleted again.
 
 Units: numbers of servers.
 """
@@ -18,32 +17,34 @@ from tests.accuracy import asking, remedies, spreading
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.stage import Stage
 
-#: Nobody tries more, whatever is said: a case has room for fewer.
+#: The maximum number of created servers; every case has room for fewer.
 MOST_TRIED = 16
 EXACT, HELD, EQUAL = 'exact', 'held', 'most'
 FEWER, ASSUMED, WRONG = 'fewer', 'assumed', 'wrong'
-#: How the words begin for what no answer of Nova and of Placement determines.
+#: Prefixes of "at most" texts whose reason no API of Nova or Placement reveals.
 UNDETERMINED = (
-    # The first server goes where the weighers say, and the others follow it.
+    # The weighers choose the host of the first server, and the others follow it.
     'affinity without members',
-    # The hosts of both zones are candidates for a server that names one of them.
+    # Hosts of both zones are candidates for a server in one of them.
     'hosts that Placement has in the aggregates of another zone',
-    # Any of the alternatives may be taken.
+    # Placement may use any of the alternatives.
     'resources of several providers',
-    # The NUMA cells of a host, from which Nova's compute service takes pinned CPUs.
+    # The compute service takes pinned CPUs from the NUMA cells of a host.
     'image property hw_cpu_policy',
     'extra spec hw:cpu_policy',
-    # What libvirt supports besides QEMU itself and the host's architecture.
+    # libvirt may support more than QEMU and the host's architecture.
     'constraint image_hypervisor',
-    # What a query, or a filter of another package, says of a host.
+    # These depend on the query, or on a filter of another package.
     'scheduler hint',
 )
 
 
 @dataclass(frozen=True)
 class Result:
-    """``capacity`` is what was said, ``firm`` what of it was said to be sure, ``placed`` what
-    really came; ``assumed`` are codes, ``at_most`` words.
+    """The ``capacity`` of a decision, its ``firm`` lower bound, and the number of ``placed``
+    servers.
+
+    ``assumed`` are codes of assumptions, ``at_most`` the reasons.
     """
 
     kind: str
@@ -54,25 +55,25 @@ class Result:
     placed: int
     line: str
     assumed: tuple[str, ...] = ()
-    is_told: bool = True
+    is_complete: bool = True
     firm: int = 0
     at_most: tuple[str, ...] = ()
 
     @property
     def is_determined(self) -> bool:
-        """Do the answers of Nova and of Placement, and what was told, determine the number?"""
+        """Return whether the input and the APIs of Nova and Placement determine the number."""
         is_left_open = any(words.startswith(UNDETERMINED) for words in self.at_most)
-        return not is_left_open and (self.is_told or not self.assumed)
+        return not is_left_open and (self.is_complete or not self.assumed)
 
     @property
     def outcome(self) -> str:
-        """How right it is: no false refusal, and fewer only where that was said or assumed."""
+        """Classify the answer; only an "at most" or an assumption permits fewer servers."""
         if self.capacity is None:
             return WRONG
-        said = min(self.capacity, MOST_TRIED)
-        if self.placed == said:
+        predicted = min(self.capacity, MOST_TRIED)
+        if self.placed == predicted:
             return EQUAL if self.is_at_most else HELD if self.assumed else EXACT
-        if self.placed > said:
+        if self.placed > predicted:
             return WRONG
         if self.is_at_most and self.placed >= min(self.firm, MOST_TRIED):
             return FEWER
@@ -80,25 +81,24 @@ class Result:
 
     @property
     def is_right(self) -> bool:
-        """Was nobody misled?"""
         return self.outcome != WRONG
 
     def __str__(self) -> str:
         most = 'at most ' if self.is_at_most else ''
-        told = 'told' if self.is_told else 'not told'
+        given = 'all input' if self.is_complete else 'minimal input'
         assumed = f'; assumed: {", ".join(self.assumed)}' if self.assumed else ''
-        said = f'{most}{self.capacity}{assumed}'
-        name = f'{self.kind} {self.seed}.{self.number} ({told})'
-        return f'{name}: said {said}, placed {self.placed} ({self.line})'
+        predicted = f'{most}{self.capacity}{assumed}'
+        name = f'{self.kind} {self.seed}.{self.number} ({given})'
+        return f'{name}: predicted {predicted}, placed {self.placed} ({self.line})'
 
 
 def compare(stage: Stage, case: Case) -> Iterator[Result]:
-    """Make this cloud; ask and try, question after question."""
+    """Create the cloud of a case, and compare each of its questions."""
     stage.set_up(case)
     tried: dict[tuple[object, ...], int] = {}
     for number, asked in enumerate(case.asks):
         decision = asking.ask(stage, case, asked)
-        # The same server, whatever the preflight is told: it is tried once.
+        # The same servers are created once; more input for the preflight does not matter.
         about = asked.metadata, str(asked.hints)
         server = (asked.flavor, asked.group, asked.zone, asked.image, asked.user, *about)
         if asked.spread:
@@ -112,7 +112,7 @@ def compare(stage: Stage, case: Case) -> Iterator[Result]:
 
 
 def _remedied(stage: Stage, case: Case, number: int, decision: Decision) -> Iterator[Result]:
-    """Carry out a remedy, one against which an operator gave a reason first, and try again."""
+    """Apply a remedy, preferably one that an operator's reason holds back, and compare again."""
     known = [remedy for remedy in decision.remedies if remedies.can(case, remedy.data)]
     if not known:
         return
@@ -141,14 +141,14 @@ def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
         placed,
         decision.line(),
         tuple(item.code for item in decision.assumptions),
-        case.asks[number].is_told,
+        case.asks[number].is_complete,
         decision.capacity_certain,
         decision.at_most,
     )
 
 
 def _try(stage: Stage, asked: Ask, most: int = MOST_TRIED) -> int:
-    """How many servers come, which are deleted then."""
+    """Return the number of servers that become active; delete them."""
     nova = stage.novas[asked.user]
     group = None if asked.group is None else stage.groups[asked.group]
     image = None if asked.image is None else stage.images[asked.image]

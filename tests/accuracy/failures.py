@@ -1,15 +1,14 @@
-"""Explains random failures, and compares each rejection of a host with Nova's own.
+"""Explain random failures, and compare each rejection of a host with Nova.
 
 Run: ``python -m tests.accuracy.failures 300 --write doc/source/trust/failures-table.rst``.
 
-Data flow: the stage becomes the cloud of a case; servers are requested until one fails; it is
-explained as by ``server explain``. What the scheduler did is read from its log (the hosts that each
-filter left) and from Placement's answer to the same query. A :class:`Difference` goes out for each
-host about which both disagree.
+The stage becomes the cloud of a case; servers are requested until one fails, and its failure is
+explained like ``server explain`` does. The scheduler's log has the hosts that each filter left, and
+Placement answers the same query. A :class:`Difference` is a host about which both disagree.
 
-Units: hosts. A failure counts if the explanation says that the same request would fail. A host
-that lacks OWNER_NOVA is not compared with Placement's answer: no API shows whether Nova requires
-this trait, and the constraint only says that the number is at most so high.
+Units: hosts. A failure counts if the explanation predicts that the same request would fail. A host
+without OWNER_NOVA is not compared with Placement: no API reveals whether Nova requires this trait,
+and the constraint only sets an upper bound.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ from tests.accuracy.kinds import KINDS
 from tests.accuracy.run import BATCH
 from tests.accuracy.stage import Stage
 
-#: The constraints of the filters that no constraint declares, because Nova always runs them.
+#: The constraint of each filter that Nova always runs, and that no constraint declares.
 FILTERS = {
     'ComputeFilter': 'host_state',
     'ServerGroupAntiAffinityFilter': 'server_group',
     'ServerGroupAffinityFilter': 'server_group',
 }
-#: The constraints that Placement enforces by itself, or by a query of Nova's request filters.
+#: The constraints that Placement enforces, by itself or by a query of Nova's request filters.
 BY_PLACEMENT = ('resources', 'traits', 'availability_zone', 'reservations', 'host_state')
-#: Codes of these that Placement knows nothing of.
+#: Codes of these constraints that Placement does not enforce.
 NOT_BY_PLACEMENT = ('host_state.down',)
 UNCERTAIN = 'traits.no_owner'
 _RESULTS = re.compile(r"instance ID '([\w-]+)'\. Filter results: (\[\(.*\)\])")
@@ -59,13 +58,13 @@ COLUMNS = (
     'Differences',
     'Not compared',
 )
-#: A sandbox with the log of the filters.
+#: The configuration of a sandbox that logs the filters.
 DEBUG = {'DEFAULT': {'debug': True}}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A host that Nova and the explanation reject for other reasons."""
+    """A host that Nova and the explanation reject for different reasons."""
 
     kind: str
     seed: int
@@ -76,7 +75,7 @@ class Difference:
 
 @dataclass
 class Tally:
-    """Failures by kind, the hosts that were compared, and the differences."""
+    """Failures by kind, the compared hosts, and the differences."""
 
     failures: Counter[str] = field(default_factory=Counter)
     open: Counter[str] = field(default_factory=Counter)
@@ -86,11 +85,11 @@ class Tally:
 
     @property
     def number(self) -> int:
-        """All failures that were compared."""
+        """Return the number of compared failures."""
         return sum(self.failures.values())
 
     def table(self) -> str:
-        """The counts by kind, as a list-table."""
+        """Return the numbers by kind as a list-table."""
         differing = Counter(each.kind for each in self.differences)
         counts = (self.failures, self.by_filter, self.by_placement, differing, self.open)
         rows = [[kind, *(each[kind] for each in counts)] for kind in sorted(self.failures)]
@@ -99,12 +98,12 @@ class Tally:
 
 
 def compare(stage: Stage, case: Case, tally: Tally) -> None:
-    """Make the cloud of a case, let each of its requests fail, and compare."""
+    """Create the cloud of a case, let each of its requests fail, and compare."""
     stage.set_up(case)
     done = set()
     for asked in case.asks:
         server = (asked.flavor, asked.group, asked.zone, asked.image, asked.user, str(asked.hints))
-        if asked.is_told and not asked.spread and server not in done:
+        if asked.is_complete and not asked.spread and server not in done:
             done.add(server)
             _compare_one(stage, case, asked, tally)
     stage.clear()
@@ -124,7 +123,7 @@ def _compare_one(stage: Stage, case: Case, asked: Ask, tally: Tally) -> None:
 
 
 def _until_failed(stage: Stage, asked: Ask) -> tuple[list[str], bool]:
-    """Request servers until one is in ERROR; the last one is it."""
+    """Request servers until one is in ERROR, the last one in the returned list."""
     nova, made, status = stage.novas[asked.user], [], 'ACTIVE'
     while status == 'ACTIVE' and len(made) < MOST_TRIED:
         server, status = nova.boot(
@@ -142,7 +141,7 @@ def _until_failed(stage: Stage, asked: Ask) -> tuple[list[str], bool]:
 def _explained(stage: Stage, case: Case, asked: Ask, server: str) -> Explanation:
     connection, constraints = stage.admin.connection, load_constraints()
     failed = failed_servers.find(api.clients_of(connection), server)
-    known = asking.told(stage, case, asked)
+    known = asking.optional_input(stage, case, asked)
     del known['image']
     question = question_of(failed, api.Question(0, **known))
     view = api.fetch(connection, question)
@@ -166,8 +165,8 @@ def _differences(
         is_certain = all(verdict.code != UNCERTAIN for verdict in report.verdicts.values())
         tally.by_placement[case.kind] += is_certain
         if is_certain and bool(placements) is (report.host in offered):
-            told = 'offered by Placement' if report.host in offered else 'not offered'
-            yield Difference(case.kind, case.seed, report.host, told, ours)
+            words = 'offered by Placement' if report.host in offered else 'not offered'
+            yield Difference(case.kind, case.seed, report.host, words, ours)
         filtered = removed.get(report.host)
         if filtered is not None:
             tally.by_filter[case.kind] += 1
@@ -176,7 +175,7 @@ def _differences(
 
 
 def _offered(stage: Stage) -> set[str]:
-    """The hosts that Placement returns for Nova's last query."""
+    """Return the hosts in Placement's answer to Nova's last query."""
     with requests.Session() as session:
         session.trust_env = False
         known = session.get(f'{stage.cloud.base_url}/_sandbox/requests').json()
@@ -198,7 +197,7 @@ def _offered(stage: Stage) -> set[str]:
 
 
 def _removed(stage: Stage, server: str) -> Mapping[str, str]:
-    """The filter that removed each host, by the log of nova-scheduler."""
+    """Return the filter that removed each host, from the log of nova-scheduler."""
     text = (stage.cloud.log_dir / 'nova.log').read_text(encoding='utf-8', errors='replace')
     found = [each for each in _RESULTS.findall(text) if each[0] == server]
     if not found:
@@ -220,11 +219,13 @@ def _clear_requests(stage: Stage) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare so many failures, of random kinds; 1 if one differs."""
+    """Compare this number of failures of random kinds; return 1 if one differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('number', type=int, help='compare at least so many failures')
+    parser.add_argument('number', type=int, help='the minimum number of compared failures')
     parser.add_argument('--first', type=int, default=1000, help='the seed of the first cloud')
-    parser.add_argument('--write', metavar='FILE', type=Path, help='the table, for the manual')
+    parser.add_argument(
+        '--write', metavar='FILE', type=Path, help='write the table of the manual here'
+    )
     given = parser.parse_args(arguments)
     tally, seeds, dice = Tally(), itertools.count(given.first), random.Random(given.first)
     while tally.number < given.number:
@@ -233,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 kind = dice.choice(sorted(set(KINDS) - {'spread'}))
                 compare(stage, KINDS[kind](next(seeds)), tally)
         print(tally.table(), *tally.differences, sep='\n', flush=True)
-        # After each batch, in case the run does not end.
+        # After each batch, in case the run is interrupted.
         if given.write is not None and not tally.differences:
             given.write.write_text(tally.table(), encoding='utf-8')
     return bool(tally.differences)

@@ -1,7 +1,6 @@
-"""Results in a file, so that a run goes on where another ended, and several are added up.
+"""Store results in a file, to continue an interrupted run, and to add up several runs.
 
-Shapes: a line of JSON for each result, with the fields of :class:`Result`; those of a case are
-written together, when its batch is over.
+Each line is the JSON of a :class:`Result`.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from tests.accuracy.comparison import Result
 
 
 def read(path: Path) -> list[Result]:
-    """The results of a file; none where there is no file yet."""
+    """Return the results in a file; an empty list if it does not exist."""
     lines = path.read_text(encoding='utf-8').splitlines() if path.exists() else ()
     return [_result(json.loads(line)) for line in lines]
 
 
 def add(path: Path, results: Iterable[Result]) -> None:
-    """Write results behind those that are there."""
+    """Append results to a file."""
     lines = (json.dumps(dataclasses.asdict(result)) + '\n' for result in results)
     with path.open('a', encoding='utf-8') as file:
         file.write(''.join(lines))

@@ -1,8 +1,4 @@
-"""Carries out a remedy in the sandbox, by its ``data`` alone.
-
-Data flow: the case and a question go in; the sandbox is changed, and the question as it is asked
-then goes out.
-"""
+"""Apply a remedy to the sandbox, from its ``data`` alone, and return the changed question."""
 
 from __future__ import annotations
 
@@ -13,13 +9,13 @@ from typing import Any
 from tests.accuracy.case import HOSTS, Ask, Case
 from tests.accuracy.stage import Stage
 
-#: A name of what a remedy makes, in the place of what the question names.
+#: The new name of an object that a remedy creates.
 NEW = 'new'
 _Change = Callable[[Stage, Case, Ask, Any], Ask]
 
 
 def can(case: Case, data: Mapping[str, Any]) -> bool:
-    """Check whether the sandbox can carry it out; it has no more than these hosts."""
+    """Check whether the sandbox can apply the remedy; it cannot get more hosts."""
     number = data.get('new_hosts', {}).get('number', 0)
     return set() < set(data) <= set(_CHANGES) and number <= len(HOSTS) - len(case.hosts)
 

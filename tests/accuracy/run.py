@@ -1,12 +1,11 @@
-"""Asks about many random clouds of every kind, and writes the table of the manual.
+"""Ask about random clouds of every kind, compare with the scheduler, and write the table.
 
-Run: ``make accuracy``, or with ARGS='--kinds plain,images --clouds 5'. ``make nightly`` has other
-clouds each time (``--first``), and keeps those that differ (``--keep``). With ``--out FILE`` a run
-that ended goes on, and ``--sum FILE...`` makes the table of several.
+Run: ``make accuracy``, or with ARGS='--kinds plain,images --clouds 5'. ``make nightly`` uses new
+clouds (``--first``), and stores those with a wrong answer (``--keep``). ``--out FILE`` continues an
+interrupted run, and ``--sum FILE...`` adds up several.
 
-Data flow: cases go in batches to worker processes, each of which has one sandbox that is every
-cloud of the batch; results come back and are counted by kind. The exit status is 1 if a single
-answer was wrong.
+Each worker process has one sandbox, which becomes every cloud of a batch of cases. The exit status
+is 1 if an answer was wrong.
 """
 
 from __future__ import annotations
@@ -29,17 +28,17 @@ from tests.accuracy.kinds import KINDS
 from tests.accuracy.stage import Stage
 from tests.support import tables
 
-#: Cases of one sandbox: it takes seconds to start, and gets slower with what it has had.
+#: Cases per sandbox: starting one takes seconds, and it becomes slower with use.
 BATCH = 12
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare, tell, and write."""
+    """Compare all cases, and print and write the results."""
     given = parse(arguments)
     results = [result for path in given.sum for result in kept.read(path)]
     results += kept.read(given.out) if given.out is not None else []
     done = {(result.kind, result.seed) for result in results}
-    cases = [case for case in drawn(given) if (case.kind, case.seed) not in done]
+    cases = [case for case in generated(given) if (case.kind, case.seed) not in done]
     begin, before = time.monotonic(), len(results)
     for case, result in compare([] if given.sum else cases, given.jobs, given.until):
         results.append(result)
@@ -58,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f'{len(results)} questions; seeds from {first}', end='')
     asked = len(results) - before
     if asked:
-        cpu = sum(os.times()[2:4]) / asked  # of the workers, which have ended
-        rate = f'{asked / minutes:.0f} a minute, {given.jobs} at a time'
-        print(f'; {rate}; {cpu:.2f} s of CPU each', end='')
+        cpu = sum(os.times()[2:4]) / asked  # of the terminated workers
+        rate = f'{asked / minutes:.0f} per minute, {given.jobs} jobs'
+        print(f'; {rate}; {cpu:.2f} CPU seconds per question', end='')
     print()
     if given.write is not None and not wrong:
         given.write.write_text(text, encoding='utf-8')
@@ -68,33 +67,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The arguments of the command."""
+    """Parse the arguments of the command."""
     parser = argparse.ArgumentParser(prog='make accuracy', description=__doc__.splitlines()[0])
     many = 'separated by commas (default: all)'
     parser.add_argument('--kinds', default=','.join(KINDS), help=f'{", ".join(KINDS)}; {many}')
-    parser.add_argument('--generator', metavar='MODULE:FUNCTION', help='seed -> Case, in place')
-    parser.add_argument('--clouds', type=int, default=24, help='of each kind (default: 24)')
-    parser.add_argument('--first', type=int, default=1, help='the seed of the first')
-    parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1, help='at a time')
-    parser.add_argument('--write', metavar='FILE', type=Path, help='the table, for the manual')
-    parser.add_argument('--keep', metavar='TABLE', type=Path, help='takes a row for a wrong one')
     parser.add_argument(
-        '--out', metavar='FILE', type=Path, help='takes the results; those it has stay'
+        '--generator', metavar='MODULE:FUNCTION', help='seed -> Case; replaces the kinds'
     )
+    parser.add_argument('--clouds', type=int, default=24, help='clouds of each kind (default: 24)')
+    parser.add_argument('--first', type=int, default=1, help='the first seed')
+    parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1, help='parallel processes')
+    parser.add_argument('--write', metavar='FILE', type=Path, help='write the table of the manual')
+    parser.add_argument('--keep', metavar='TABLE', type=Path, help='add a row for a wrong answer')
+    parser.add_argument('--out', metavar='FILE', type=Path, help='add the results to this file')
     parser.add_argument(
         '--sum',
         metavar='FILE',
         type=Path,
         nargs='+',
         default=(),
-        help='of --out: asks nothing, and adds them up',
+        help='add up the results in these files',
     )
-    parser.add_argument('--until', type=float, default=float('inf'), help='time.time() of the end')
+    parser.add_argument(
+        '--until', type=float, default=float('inf'), help='no case starts after this time'
+    )
     return parser.parse_args(arguments)
 
 
-def drawn(given: argparse.Namespace) -> Iterator[Case]:
-    """The cases that are asked for."""
+def generated(given: argparse.Namespace) -> Iterator[Case]:
+    """Generate the selected cases."""
     if given.generator is not None:
         module, _, name = given.generator.partition(':')
         generators: list[Generator] = [getattr(importlib.import_module(module), name)]
@@ -105,8 +106,8 @@ def drawn(given: argparse.Namespace) -> Iterator[Case]:
 
 
 def compare(cases: Sequence[Case], jobs: int, until: float) -> Iterator[tuple[Case, Result]]:
-    """The results with their cases, as they come."""
-    # Mixed, so that the batches take equally long.
+    """Yield each result with its case, as they complete."""
+    # Shuffle, so that all batches take about the same time.
     mixed = random.Random(0).sample(cases, len(cases))
     batches = [mixed[at : at + BATCH] for at in range(0, len(mixed), BATCH)]
     with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool:
@@ -116,7 +117,7 @@ def compare(cases: Sequence[Case], jobs: int, until: float) -> Iterator[tuple[Ca
 
 
 def play(batch: Sequence[Case], until: float) -> list[tuple[Case, Result]]:
-    """The results of cases on one sandbox; on a new one after an exception, which is a result."""
+    """Run cases on one sandbox; an exception is a result, and the rest get a new sandbox."""
     left, results = list(batch), []
     while left and time.time() < until:
         with Stage() as stage:
@@ -124,7 +125,7 @@ def play(batch: Sequence[Case], until: float) -> list[tuple[Case, Result]]:
                 case = left.pop(0)
                 try:
                     results += [(case, result) for result in comparison.compare(stage, case)]
-                except Exception as error:  # noqa: BLE001 - nothing keeps the others from running
+                except Exception as error:  # noqa: BLE001 - the other cases must run
                     text = f'{type(error).__name__}: {error}\n{stage.logs()}'
                     results.append((case, failed(case, text)))
                     break
@@ -132,14 +133,14 @@ def play(batch: Sequence[Case], until: float) -> list[tuple[Case, Result]]:
 
 
 def failed(case: Case, text: str) -> Result:
-    """The result of a case that ended in an exception: no capacity."""
+    """Return the result of a case that raised an exception: no capacity."""
     return Result(case.kind, case.seed, -1, None, False, 0, text)
 
 
 def outcome(
     batch: Sequence[Case], done: Future[list[tuple[Case, Result]]]
 ) -> list[tuple[Case, Result]]:
-    """What came out of a batch, be it an exception; that of a lost worker is raised."""
+    """Return the results of a batch, also if it raised an exception; raise if a worker was lost."""
     error = done.exception()
     if error is None or isinstance(error, BrokenExecutor):
         return done.result()
@@ -147,7 +148,7 @@ def outcome(
 
 
 def row(case: Case, result: Result) -> dict[str, object]:
-    """The row of a cloud in which the two differed, for ``tests/cases/found_clouds.yaml``."""
+    """Return the row of a wrong answer for ``tests/cases/found_clouds.yaml``."""
     return {
         'name': str(case),
         'source': 'make nightly',

@@ -1,6 +1,6 @@
-"""Servers of the sandbox, as one of its users: asked for one after the other, and deleted.
+"""Create and delete servers of the sandbox, as one of its users.
 
-Units: deadlines and pauses in seconds.
+Units: seconds.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
-#: Between two looks at a server that is being built, which takes some 100 ms.
+#: The interval of polling; building a server takes some 100 ms.
 _PAUSE = 0.04
 _LONGEST = 90.0
-#: What Nova says where it refuses a server at once, besides quotas.
+#: Parts of Nova's messages for rejected requests, except quotas.
 _REFUSALS = (
     *('availability zone is not available', 'is too small', 'smaller than the minimum'),
     # A private flavor.
@@ -24,19 +24,19 @@ _REFUSALS = (
 
 
 class Nova:
-    """Nova as a user sees it."""
+    """Nova's API for one user."""
 
     def __init__(self, connection: Connection, image: str) -> None:
         self.connection = connection
         self._image = image
 
     def ask(self, method: str, path: str, body: Any = None, version: str = '2.37') -> Any:
-        """The answer to a request."""
+        """Send a request; return the response."""
         compute = self.connection.compute
         return compute.request(path, method, json=body, microversion=version, raise_exc=False)
 
     def call(self, method: str, path: str, body: Any = None, version: str = '2.37') -> Any:
-        """The body of the answer, which is no error."""
+        """Send a request that must succeed; return the body of the response."""
         answer = self.ask(method, path, body, version)
         assert answer.ok, f'{method} {path}: {answer.status_code} {answer.text}'
         return answer.json() if answer.content else {}
@@ -51,7 +51,7 @@ class Nova:
         metadata: int = 0,
         hints: Mapping[str, Any] | None = None,
     ) -> tuple[str | None, str]:
-        """Ask for a server: its id, and what became of it; no id where it is refused at once."""
+        """Create a server; return its id (None if the request is rejected) and its final status."""
         server = {'name': 'server', 'flavorRef': flavor, 'imageRef': image or self._image}
         server |= {'networks': 'none', **({} if zone is None else {'availability_zone': zone})}
         server['metadata'] = dict.fromkeys(map(str, range(metadata)), 'x')
@@ -66,7 +66,7 @@ class Nova:
         return None, 'REFUSED'
 
     def ended(self, server: str, *wanted: str) -> str:
-        """The status of a server once it is one of these."""
+        """Wait until a server has one of these statuses; return it."""
         wanted = wanted or ('ACTIVE', 'ERROR')
         deadline = time.monotonic() + _LONGEST
         while True:
@@ -77,23 +77,23 @@ class Nova:
             assert time.monotonic() < deadline, f'server {server} is {found["status"]}'
 
     def act(self, server: str, action: str, body: Any = None, version: str = '2.37') -> None:
-        """Do something with a server."""
+        """Call an action of a server."""
         self.call('POST', f'/servers/{server}/action', {action: body}, version)
 
     def servers(self) -> list[dict[str, Any]]:
-        """Those of all projects, also the deleted that may come back."""
+        """Return the servers of all projects, including deleted servers that can be restored."""
         seen = self.call('GET', '/servers/detail?all_tenants=1')['servers']
         return [*seen, *self.call('GET', '/servers?all_tenants=1&status=SOFT_DELETED')['servers']]
 
     def delete(self, servers: Iterable[str]) -> None:
-        """Delete servers, and wait until neither Nova nor Placement has any of them."""
+        """Delete servers, and wait until Nova and Placement have no record of them."""
         for server in servers:
             answer = self.ask('POST', f'/servers/{server}/action', {'forceDelete': None})
             assert answer.ok or answer.status_code == 404, answer.text
         deadline = time.monotonic() + _LONGEST
         left = list(servers)
         while left:
-            assert time.monotonic() < deadline, f'{left} are not deleted'
+            assert time.monotonic() < deadline, f'{left} were not deleted'
             left = [server for server in left if self._is_there(server)]
             time.sleep(_PAUSE if left else 0)
 

@@ -1,10 +1,10 @@
-"""Create the servers of a spread as planned, and check the spread after every single server.
+"""Create the servers of a spread as planned, and check the spread after each server.
 
-Data flow: the placements of a decision go in, as the policy sends them to Nova: a host where the
-hosts are pinned, or else a zone. The number of servers that start goes out, up to the first that
-violates a hard spread by where Nova has put it.
+Servers get what the policy sends to Nova for the placements of the decision: a host if hosts are
+pinned, or else a zone. The result is the number of active servers before the first one whose host,
+chosen by Nova, violates a hard spread.
 
-It shares no code with the planner.
+This module shares no code with the planner.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from senlin_affinity.planner.decision import Decision
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.stage import Stage
 
-#: Nova's default zone, which no aggregate of a case carries.
+#: Nova's default zone; no aggregate of a case has it.
 _DEFAULT = 'nova'
 
 
 def place(stage: Stage, case: Case, asked: Ask, decision: Decision) -> int:
-    """Return the number of servers that start before one violates a hard spread; delete all."""
+    """Return the number of active servers before one violates a hard spread; delete all."""
     nova = stage.novas[asked.user]
     is_pinned = any(item.by != ZONE for item in asked.spread)
     group = None if asked.group is None else stage.groups[asked.group]
@@ -43,7 +43,7 @@ def place(stage: Stage, case: Case, asked: Ask, decision: Decision) -> int:
 
 
 def _holds(case: Case, asked: Ask, on: list[str], *, is_pinned: bool) -> bool:
-    """Check whether the domains of the last server are within the skew of each hard spread."""
+    """Check whether the domains of the last server satisfy the skew of each hard spread."""
     for spread in asked.spread:
         if spread.mode != 'hard':
             continue
@@ -62,7 +62,7 @@ def _holds(case: Case, asked: Ask, on: list[str], *, is_pinned: bool) -> bool:
 
 
 def _may_take(case: Case, name: str) -> bool:
-    """Check whether Nova may send a server to the host that names the zone of the host."""
+    """Check whether Nova may place a server of the host's zone on the host."""
     host = case.hosts[name]
     is_lost = name in case.stale.unmirrored and host['availability_zone'] != _DEFAULT
     return not (host.get('disabled') or is_lost)

@@ -1,7 +1,7 @@
-"""One sandbox that is every cloud of a run, one after the other: it takes seconds to start.
+"""A sandbox that becomes the clouds of many cases, because starting one takes seconds.
 
-Data flow: ``set_up`` makes the cloud of a case in it, ``clear`` takes all of it away again. What
-is left then is as it was; a stage on which something failed is not used again.
+``set_up`` creates the cloud of a case, and ``clear`` removes it. After an exception, the stage must
+not be used again.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ FILTER = 'senlin_affinity.plugins.nova.aggregate_filter.AggregateInstanceTypeFil
 REQUEST_FILTER = 'senlin_affinity.plugins.nova.request_filter.install'
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 _V = {'microversion': '1.36'}
-#: A host that a case does not have: disabled, and too small for any server.
+#: A host that a case does not use: disabled, and too small for any server.
 _UNUSED = {'vcpus': 1, 'memory_mb': 8, 'disk_gb': 0}
 _numbers = itertools.count(1)
 
 
 def options_of(case: Case) -> dict[str, dict[str, Any]]:
-    """All that the nova.conf of a case says."""
+    """Return all options of a case's nova.conf."""
     group = case.nova_options.get('filter_scheduler', {})
     filters = {'enabled_filters': list(case.filters), **group}
     return {**case.nova_options, 'filter_scheduler': filters}
@@ -41,7 +41,7 @@ def options_of(case: Case) -> dict[str, dict[str, Any]]:
 class Stage:
     """A sandbox; a context manager.
 
-    :param more: arguments of the sandbox, which no case changes.
+    :param more: further arguments of the sandbox, for all cases.
     """
 
     def __init__(self, **more: Any) -> None:
@@ -68,12 +68,12 @@ class Stage:
         return Nova(self.cloud.connection(name, auth=auth), self.cloud.image_id)
 
     def project_id(self, user: str) -> str:
-        """The project of a user's servers."""
+        """Return the project of a user's servers."""
         return PROJECTS[PROJECT_OF[user]].id
 
     def set_up(self, case: Case) -> None:
-        """Make the cloud of this case."""
-        # The servers of before were let in by what nova.conf said then.
+        """Create the cloud of a case."""
+        # Existing servers were created under these options.
         self.put('options', {'DEFAULT': case.nova_options.get('DEFAULT', {})})
         self.sizes = {
             name: {key: host[key] for key in host if key not in ('availability_zone', 'disabled')}
@@ -108,20 +108,20 @@ class Stage:
 
     @contextlib.contextmanager
     def changes(self) -> Iterator[None]:
-        """What is made within is taken away at the end."""
+        """Undo all changes of the block at its end."""
         there = len(self.undo)
         yield
         while len(self.undo) > there:
             self.undo.pop()()
 
     def clear(self) -> None:
-        """Take all of it away."""
+        """Remove the cloud of a case."""
         while self.undo:
             self.undo.pop()()
         waiting.until(lambda: not self.admin.servers(), 30, 'the servers are gone')
 
     def put(self, what: str, body: Any) -> None:
-        """Use one of the sandbox's own doors."""
+        """Change the sandbox through its control interface."""
         with requests.Session() as session:
             session.trust_env = False
             answer = session.put(f'{self.cloud.base_url}/_nova/{what}', json=body, timeout=60)
@@ -147,7 +147,7 @@ class Stage:
         return {provider['name']: provider['uuid'] for provider in found}
 
     def place(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask Placement; the body of its answer goes out."""
+        """Send a request to Placement; return the body of the response."""
         answer = self._placement.request(path, method, json=body, **_V)
         assert answer.ok, f'{method} {path}: {answer.text}'
         return answer.json() if answer.content else {}
@@ -186,12 +186,12 @@ class Stage:
         self.undo.append(lambda: self.admin.call('POST', path, {'remove_host': body}))
 
     def _set_traits(self, wanted: dict[str, tuple[str, ...]]) -> None:
-        """Give the hosts' providers traits beside those that Nova keeps there."""
+        """Give the hosts' providers traits in addition to those that Nova sets."""
         for host, traits in wanted.items():
             self.add_traits(self.uuids[host], traits)
 
     def add_traits(self, provider: str, traits: Iterable[str]) -> None:
-        """Give a provider these traits, too, until the case is over."""
+        """Give a provider these traits until the case is cleared."""
         path = f'/resource_providers/{provider}/traits'
         known = self.place('GET', path)
         for trait in traits:
@@ -213,7 +213,7 @@ class Stage:
         self.place('PUT', path, {**known, 'traits': sorted({*known['traits'], trait})})
 
     def flavor(self, name: str, body: dict[str, Any]) -> str:
-        """Make a flavor; its id goes out."""
+        """Create a flavor; return its id."""
         specs = body.get('extra_specs', {})
         new = {'name': name, **{key: body[key] for key in ('vcpus', 'ram', 'disk')}}
         new['os-flavor-access:is_public'] = 'projects' not in body
@@ -227,7 +227,7 @@ class Stage:
         return str(made)
 
     def image(self, name: str, body: dict[str, Any]) -> str:
-        """Make an image; its id goes out."""
+        """Create an image; return its id."""
         answer = self.admin.connection.image.post(
             '/images', json={'name': f'{name}-{next(_numbers)}', **body}
         )
@@ -264,7 +264,7 @@ class Stage:
         self._set_aggregates(provider, sorted({*known, *uuids}))
 
     def group(self, name: str, body: dict[str, Any]) -> str:
-        """Make a server group; its id goes out."""
+        """Create a server group; return its id."""
         rules = {'rules': body['rules']} if body.get('rules') else {}
         new = {'name': name, 'policy': body['policy'], **rules}
         owner = self.novas[body.get('user', 'admin')]
@@ -324,7 +324,7 @@ class Stage:
         }
 
     def logs(self) -> str:
-        """The end of every log."""
+        """Return the end of every log."""
         with contextlib.suppress(Exception):
             return self.cloud.logs()
         return ''

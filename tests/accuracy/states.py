@@ -1,4 +1,4 @@
-"""The states that a server of before can be in, each made the way a user or an operator does it."""
+"""Put existing servers into a state, as users and operators do."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def put(stage: Stage, server: Server) -> str:
-    """A server on this host, whatever the scheduler would say, in this state; its id goes out."""
+    """Create a server on this host, without the scheduler's choice, in its state; return its id."""
     nova = stage.novas[server.user]
     zone = None if server.host is None else f'nova:{server.host}'
     group = None if server.group is None else stage.groups[server.group]
-    # Only an administrator may name a host.
+    # Only an administrator may choose a host.
     booting = stage.novas['guest'] if server.user == 'demo' and zone else nova
     made, status = booting.boot(stage.flavors[server.flavor], group=group, zone=zone)
-    assert made is not None, f'{server} is refused'
+    assert made is not None, f'{server} is rejected'
     wanted = 'ERROR' if server.host is None else 'ACTIVE'
     assert status == wanted, f'{server} is {status}'
     if server.host is not None:
@@ -65,7 +65,7 @@ def _soft_delete(nova: Nova, made: str, _server: Server) -> None:
 
 
 LIVE_MIGRATED = 'LIVE_MIGRATED'
-#: By the state; ``SOFT_DELETED`` takes nova.conf's reclaim_instance_interval.
+#: By state; ``SOFT_DELETED`` requires nova.conf's reclaim_instance_interval.
 _MAKE: dict[str, Callable[[Nova, str, Server], None]] = {
     'ACTIVE': lambda _nova, _made, _server: None,
     'SHUTOFF': _act('os-stop', 'SHUTOFF'),
@@ -76,7 +76,7 @@ _MAKE: dict[str, Callable[[Nova, str, Server], None]] = {
     'VERIFY_RESIZE': _resize,
     'MIGRATED': _resize_and('confirmResize'),
     'MIGRATED_BACK': _resize_and('revertResize'),
-    # By the stage, once nova-scheduler knows all other servers.
+    # Done by the stage, after nova-scheduler knows all other servers.
     LIVE_MIGRATED: lambda _nova, _made, _server: None,
     'SOFT_DELETED': _soft_delete,
 }

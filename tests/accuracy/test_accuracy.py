@@ -1,4 +1,4 @@
-"""What the preflight says, against what the real scheduler does; make accuracy has more of it."""
+"""The preflight's answers, compared with the real scheduler; ``make accuracy`` has more clouds."""
 
 import dataclasses
 import functools
@@ -14,7 +14,7 @@ from tests.support import tables
 
 #: Kinds whose questions always give the image and nova.conf.
 FULLY_SPECIFIED = ('remedies', 'reserved', 'spread')
-#: Of each kind one, of the plain ones more, and the cases that "make nightly" has found.
+#: One case of most kinds, several of the plain kind, and the cases that ``make nightly`` found.
 CASES = {
     str(case): case
     for case in (
@@ -28,41 +28,41 @@ CASES = {
 
 @pytest.fixture(scope='module')
 def stage():
-    """The sandbox that is all of their clouds."""
+    """The sandbox that becomes all clouds."""
     with Stage() as stage:
         yield stage
 
 
 @pytest.fixture(scope='module')
 def results(stage):
-    """``results('plain 3')``, made when it is asked for, and once."""
+    """A cached function from the name of a case, such as ``plain 3``, to its results."""
     return functools.cache(lambda name: list(comparison.compare(stage, CASES[name])))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize('name', CASES)
 def test_rx_01_the_answer_is_what_nova_does(results, name):
-    """Not one false refusal, and equality unless something was assumed, or it was "at most"."""
+    """Numbers are equal unless there is an assumption or an "at most"."""
     assert not [str(result) for result in results(name) if not result.is_right]
 
 
 @pytest.mark.long
 def test_most_answers_are_exact(results):
-    told = [result for name in CASES for result in results(name) if result.is_told]
-    outcomes = [result.outcome for result in told]
+    complete = [result for name in CASES for result in results(name) if result.is_complete]
+    outcomes = [result.outcome for result in complete]
     assert outcomes.count(comparison.EXACT) >= 0.7 * len(outcomes)
 
 
 @pytest.mark.long
-def test_the_cases_are_about_something(results):
-    """A generator that only made hopeless clouds would prove nothing."""
+def test_most_cases_place_servers(results):
+    """Without placed servers, the cases would show nothing."""
     placed = [result.placed for name in CASES for result in results(name)]
     assert sum(map(bool, placed)) >= len(placed) / 2
     assert sum(placed) >= 1.5 * len(placed)
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_a_seed_is_always_the_same_cloud_also_out_of_a_table(kind):
+def test_the_case_of_a_seed_is_stable_also_through_yaml(kind):
     cases = [KINDS[kind](seed) for seed in range(40)]
     assert cases == [KINDS[kind](seed) for seed in range(40)]
     assert len(set(map(repr, cases))) == 40
@@ -73,7 +73,7 @@ def test_a_seed_is_always_the_same_cloud_also_out_of_a_table(kind):
 
 @pytest.mark.parametrize('kind', [kind for kind in KINDS if kind not in FULLY_SPECIFIED])
 def test_at_least_half_of_the_questions_are_fully_specified(kind):
-    asked = [ask.is_told for seed in range(40) for ask in KINDS[kind](seed).asks]
+    asked = [ask.is_complete for seed in range(40) for ask in KINDS[kind](seed).asks]
     assert asked.count(True) >= asked.count(False) > 0
 
 
@@ -93,25 +93,25 @@ OUTCOMES = [
 
 
 @pytest.mark.parametrize(('capacity', 'is_at_most', 'placed', 'assumed', 'outcome'), OUTCOMES)
-def test_what_counts_as_right(capacity, is_at_most, placed, assumed, outcome):
+def test_outcomes(capacity, is_at_most, placed, assumed, outcome):
     result = comparison.Result('plain', 1, 0, capacity, is_at_most, placed, '', assumed)
     assert result.outcome == outcome
     assert result.is_right == (outcome != 'wrong')
 
 
-def test_what_was_said_to_be_sure_has_to_come():
+def test_fewer_servers_than_the_lower_bound_are_wrong():
     result = comparison.Result('plain', 1, 0, 5, True, 3, '', firm=3)
     assert result.outcome == 'fewer'
     assert dataclasses.replace(result, firm=4).outcome == 'wrong'
 
 
-def test_the_manual_says_what_each_kind_is():
+def test_the_manual_describes_each_kind():
     page = (tables.CASES.parents[1] / 'doc/source/trust/accuracy.rst').read_text()
     rows = [line[7:] for line in page.splitlines() if '* -' in line]
     assert rows == ['Clouds', *KINDS]
 
 
-UNTOLD = {'assumed': ('nova.filters',), 'is_told': False}
+INCOMPLETE = {'assumed': ('nova.filters',), 'is_complete': False}
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ UNTOLD = {'assumed': ('nova.filters',), 'is_told': False}
         ({'at_most': ('filter MyFilter',)}, True),
         ({'at_most': ('filter MyFilter', 'affinity without members (Nova chooses)')}, False),
         ({'assumed': ('nova.filters',)}, True),
-        (UNTOLD, False),
-        ({**UNTOLD, 'assumed': ()}, True),
+        (INCOMPLETE, False),
+        ({**INCOMPLETE, 'assumed': ()}, True),
     ],
 )
-def test_what_the_answers_of_nova_and_placement_determine(more, is_determined):
+def test_is_determined(more, is_determined):
     result = comparison.Result('plain', 1, 0, 3, True, 3, '', **more)
     assert result.is_determined is is_determined

@@ -1,4 +1,4 @@
-"""What an explanation says of each host, against what Placement and the filters did to it."""
+"""The explanations of failures, compared with Placement and the scheduler's filters."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.accuracy import failures
 from tests.accuracy.kinds import KINDS
 from tests.accuracy.stage import Stage
 
-#: Kinds whose failures are of filters, and of Placement.
+#: Kinds with failures of filters, and of Placement.
 CASES = (('filters', 1000), ('filters', 302), ('granular', 1001))
 
 
@@ -18,7 +18,6 @@ def stage():
 
 @pytest.fixture(scope='module')
 def tally(stage):
-    """The failures of all cases."""
     tally = failures.Tally()
     for kind, seed in CASES:
         failures.compare(stage, KINDS[kind](seed), tally)
@@ -26,11 +25,11 @@ def tally(stage):
 
 
 @pytest.mark.long
-def test_each_rejection_is_one_of_nova_and_each_of_novas_is_ours(tally):
+def test_rejections_equal_those_of_nova(tally):
     assert tally.differences == []
 
 
 @pytest.mark.long
-def test_the_failures_are_about_something(tally):
+def test_failures_of_several_kinds_are_compared(tally):
     assert tally.number >= 4
     assert sum(tally.by_filter.values()) >= 3

@@ -1,6 +1,6 @@
-"""Count what must not remain, in the tables of Nova and Senlin; never through our own code.
+"""Count what must not exist in the tables of Nova and Senlin, without the package's code.
 
-Shapes: each count is a list of what was found, so that a failed test shows it.
+Each count is a list of the rows, which a failed test shows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-#: The user groups that a test created, and has not deleted.
+#: Groups that a test created as a user, and has not deleted.
 foreign: set[str] = set()
 _GROUPS = """
 SELECT g.uuid, p.policy, COALESCE(p.rules, '{}'), i.host, COUNT(*)
@@ -38,21 +38,21 @@ SELECT g.uuid, g.name FROM nova_api.instance_groups g
 WHERE g.name LIKE 'senlin-affinity-%' AND g.uuid NOT IN (
   SELECT {_BOUND} FROM senlin.cluster_policy b WHERE {_BOUND} IS NOT NULL)
 """
-#: Bindings whose group is gone.
+#: Bindings to a group that no longer exists.
 _GONE = f"""
 SELECT b.cluster_id, {_BOUND} FROM senlin.cluster_policy b
 WHERE {_BOUND} IS NOT NULL AND {_BOUND} NOT IN (SELECT uuid FROM nova_api.instance_groups)
 """
 #: The policy locks a group by a row with the id of the group, or of its name.
 _LOCKS = 'SELECT cluster_id FROM cluster_lock WHERE cluster_id NOT IN (SELECT id FROM cluster)'
-#: What Senlin has not ended: its clusters and nodes stay locked.
+#: Actions that Senlin has not finished; their clusters and nodes remain locked.
 UNFINISHED = """
 SELECT id, action, status, target FROM action
 WHERE status NOT IN ('SUCCEEDED', 'FAILED', 'CANCELLED') ORDER BY created_at
 """
-#: The same, without those that wait to be prepared, and then are READY.
+#: The same, without actions that wait for their preparation, after which they are READY.
 STARTED = UNFINISHED.replace("'CANCELLED'", "'CANCELLED', 'INIT'")
-#: Servers whose deletion Nova lost, once all actions have ended.
+#: Servers whose deletion Nova lost, after all actions have finished.
 DELETING = "SELECT uuid FROM nova_cell1.instances WHERE deleted = 0 AND task_state = 'deleting'"
 
 

@@ -22,7 +22,7 @@ from tests.support.waiting import until
 
 #: Two cores run 25 processes.
 stage.wait_for.__defaults__ = (300.0,)
-#: How the reasons begin for which Senlin fails an action whose engine died.
+#: Prefixes of the reasons with which Senlin fails an action whose engine died.
 DEAD = ('Engine failure', 'Engine died', 'Failed in creating nodes.', 'Action execution failed')
 
 
@@ -164,7 +164,7 @@ def release(stack: Stack) -> None:
                 stack.run('sh', '-ec', script, environment=stack.credentials('admin'))
         if not (left := stack.sql(audit.UNFINISHED)):
             break
-        print('\nactions that do not end:', *map(' '.join, left), sep='\n  ')
+        print('\nactions that do not finish:', *map(' '.join, left), sep='\n  ')
     for (server,) in stack.sql(audit.DELETING):
         stack.connection().compute.reset_server_state(server, 'error')
     at_once(lambda row: stack.connection(row[1]).clustering.check_cluster(row[0]), clusters(stack))

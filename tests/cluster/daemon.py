@@ -26,7 +26,7 @@ if is_senlin:
     import eventlet
 
     def collect():
-        """Collect garbage every five seconds; what was imported is none."""
+        """Collect garbage every five seconds, except the imported modules."""
         gc.freeze()
         while True:
             eventlet.sleep(5)

@@ -1,4 +1,4 @@
-"""The bounded form for CI: a cluster of each role lives, and an engine dies meanwhile."""
+"""The short form for CI: a cluster of each role, while an engine dies."""
 
 from tests.cluster.conftest import DEAD, kill_at
 

@@ -1,4 +1,4 @@
-"""Every kind of request with live servers, for both roles: what joins, and what is rejected."""
+"""Every kind of request with live servers, for both roles, and rejected requests."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What tests of the policy in Senlin share; the cloud is ``tests/support/cloud_fixtures.py``."""
+"""Fixtures of the tests of the policy in Senlin."""
 
 import pytest
 from oslo_config import cfg
@@ -14,7 +14,7 @@ def _database():
 
 @pytest.fixture
 def option():
-    """``option('drs_pattern', 'win')``: a line of the engine's configuration."""
+    """Set an option of the engine: ``option('drs_pattern', 'win')``."""
     given = []
 
     def set_option(name, value):
@@ -28,6 +28,6 @@ def option():
 
 @pytest.fixture
 def desk(_database):
-    """Senlin's objects, and a Nova at the HTTP edge that an administrator talks to."""
+    """Senlin's objects, and a Nova at the HTTP edge for an administrator."""
     with Edge() as edge:
         yield support.Desk(edge)

@@ -1,11 +1,11 @@
-"""Random traces of the explorer, replayed on Senlin's conductor, engine and database.
+"""Replay random traces of the explorer on Senlin's conductor, engine and database.
 
-The explorer proves nothing if its model is not what Senlin and the driver do. Two operations run at
-a time. The model makes each move first; then the operation of the engine, which is a greenlet, goes
-on to the same place. Answers must agree after each effect, and all rows and groups after each
+The traces show that the explorer's model behaves like Senlin and the driver. Two operations run at
+a time. The model makes each move first; then the operation of the engine, a greenlet, continues to
+the same place. The answers must agree after each effect, and all rows and groups after each
 operation.
 
-Run: ``python -m tests.engine.group_replay 100``, in a process of its own, because the conductor
+Run: ``python -m tests.engine.group_replay 100``, in a separate process, because the conductor
 imports eventlet's service framework. ``make soak`` replays 2,000 traces, ``make test-services``
 100.
 """
@@ -37,9 +37,9 @@ from tests.explorer.explore import Explorer, Node, Operation, Task
 from tests.explorer.world import Bound, Cluster, Database, Policy, World
 from tests.support.edge import Edge
 
-#: Moves of a trace.
+#: The number of moves of a trace.
 MOVES = 40
-#: The groups that the policies name, and what a detach does with them.
+#: Properties of the policies: the name of the server group, and ``on_detach``.
 SPECS = ((None, 'delete'), ('web', 'delete'), ('web', 'keep'))
 ENGINE = str(uuid.uuid4())
 
@@ -202,7 +202,7 @@ class Replay:
             return
         ((what, world, after),) = following
         self.moves.append(f'{number}: {task.operation}: {what}')
-        is_answered = task.stage == 'steps' and after.state.answers  # none: it begins again
+        is_answered = task.stage == 'steps' and after.state.answers  # no answers: it starts again
         if is_answered:
             self.senlin.answer = after.state.answers[-1]
         place = self.engine[number].switch(*[task.operation] * (task.stage == 'begin'))
@@ -241,7 +241,7 @@ class Replay:
 
 
 def shown(effect, answer):
-    """The part of an answer on which both must agree."""
+    """Return the part of an answer on which both must agree."""
     match effect:
         case steps.GetGroup() | steps.CreateGroup():
             return answer and (answer.id, answer.name)
@@ -259,7 +259,7 @@ def shown(effect, answer):
 
 
 def empty(desk):
-    """Begin a trace with no rows and no groups: each read is of all of them."""
+    """Delete all rows and groups, because each trace compares all of them."""
     desk.edge.nova.groups.clear()
     with database.session_for_write() as session:
         for table in reversed(models.BASE.metadata.sorted_tables):
@@ -268,7 +268,7 @@ def empty(desk):
 
 
 def main(traces):
-    """Replay so many traces; an assertion fails at the first difference."""
+    """Replay this number of traces; an assertion fails at the first difference."""
     make_database()
     # SQLite checks foreign keys only on request; MariaDB and PostgreSQL always do.
     database.get_engine().raw_connection().execute('PRAGMA foreign_keys = ON')

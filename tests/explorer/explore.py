@@ -1,9 +1,9 @@
 """Run every interleaving of two operations with at most one event, and find violated invariants.
 
-A node of the search is a world, the tasks and the event that is left. Equal nodes are visited once,
-in the order of their distance, so the trace of a violation is the shortest. A task is one operation
-of a cluster with a policy (attach, detach, cluster delete, hook), of an operator (delete orphans),
-or a single write of a user.
+A node of the search is a world, the tasks and the remaining event. The search is breadth-first, and
+visits equal nodes once, so that the trace of a violation is the shortest. A task is an operation of
+a cluster with a policy (attach, detach, cluster delete, hook), of an operator (delete orphans), or
+a single write of a user.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tests.explorer.world import (
     wrongly_bound,
 )
 
-#: What can happen once, at any effect.
+#: Events, one of which may happen at any effect.
 KILL, LOST, FOREIGN, STALE, OUTAGE, RESTORE = EVENTS = (
     'engine killed', 'answer lost after the effect', "another object's answer", 'stale list',
     'database failure', 'database restored from a backup',
@@ -53,7 +53,7 @@ _NOVA = (steps.GetGroup, steps.SearchGroups, steps.CreateGroup, steps.DeleteGrou
 
 @dataclass(frozen=True)
 class Operation:
-    """What a task does: the name of the operation, and its cluster, policy, group or name."""
+    """The name of an operation, and its cluster, policy, group or name."""
 
     name: str
     cluster: str = ''
@@ -66,11 +66,11 @@ class Operation:
 
 @dataclass(frozen=True)
 class Task:
-    """An operation under way.
+    """An operation in progress.
 
     ``stage`` is what comes next: ``begin``, ``steps``, ``check``, ``store`` or ``end``. ``group``
     is the group that an attach binds. ``waits_for`` are the other tasks at the time at which a step
-    found them busy. ``left`` are the policies that a cluster delete has still to detach.
+    found them busy. ``left`` are the policies that a cluster delete must still detach.
     """
 
     operation: Operation
@@ -95,7 +95,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Found:
-    """The number of states, and the shortest trace of each kind of violation."""
+    """The number of states, and the shortest trace of each violation."""
 
     states: int
     traces: dict[str, tuple[str, ...]]
@@ -120,7 +120,6 @@ class Explorer:
         self._checks = checks
 
     def run(self) -> Found:
-        """Visit all states."""
         _cached_advance.cache_clear()  # a test may have replaced a function of the steps
         first = Node(self._start, tuple(map(Task, self._operations)))
         parents: dict[Node, tuple[Node | None, str]] = {first: (None, '')}
@@ -141,7 +140,7 @@ class Explorer:
         return Found(len(parents), traces)
 
     def _end(self, node: Node) -> list[str]:
-        """Return what is wrong with a node after which nothing happens."""
+        """Return the violations in a final node."""
         if any(task.stage != 'end' for task in node.tasks):
             return ['the operations wait for each other']
         found = leaks(node.world)
@@ -178,7 +177,7 @@ class Explorer:
             yield RESTORE, Node(world, (*killed, *waiting), RESTORE), []
 
     def moves(self, node: Node, number: int, task: Task) -> Iterator[tuple[str, World, Task]]:
-        """Yield what the task can do next."""
+        """Yield the possible next steps of a task."""
         world, ended = node.world, replace(task, stage='end')
         if task.stage == 'end':
             return
@@ -271,7 +270,7 @@ class Explorer:
         return any(held == key and holder != number for held, holder in node.world.locks)
 
     def _effects(self, node: Node, number: int, task: Task) -> Iterator[tuple[str, World, Task]]:
-        """Perform the next effect, with or without an event."""
+        """Perform the next effect, with and without an event."""
         world, effect = node.world, task.effect
         assert task.state is not None
         task = replace(task, waits_for=())
@@ -364,7 +363,7 @@ class Explorer:
         return replace(task, stage='end' if is_undo else 'store', group=group)
 
     def _of_senlin(self, world: World, task: Task) -> tuple[str, World, Task]:
-        """What the policy does after its step, and what Senlin stores."""
+        """Perform what the policy does after its step, and what Senlin stores."""
         actor, database, ended = task.actor, world.database, replace(task, stage='end')
         assert actor is not None
         key = (actor.cluster.id, actor.policy.id)
@@ -422,7 +421,7 @@ def _uses(world: World, attaching: tuple[Actor, ...]) -> GroupUses:
 
 
 def _foreign(world: World, after: World, effect: Any, answer: Any) -> Iterator[tuple[World, Any]]:
-    """Yield what an answer that belongs to another request may be, and the world then."""
+    """Yield the possible answers that belong to another request, each with the resulting world."""
     match effect:
         case steps.GetGroup(key):
             yield after, None

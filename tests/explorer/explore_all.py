@@ -1,6 +1,6 @@
 """Explore all pairs of operations from all start states: ``python -m tests.explorer.explore_all``.
 
-Units: the exit status is 1 if an invariant is violated. The number of states is printed per start.
+Prints the number of states per start state. The exit status is 1 if an invariant is violated.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ def explored(
     checks: Checks = Checks(),  # noqa: B008 - a value
     events: tuple[str, ...] = EVENTS,
 ) -> Iterator[tuple[str, tuple[Operation, ...], Found]]:
-    """Yield what is found from each start state, for each pair of operations."""
+    """Explore each pair of operations from each start state."""
     for name, start in STARTS.items():
         for pair in pairs(start):
             yield name, pair, Explorer(start, pair, events, checks).run()
 
 
-def told(start: str, pair: tuple[Operation, ...], found: Found) -> str:
+def traces(start: str, pair: tuple[Operation, ...], found: Found) -> str:
     """Return the shortest trace of each violation; '' if there is none."""
     lines = []
     for violation, trace in found.traces.items():
@@ -39,7 +39,7 @@ def main() -> int:
         states[start] += found.states
         if found.traces:
             is_violated = True
-            sys.stdout.write(told(start, pair, found))
+            sys.stdout.write(traces(start, pair, found))
     for start, number in states.items():
         sys.stdout.write(f'{start}: {number} states\n')
     seconds = time.monotonic() - begun

@@ -1,4 +1,4 @@
-"""Replay the steps of an operation with the answers so far: a generator cannot be copied."""
+"""Replay an operation with the answers so far, because a generator cannot be copied."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from senlin_affinity.model.errors import AffinityError, CloudError, GroupBusy
 
 
 class Operation(Protocol):
-    """A value that describes an operation, and makes its step."""
+    """A value from which an operation's step can be created."""
 
     def step(self) -> steps.Step[Any]:
-        """Return the step from its beginning."""
+        """Return a new step."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The start states of the explorer, and the operations from each.
 
-A start state is one that single operations reach: nothing is attached; a user's group; one cluster
-owns a group; two share it; a cluster of another project uses it by its id; and so on.
+Single operations reach each start state: nothing is attached; a user's group; one cluster owns a
+group; two share it; a cluster of another project uses it by its id; and so on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from senlin_affinity.model.server_group import ServerGroup
 from tests.explorer.explore import Operation
-from tests.explorer.world import STRANGER, Bound, Cluster, Database, Policy, World, uid
+from tests.explorer.world import FOREIGN_SERVER, Bound, Cluster, Database, Policy, World, uid
 
 ONE, TWO, ELSEWHERE, GONE = (uid(number) for number in range(1, 5))
 WEB, OWN, OTHER = uid(10), uid(11), uid(12)
@@ -46,7 +46,7 @@ STARTS = {
     "a user's group": _world(_web, ours=False),
     'one owner': _world(_web, database=replace(_DATABASE, bound=(_ONE,))),
     'servers of others': _world(
-        _group(WEB, 'web', STRANGER), database=replace(_DATABASE, bound=(_ONE,))
+        _group(WEB, 'web', FOREIGN_SERVER), database=replace(_DATABASE, bound=(_ONE,))
     ),
     'two clusters': _world(_web, database=replace(_DATABASE, bound=_SHARED)),
     'another project': _world(

@@ -5,7 +5,7 @@ import pytest
 from senlin_affinity.groups import audit, detachment, steps
 from senlin_affinity.groups.attachment import ADOPTED, Attach
 from tests.explorer.explore import EVENTS, Explorer
-from tests.explorer.explore_all import explored, told
+from tests.explorer.explore_all import explored, traces
 from tests.explorer.scenarios import STARTS, pairs
 from tests.explorer.world import Checks
 
@@ -15,13 +15,13 @@ def test_no_interleaving_violates_an_invariant():
     states = 0
     for start, pair, found in explored():
         states += found.states
-        assert found.traces == {}, told(start, pair, found)
+        assert found.traces == {}, traces(start, pair, found)
     print(f'{states} states')  # noqa: T201 - the number is part of the result
     assert states > 100_000
 
 
 def without_identity(kind):
-    """The steps with no check of the answers to one kind of effect."""
+    """Return the steps without the check of the answers to one kind of effect."""
     checked = steps.checked
     return lambda effect, answer: answer if isinstance(effect, kind) else checked(effect, answer)
 
@@ -43,7 +43,7 @@ def bound_by_list(attach, name):
     return attach._attached((*found, created)[0], ADOPTED)
 
 
-#: The check that is removed; where its replacement goes, or the switches of the model.
+#: The check that is removed, with the place of its replacement, or with the options of the model.
 REMOVED = {
     'the id of an answer': (steps, 'checked', without_identity(steps.GetGroup)),
     'identity in a list': (steps, 'checked', without_identity(steps.SearchGroups)),
@@ -63,12 +63,12 @@ def test_without_a_check_an_invariant_is_violated(monkeypatch, name):
     if not isinstance(removed, Checks):
         monkeypatch.setattr(*removed)
     violated = (found.traces for _, _, found in explored(checks) if found.traces)
-    assert next(violated, None), f'nothing is violated without {name}'
+    assert next(violated, None), f'no invariant is violated without {name}'
 
 
 @pytest.mark.long
-def test_without_the_second_look_of_the_command_an_orphan_in_use_is_deleted(monkeypatch):
-    """A cluster that a list lacks is found by its id."""
+def test_without_the_second_read_the_command_deletes_an_orphan_in_use(monkeypatch):
+    """If the command does not read again, it may delete a group that a new cluster uses."""
 
     def step(self):
         group = yield from self.still_orphan()
@@ -92,7 +92,7 @@ def step_once(command):
 
 
 def test_each_event_happens():
-    """Otherwise the explorer would find nothing, and say so."""
+    """Without the events, the search would find no violations."""
     start = STARTS['two clusters']
     happened = set()
     for pair in pairs(start):

@@ -3,7 +3,7 @@
 A world is everything that outlives an engine. :func:`perform` answers one effect of a step of the
 package (``groups.steps``); :func:`violations` and :func:`leaks` are the invariants.
 
-Units: servers are named after their cluster; the server ``s-x`` is of nobody's cluster.
+Units: servers are named after their cluster; the server ``s-x`` belongs to no cluster.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from senlin_affinity.policy.properties import Properties
 
 
 def uid(number: int) -> str:
-    """Return an id that Nova and Senlin could have given."""
+    """Return a UUID."""
     return f'{number:08x}-0000-4000-8000-000000000000'
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster; ``hint`` is that of its profile, ``kept`` the group that it keeps."""
+    """A cluster; ``hint`` is the group that its profile names, ``kept`` the group that it keeps."""
 
     id: str
     project: str = 'p'
@@ -90,7 +90,7 @@ class Database:
 
 @dataclass(frozen=True)
 class World:
-    """What is outside of the engines.
+    """The state outside of the engines.
 
     ``ours`` are the ids of groups that a policy created, ``removed`` those that one deleted.
     ``reported`` are names and ids that the owner of a cluster has read. ``locks`` are pairs of a
@@ -120,7 +120,7 @@ class World:
 
 @dataclass(frozen=True)
 class Actor:
-    """A cluster with a policy, in whose name an effect is performed."""
+    """A cluster with a policy, on whose behalf an effect is performed."""
 
     cluster: Cluster
     policy: Policy
@@ -128,7 +128,7 @@ class Actor:
 
 @dataclass(frozen=True)
 class Checks:
-    """What of the world can be switched off, to see that the explorer notices it."""
+    """Protections of the model that a test can switch off."""
 
     locks_names: bool = True
     locks_groups: bool = True
@@ -265,7 +265,7 @@ def violations(before: World, after: World, actor: Actor | None) -> list[str]:
 
 
 def wrongly_bound(world: World, key: str, actor: Actor | None) -> list[str]:
-    """Return what is wrong with the group of a binding that is being stored."""
+    """Return the violations of a binding that is being stored."""
     if key in world.removed:
         return ['a cluster is bound to a group that a policy deleted']
     group, found = world.group(key), []
@@ -294,8 +294,8 @@ def leaks(world: World) -> list[str]:
     return found
 
 
-#: In whose name the command runs.
+#: The actor of the command.
 OPERATOR = Actor(Cluster('operator'), Policy('operator'))
-#: A server of nobody's cluster.
-STRANGER = Member('s-x')
+#: A server of no cluster.
+FOREIGN_SERVER = Member('s-x')
 assert is_uuid(uid(1))

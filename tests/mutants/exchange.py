@@ -1,7 +1,7 @@
-"""Exchanges the code of one function in this process, wherever the function is held.
+"""Replace the code of one function in this process.
 
-A function object keeps its identity, so every place that imported, decorated or stored it runs the
-new code: methods, properties, cached properties and context managers as well.
+Every function object keeps its identity. Every place that imported, decorated or stored it
+therefore runs the new code: methods, properties, cached properties and context managers, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Name = tuple[str, str]
 
 
 def functions(package: Path) -> dict[Name, list[types.FunctionType]]:
-    """All function objects of the package's modules in this process, by file and name."""
+    """Return all function objects of the package in this process, by file and name."""
     found: dict[Name, list[types.FunctionType]] = {}
     for item in gc.get_objects():
         # isinstance would ask a weak proxy for its class, which fails once its object is gone.
@@ -36,7 +36,7 @@ def functions(package: Path) -> dict[Name, list[types.FunctionType]]:
 def exchange(
     known: Mapping[Name, list[types.FunctionType]], path: Path, name: str, source: str
 ) -> bool:
-    """Give the function this source; False where that cannot be."""
+    """Compile this source as the code of the function; return False if that is not possible."""
     tree = ast.parse(path.read_text(encoding='utf-8'))
     (new,) = ast.parse(source).body
     for found, owner, function in functions_of(tree):
@@ -57,12 +57,12 @@ def exchange(
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The functions of a module and of its classes, without those within functions."""
+    """Yield the code of the functions of a module and of its classes, without nested functions."""
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             if '<locals>' in constant.co_qualname or constant.co_name.startswith('<'):
                 continue
-            if constant.co_flags & 0x2:  # CO_NEWLOCALS: a function; a class body has it not
+            if constant.co_flags & 0x2:  # CO_NEWLOCALS: a function, not a class body
                 yield constant
             else:
                 yield from _codes(constant)

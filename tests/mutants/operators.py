@@ -1,13 +1,10 @@
-"""Small mistakes that a programmer could make: every mutant of one module.
+"""Generate the mutants of a module: small mistakes that a programmer could make.
 
-Data flow: a module's source comes in; for each function, at each place where an operator applies,
-one :class:`Mutant` goes out: the function's qualified name, the source of the mutated function, and
-the diff of its lines (as ``ast.unparse`` writes them, so that comments and the place in the
-file do not count).
+A :class:`Mutant` has the qualified name of a function, its mutated source, and a diff. The diff
+compares the results of ``ast.unparse``; comments and line numbers do not matter.
 
-Only bodies of functions are mutated: a function's code can be exchanged in a running process.
-Sentences are left alone (a text with a blank in it), keys and codes are not. So is the strictness
-of a ``zip``.
+Only the bodies of functions are mutated, because only they can be replaced in a running process.
+Strings with a blank (sentences) and the ``strict`` of a ``zip`` are not mutated.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from dataclasses import dataclass
 
 
 def _either(*pairs: tuple[type, type]) -> dict[type, type]:
-    """Each for the other."""
+    """Map the members of each pair to each other."""
     return {**dict(pairs), **{second: first for first, second in pairs}}
 
 
@@ -39,7 +36,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mistake in one function of ``path``. ``lines`` are those of the statement with it."""
+    """A mistake in a function of ``path``; ``lines`` are those of the changed statement."""
 
     path: str
     function: str
@@ -49,13 +46,15 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """What the mutant is known by while files move: its function, and what is changed in it."""
+        """Return an id that does not depend on the file: a digest of the function's name and the
+        diff.
+        """
         digest = hashlib.sha256(f'{self.function}\n{self.diff}'.encode()).hexdigest()
         return digest[:12]
 
 
 def mutants(path: str, source: str, only: str | None = None) -> Iterator[Mutant]:
-    """Every mutant of a module, or of one of its functions, in the order of the lines."""
+    """Yield the mutants of a module, or of one of its functions, in the order of the lines."""
     for name, _owner, function in functions_of(ast.parse(source)):
         if only not in (None, name):
             continue
@@ -76,9 +75,9 @@ def mutants(path: str, source: str, only: str | None = None) -> Iterator[Mutant]
 
 
 def functions_of(tree: ast.AST, prefix: str = '') -> Iterator[tuple[str, ast.AST, ast.FunctionDef]]:
-    """The functions of a module and the methods of its classes, each with what it is defined in.
+    """Yield the functions and methods of a module, each with its name and its parent node.
 
-    What is within a function is the function's.
+    Nested functions belong to the function around them.
     """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, _FUNCTIONS):
@@ -137,7 +136,7 @@ def _within(
 
 
 def _of(node: ast.AST, parent: ast.AST) -> Iterator[_Change]:
-    """The changes that apply to this very node."""
+    """Yield the changes of this node, without those of its children."""
     match node:
         case ast.Compare():
             for index, operator in enumerate(node.ops):
@@ -184,7 +183,7 @@ def _of_constant(node: ast.Constant, parent: ast.AST) -> Iterator[_Change]:
 
 
 def _of_statement(node: ast.stmt) -> Iterator[_Change]:
-    """A statement that is left out, or that goes on where it ended."""
+    """Yield the changes that delete a statement, or swap ``break`` and ``continue``."""
 
     def become(twin: ast.AST, other: ast.stmt) -> None:
         twin.__class__ = type(other)  # type: ignore[assignment]
@@ -204,17 +203,17 @@ def _of_statement(node: ast.stmt) -> Iterator[_Change]:
 
 
 def _is_strict(node: ast.AST, parent: ast.AST) -> bool:
-    """Is it how strict a ``zip`` is?
+    """Check whether the node is the ``strict`` argument of a ``zip``.
 
-    ``strict=True`` is an assertion: no mistake but another one makes the lengths differ. And
-    ``strict=False`` is what a zip does that leaves it out.
+    ``strict=True`` is an assertion, and ``strict=False`` is the default: no test can detect the
+    change.
     """
     is_zip = isinstance(parent, ast.Call) and ast.unparse(parent.func) == 'zip'
     return is_zip and isinstance(node, ast.keyword) and node.arg == 'strict'
 
 
 def _is_part(parent: ast.AST) -> bool:
-    """Is it a piece of a longer text?"""
+    """Check whether the node is a part of an f-string."""
     return isinstance(parent, ast.JoinedStr | ast.FormattedValue)
 
 

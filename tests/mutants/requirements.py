@@ -26,22 +26,22 @@ from tests.mutants.run import PACKAGE, ROOT, TESTS, files_of
 from tests.mutants.server import Server, tell
 from tests.unit.test_requirements import KEPT, WRITTEN, claims_of_function
 
-#: How many mutants of one requirement are tried, and on how many of its tests.
+#: Limits for one requirement: the number of mutants, and the number of tests.
 _MOST, _QUICKEST = 60, 30
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Find the mutants of the requirements, or check those that are kept."""
+    """Find the mutants of the requirements, or check the recorded ones."""
     parser = argparse.ArgumentParser(prog='python -m tests.mutants.requirements')
     parser.add_argument('what', choices=('find', 'check'))
-    parser.add_argument('ids', nargs='*', help='find anew for these only, and keep the others')
+    parser.add_argument('ids', nargs='*', help='find only the mutants of these requirements')
     given = parser.parse_args(arguments)
     server = Server(PACKAGE, os.cpu_count() or 1)
     return find(server, given.ids) if given.what == 'find' else check(server)
 
 
 def claimed(items: Mapping[str, pytest.Item]) -> dict[str, list[str]]:
-    """The tests that claim each requirement, by their names, docstrings and rows."""
+    """Return the tests of each requirement; their names, docstrings or rows have its id."""
     found: dict[str, list[str]] = {}
     for name, item in items.items():
         row = getattr(item, 'callspec', None) and item.callspec.params.get('row')
@@ -55,7 +55,7 @@ def claimed(items: Mapping[str, pytest.Item]) -> dict[str, list[str]]:
 
 
 def find(server: Server, ids: Sequence[str] = ()) -> int:
-    """Write ``requirements.yaml`` again; with ``ids``, only the mutants of their tests change."""
+    """Update ``requirements.yaml``; with ``ids``, only these rows."""
     text = KEPT.read_text(encoding='utf-8')
     rows = yaml.safe_load(text)
     wanted = [row for row in rows if ('mutant' in row if not ids else row['id'] in ids)]
@@ -77,7 +77,7 @@ def find(server: Server, ids: Sequence[str] = ()) -> int:
 
 
 def _lines(server: Server) -> dict[str, list[tuple[int, str, int]]]:
-    """The lines that each test runs, each with the number of tests that run it."""
+    """Return the lines that each test executes, each with the number of tests that execute it."""
     run_by: dict[str, list[tuple[int, str, int]]] = {}
     for path, lines in server.coverage.tests.items():
         for line, tests in lines.items():
@@ -107,7 +107,7 @@ def _first_killed(
     wanted = set(sorted(tests, key=lambda test: (server.coverage.seconds[test], test))[:_QUICKEST])
     lines = sorted({line for test in wanted for line in run_by.get(test, ())})
     same = (each for found in known.values() for each in found if _place(each) == former)
-    # What few tests run says most about these.
+    # Lines that few tests execute come first: they are specific to the requirement.
     found = (each for _number, path, line in lines for each in known.get((path, line), ()))
     found = itertools.chain(same, itertools.islice(found, _MOST * 4))
     unique = {mutant.key: mutant for mutant in found}
@@ -127,7 +127,7 @@ def _place(mutant: Mutant) -> str:
 
 
 def check(server: Server) -> int:
-    """Make each kept mutant once more; 1 where one is not killed by its test."""
+    """Check that the test of each row detects its mutant; return 1 if one does not."""
     kept = yaml.safe_load(KEPT.read_text(encoding='utf-8'))
     rows = [row for row in kept if 'mutant' in row]
     wrong: list[str] = []
@@ -137,9 +137,9 @@ def check(server: Server) -> int:
         for row in rows:
             mutant = _again(row['mutant'])
             if mutant is None:
-                wrong.append(f'{row["id"]}: {row["mutant"]} is not there any more')
+                wrong.append(f'{row["id"]}: {row["mutant"]} does not exist any more')
             elif row['test'] not in by_id.get(row['id'], ()):
-                wrong.append(f'{row["id"]}: {row["test"]} does not claim it')
+                wrong.append(f'{row["id"]}: {row["test"]} does not name the requirement')
             else:
                 ids.setdefault(mutant.key, []).append(row['id'])
                 jobs.append((mutant, [row['test']]))
@@ -150,7 +150,7 @@ def check(server: Server) -> int:
 
     tests = sorted({row['test'] for row in rows})
     server.run(tests, work)
-    tell(*wrong, f'{len(rows)} requirements, {len(wrong)} of them without their mutant')
+    tell(*wrong, f'{len(rows)} requirements, {len(wrong)} failed')
     return int(bool(wrong))
 
 

@@ -1,11 +1,10 @@
-"""``make mutants``: which small mistakes would no test notice?
+"""``make mutants``: list the small mistakes that no test detects.
 
-Data flow: the modules of the package give their mutants (``operators``), less those that are known
-to be equivalent; the ``server`` runs them; the survivors are shown with their diffs, and the share
-of the killed decides the exit status. Mutants that are left over meet the tests in ``OF_NOVA`` as
-well, in a second process: one of them has no room for both Nova and Senlin.
+``operators`` generates the mutants, without those in ``equivalent/``; ``server`` runs the tests on
+them. Then the tests in ``OF_NOVA`` run on the surviving mutants in a second process, because Nova
+and Senlin register options of the same names.
 
-Units: the bar is in percent of the mutants that are not equivalent.
+Units: ``BAR`` is the percentage of killed mutants below which the exit status is 1.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ MUTATED = (
     'extra_specs',
     'api.py',
 )
-#: Those that need no service.
+#: Tests that need no service.
 TESTS = (
     'tests/unit',
     'tests/property',
@@ -53,26 +52,26 @@ TESTS = (
 OF_NOVA = ('tests/nova',)
 EQUIVALENT = Path(__file__).with_name('equivalent')
 BAR = 98.0
-#: What became of a mutant that no test has noticed.
+#: Outcomes of mutants that no test detects.
 LEFT = ('survived', 'uncovered')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the mutants that were asked for."""
+    """Run the selected mutants."""
     parser = argparse.ArgumentParser(prog='make mutants')
     parser.add_argument('paths', nargs='*', type=Path, help='files or folders to mutate')
-    parser.add_argument('--sample', type=int, metavar='N', help='only so many, drawn by the seed')
+    parser.add_argument('--sample', type=int, metavar='N', help='a random sample of N mutants')
     parser.add_argument('--seed', type=int, default=random.randrange(10**6))
-    parser.add_argument('--keys', help='only these mutants, by their keys, with commas')
-    parser.add_argument('--budget', type=float, default=BUDGET, help='seconds of tests for each')
+    parser.add_argument('--keys', help='only these mutants: keys, separated by commas')
+    parser.add_argument('--budget', type=float, default=BUDGET, help='seconds of tests per mutant')
     parser.add_argument('--workers', type=int, default=os.cpu_count() or 1)
-    parser.add_argument('--tests', nargs='*', help='what may kill them')
-    parser.add_argument('--report', type=Path, help='writes every mutant and its end there')
+    parser.add_argument('--tests', nargs='*', help='the tests to run')
+    parser.add_argument('--report', type=Path, help='write the outcome of every mutant here')
     given = parser.parse_args(arguments)
     chosen = list(choose(given))
     equivalent = read_equivalent()
     wanted = [mutant for mutant in chosen if mutant.key not in equivalent]
-    print(f'{len(wanted)} mutants, {len(chosen) - len(wanted)} more are equivalent', flush=True)
+    print(f'{len(wanted)} mutants, without {len(chosen) - len(wanted)} equivalent ones', flush=True)
     begun, results = time.monotonic(), []
 
     def work(server: Server) -> None:
@@ -99,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def beside_nova(results: Sequence[Result], given: argparse.Namespace) -> list[Result]:
-    """The results, with what the tests of the other process have to say of those left over."""
+    """Run the tests of Nova on the surviving mutants, and return all results."""
     left = [each.mutant.key for each in results if each.outcome in LEFT]
     if not left:
         return list(results)
@@ -118,7 +117,7 @@ def beside_nova(results: Sequence[Result], given: argparse.Namespace) -> list[Re
 
 
 def choose(given: argparse.Namespace) -> Iterator[Mutant]:
-    """The mutants of the files that were named, of all without any."""
+    """Yield the mutants of the files in ``given.paths``, by default of the whole package."""
     files = files_of(given.paths)
     found = [
         mutant
@@ -135,7 +134,7 @@ def choose(given: argparse.Namespace) -> Iterator[Mutant]:
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """The modules below these paths, those that are mutated without any."""
+    """Return the modules below these paths, by default those of ``MUTATED``."""
     folders = paths or [PACKAGE / name for name in MUTATED]
     return [
         file.resolve()
@@ -145,14 +144,14 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_equivalent() -> dict[str, str]:
-    """Why a mutant cannot be told from the original, by its key."""
+    """Return the reason for each equivalent mutant, by its key."""
     files = sorted(EQUIVALENT.glob('*.yaml'))
     read = [yaml.safe_load(file.read_text(encoding='utf-8')) or [] for file in files]
     return {row['key']: row['why'] for rows in read for row in rows}
 
 
 def summary(results: Sequence[Result], seconds: float) -> int:
-    """Show who survived, and how many of each kind there are."""
+    """Print the surviving mutants and the number of mutants per outcome."""
     counts = collections.Counter(result.outcome for result in results)
     for result in results:
         if result.outcome in LEFT:

@@ -1,12 +1,12 @@
-"""Runs tests against mutants: collected once, and a forked process for each mutant.
+"""Run tests on mutants, each in a forked process.
 
-Data flow: pytest collects the tests of a run; a first child runs them all and notes which lines
-each test runs, and how long it takes. For each mutant a child exchanges the one function's code
-and runs the tests that run the mutated lines, the quickest first, until one fails. The parent never
-runs a test, so that every child begins with the same, clean state.
+pytest collects the tests once. A first child runs all of them, and records their lines and their
+duration. For each mutant, a child replaces the code of the function and runs the tests that execute
+the mutated lines, the fastest first, until one fails. The parent never runs a test: every child
+starts with the same state.
 
-Units: seconds. A mutant is *killed* by the first test that fails or does not end in time; it
-*survives* when all tests within its budget pass.
+Units: seconds. A mutant is *killed* by the first test that fails or exceeds its time; it *survives*
+if all tests within its budget pass.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from _pytest.runner import runtestprotocol
 from tests.mutants.exchange import Name, exchange, functions
 from tests.mutants.operators import Mutant
 
-#: What the tests of one mutant may take, and how much more until the child is ended.
+#: The time of the tests of one mutant, and the additional time until its process is killed.
 BUDGET, PATIENCE = 20.0, 20.0
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a mutant: ``killed`` (by a test), ``survived``, ``uncovered``, ``unfit``."""
+    """The outcome of a mutant: ``killed`` (by a test), ``survived``, ``uncovered``, ``unfit``."""
 
     mutant: Mutant
     outcome: str
@@ -47,24 +47,24 @@ class Result:
 
 @dataclass
 class Coverage:
-    """Which tests run a line of a file, and what each takes."""
+    """The tests that execute each line of a file, and their durations."""
 
     tests: dict[str, dict[int, list[str]]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
 
     def of(self, path: Path, lines: range) -> list[str]:
-        """The tests that run one of these lines, the quickest first."""
+        """Return the tests that execute one of these lines, the fastest first."""
         known = self.tests.get(str(path), {})
         found = {test for line in lines for test in known.get(line, ())}
         return sorted(found, key=lambda test: (self.seconds[test], test))
 
 
 class Server:
-    """A pytest plugin that runs mutants in place of the tests.
+    """A pytest plugin that runs mutants instead of the tests.
 
-    :param package: the folder of the code that is mutated.
-    :param budget: what the tests of one mutant may take.
+    :param package: the folder of the mutated code.
+    :param budget: seconds of tests for each mutant.
     """
 
     def __init__(self, package: Path, workers: int, budget: float = BUDGET) -> None:
@@ -77,33 +77,33 @@ class Server:
         self.coverage = Coverage()
 
     def run(self, arguments: Sequence[str], work: Callable[[Server], None]) -> None:
-        """Collect the tests, run them all once, and then do the work with this server."""
+        """Collect the tests, run them all once, and call ``work`` with this server."""
         self._work = work
         chosen = ('-m', 'not long', '-q', '-p', 'no:cacheprovider')
         status = pytest.main([*arguments, *chosen], plugins=[self])
         if status != pytest.ExitCode.OK:
-            raise SystemExit(f'without a mutant, the tests do not pass: {status!r}')
+            raise SystemExit(f'the tests fail without a mutant: {status!r}')
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """In place of pytest's own loop."""
+        """Replace pytest's own loop."""
         if session.testsfailed:
             raise session.Interrupted(f'{session.testsfailed} errors during collection')
         self.items = {item.nodeid: item for item in session.items}
         self.coverage = self._cover(session.items)
         if self.coverage.failed:
             session.testsfailed = len(self.coverage.failed)
-            tell('these fail without a mutant:', *self.coverage.failed)
+            tell('tests that fail without a mutant:', *self.coverage.failed)
             return True
         tell(f'{len(self.items)} tests in {sum(self.coverage.seconds.values()):.0f} s')
         self._known = functions(self._package)
-        # What is here stays: children need not look at it, nor copy it.
+        # The children share these objects without copying them.
         gc.collect()
         gc.freeze()
         self._work(self)
         return True
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """The tests that run the mutant's lines, the quickest first."""
+        """Return the tests that execute the mutant's lines, the fastest first."""
         return self.coverage.of(Path(mutant.path).resolve(), mutant.lines)
 
     # -- the first child
@@ -137,12 +137,13 @@ class Server:
             found.tests[path] = {line: [test for test in tests if test] for line, tests in lines}
         return found
 
-    # -- the others
+    # -- the children with mutants
 
     def kill(self, jobs: Iterable[tuple[Mutant, Sequence[str]]]) -> Iterator[Result]:
-        """Run each mutant against its tests: as many at once as there are workers.
+        """Run each mutant on its tests, in as many processes as there are workers.
 
-        The results come in the order in which they end; who wants no more of them ends the rest.
+        The results are in the order in which the processes end. If the caller stops iterating, the
+        remaining processes are killed.
         """
         running: dict[int, tuple[int, float, Mutant]] = {}
         try:
@@ -176,13 +177,13 @@ class Server:
                 continue
             if is_late and report not in ready:
                 os.kill(child, signal.SIGKILL)
-            with os.fdopen(report) as news:  # all that a child has said until its end
+            with os.fdopen(report) as news:
                 said = news.read()
             os.waitpid(child, 0)
             del running[report]
             outcome, _, by = said.partition(' ')
-            # A child that ended without a word did not survive its mistake.
-            yield Result(mutant, outcome or 'killed', by or ('' if outcome else '(the end)'))
+            # A child that ends without a result was killed by its mutation.
+            yield Result(mutant, outcome or 'killed', by or ('' if outcome else '(exit)'))
 
     def _within_budget(self, tests: Sequence[str]) -> Iterator[str]:
         left = self._budget
@@ -193,7 +194,7 @@ class Server:
             yield test
 
     def _be_a_mutant(self, mutant: Mutant, tests: Sequence[str], news: int) -> None:
-        # Whatever happens, this process must not go on with the parent's work.
+        # This process must never continue with the parent's work.
         said = 'survived'
         try:
             path = Path(mutant.path).resolve()
@@ -206,7 +207,7 @@ class Server:
                 if any(report.failed for report in reports):
                     said = f'killed {item.nodeid}'
                     return
-        except BaseException as error:  # noqa: BLE001 - it is the mutant's
+        except BaseException as error:  # noqa: BLE001 - caused by the mutant
             said = f'killed ({type(error).__name__})'
         finally:
             os.write(news, said.encode())
@@ -214,7 +215,7 @@ class Server:
 
 
 def tell(*lines: str) -> None:
-    """Print at once, whatever pytest captures."""
+    """Print immediately, although pytest captures the output."""
     sys.__stdout__.write(''.join(f'{line}\n' for line in lines))
     sys.__stdout__.flush()
 

@@ -1,7 +1,8 @@
-"""``make nightly``: all that is long, with random input that no run had before.
+"""``make nightly``: run all long tests with new random input.
 
-Each part is a process with the same seed, which is printed before and after. If a part fails, the
-others run as well. A cloud that differs becomes a row of ``tests/cases/found_clouds.yaml``.
+Each part is a process with the same seed, which is printed first and last. If a part fails, the
+others run nevertheless. A cloud with a wrong answer becomes a row of
+``tests/cases/found_clouds.yaml``.
 
 Units: the exit status is 1 if a part failed.
 """
@@ -18,22 +19,21 @@ from collections.abc import Sequence
 
 from tests.support.tables import CASES
 
-#: What generates its input: ``-m hypothesis``.
+#: Tests with generated input (``-m hypothesis``).
 EXPLORED = ('tests/property', 'tests/functional', 'tests/reliability/test_fuzz.py')
-#: What is random in ``make soak``, and how much of it.
+#: The random parts of ``make soak``, and their size.
 SOAKED = ('kills', 'matrix')
 _IN_SMALL = ('--every=101', '--workers=2')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run every part."""
     parser = argparse.ArgumentParser(prog='make nightly')
     parser.add_argument('--seed', type=int, default=random.randrange(10**9))
-    parser.add_argument('--minutes', type=float, help='nothing begins later')
-    parser.add_argument('--clouds', type=int, default=24, help='of each kind (default: 24)')
-    parser.add_argument('--soak', nargs='*', default=SOAKED, help='parts of the soak, in small')
-    parser.add_argument('--workers', default='3', help='of pytest')
-    parser.add_argument('--explore', nargs='*', default=EXPLORED, help='generated input')
+    parser.add_argument('--minutes', type=float, help='no part starts afterwards')
+    parser.add_argument('--clouds', type=int, default=24, help='clouds of each kind (default: 24)')
+    parser.add_argument('--soak', nargs='*', default=SOAKED, help='parts of the soak')
+    parser.add_argument('--workers', default='3', help='processes of pytest')
+    parser.add_argument('--explore', nargs='*', default=EXPLORED, help='tests with generated input')
     given = parser.parse_args(arguments)
     again = f"seed {given.seed}: make nightly ARGS='--seed {given.seed}'"
     print(again, flush=True)
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = []
     while todo:
         name, command = todo.pop(0)
-        if end is not None:  # an equal share of what is left
+        if end is not None:  # an equal share of the remaining time
             command += ['--until', str(time.time() + (end - time.time()) / (len(todo) + 1))]
         print(f'== {name}: {" ".join(command)}', flush=True)
         explore = {**os.environ, 'HYPOTHESIS_PROFILE': 'explore'}
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parts(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
-    """Each part's name, and its module with arguments."""
+    """Return each part's name, and its module with arguments."""
     tests = ['pytest', '-p', 'tests.nightly.until', f'--hypothesis-seed={given.seed}']
     tests += ['--dist=loadfile']
     clouds = [f'--first={given.seed}', f'--clouds={given.clouds}']

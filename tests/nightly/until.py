@@ -1,4 +1,4 @@
-"""A plugin of pytest for ``make nightly``: no test begins after ``--until``, a ``time.time()``."""
+"""A pytest plugin for ``make nightly``: no test starts after ``--until``, a ``time.time()``."""
 
 import time
 

@@ -1,18 +1,15 @@
-"""What is asked of a Nova to have its answers recorded, and how an answer becomes a record.
+"""Send requests to a Nova, and convert the responses to a stable record.
 
-The way of the data: :func:`exchange_all` sends the same requests at every microversion, to whatever
-takes them (the sandbox's real Nova, or ``tests.support.fake_nova``); :class:`Normaliser` replaces
-what differs from run to run; one dict per microversion comes out. The one server that is
-booted comes last: until then, nothing is used on any host.
+:func:`exchange_all` sends the same requests at every microversion to a :class:`Cloud`: the real
+Nova of the sandbox, or ``tests.support.fake_nova``. :class:`Normaliser` replaces what differs from
+run to run: ids become numbers in the order of their first occurrence, times and addresses become
+constants. The only server is created last; before, no host has any usage.
 
-Shapes::
+Example::
 
     {'microversion': '2.64',
      'answers': {'get': {'request': {'user': 'demo', 'method': 'GET', 'path': '...'},
                          'status': 200, 'body': {'server_group': {...}}}}}
-
-Units: a record is the same, byte by byte, however often it is made: ids become numbers in the
-order in which they are met, times and addresses become fixed ones.
 """
 
 from __future__ import annotations
@@ -21,12 +18,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-#: The microversions that are recorded; NEWEST stands for the newest that the service has.
+#: The recorded microversions; NEWEST stands for the newest of the service.
 NEWEST = 'newest'
 MICROVERSIONS = ('2.1', '2.14', '2.53', '2.63', '2.64', NEWEST)
 
-#: The cloud that is recorded: a host that matches "drs" by its service host, one by its
-#: hypervisor's name, and one that does not; the quota that one group too many meets; and an
+#: The recorded cloud: one host matches "drs" by its service host, one by the name of its
+#: hypervisor, and one not at all; the quota of server groups is exceeded by one; and there is an
 #: aggregate.
 HOSTS = {'cmp-1': 'cmp-1', 'kvm-3': 'KVM-DRS-3', 'vsphere-drs-1': 'domain-c7.b52f9a5e'}
 SERVER_GROUPS_QUOTA = 4
@@ -44,26 +41,26 @@ _PORT = re.compile(r'http://127\.0\.0\.1:\d+/compute|http://nova\.test')
 
 
 class Reply(NamedTuple):
-    """An answer; ``body`` is None where there is none."""
+    """A response; ``body`` is None without a body."""
 
     status: int
     body: Any
 
 
 class Cloud(Protocol):
-    """Who is asked."""
+    """A Nova that the requests are sent to."""
 
     newest: str
 
     def send(self, user, method, path, microversion, query=None, body=None) -> Reply:
-        """One request to Nova; the user is admin, demo, or nobody (without a good token)."""
+        """Send a request to Nova; the user is admin, demo, or nobody (without a valid token)."""
 
     def boot(self, group_id: str) -> None:
-        """A server of demo's in a server group."""
+        """Create a server of demo in a server group."""
 
 
 class Record:
-    """What is recorded at one microversion."""
+    """The record of one microversion."""
 
     def __init__(self, cloud: Cloud, recorded: str) -> None:
         self._cloud = cloud
@@ -73,7 +70,7 @@ class Record:
         self.answers: dict[str, Any] = {}
 
     def ask(self, name: str, user: str, method: str, path: str, at: str = '', **more: Any) -> Any:
-        """Send a request, keep the answer under a name, and give its body as it came."""
+        """Send a request, record the response under a name, and return its original body."""
         reply = self._cloud.send(user, method, path, at or self.microversion, **more)
         request = {'user': user, 'method': method, 'path': path, **more}
         if at:
@@ -83,17 +80,17 @@ class Record:
         return reply.body
 
     def group(self, name: str, policy: str, **more: Any) -> dict[str, Any]:
-        """The body that creates a server group at this microversion."""
+        """Return the body that creates a server group at this microversion."""
         shape = {'policy': policy} if self.version >= (2, 64) else {'policies': [policy]}
         return {'server_group': {'name': name, **shape, **more}}
 
     def as_dict(self) -> dict[str, Any]:
-        """What goes into the file."""
+        """Return the content of the file."""
         return {'microversion': self.microversion, 'answers': self.answers}
 
 
 def exchange_all(cloud: Cloud) -> dict[str, dict[str, Any]]:
-    """Send every request at every microversion: one record each. Leaves one group behind."""
+    """Send every request at every microversion, and return a record of each; one group remains."""
     records = {recorded: Record(cloud, recorded) for recorded in MICROVERSIONS}
     for record in records.values():
         _ask_anyone(record)
@@ -116,7 +113,7 @@ def _ask_anyone(record: Record) -> None:
 
 
 def _ask_for_groups(record: Record, cloud: Cloud) -> None:
-    """Everything about server groups; all are gone in the end."""
+    """Send the requests about server groups, all of which are deleted at the end."""
     record.ask('list, empty', 'demo', 'GET', GROUPS)
     other = {'policy': 'affinity'} if record.version < (2, 64) else {'policies': ['affinity']}
     made = []
@@ -129,7 +126,7 @@ def _ask_for_groups(record: Record, cloud: Cloud) -> None:
     ):
         body = record.ask(name, 'demo', 'POST', GROUPS, body=wanted)
         made += [body['server_group']['id']] if 'server_group' in body else []
-    # What a newer client made, an older one reads.
+    # A group that a newer client created.
     made.append(_create(cloud, {'name': 'new', 'policy': 'anti-affinity', 'rules': RULES}))
     record.ask('get', 'demo', 'GET', f'{GROUPS}/{made[0]}')
     record.ask('get with rules', 'demo', 'GET', f'{GROUPS}/{made[-1]}')
@@ -179,19 +176,19 @@ def _create(cloud: Cloud, group: Mapping[str, Any]) -> str:
 
 
 class Normaliser:
-    """Replaces what differs from run to run, alike for all answers of one record."""
+    """Replaces what differs from run to run, consistently for all responses of a record."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {MISSING: MISSING}
         self._numbers: dict[int, int] = {}
 
     def __call__(self, value: Any, key: str = '') -> Any:
-        """The value without what differs."""
+        """Return the value with replacements."""
         if isinstance(value, Mapping):
             return {name: self(inner, name) for name, inner in value.items()}
         if isinstance(value, list):
             if key in ('services', 'hypervisors'):
-                # Services register in no fixed order.
+                # Services register in any order.
                 value = sorted(value, key=_host)
             return [self(item) for item in value]
         if key == 'updated_at':

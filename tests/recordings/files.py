@@ -1,6 +1,6 @@
-"""Where the records are, and their text: one answer a line.
+"""Read and write the records; each response is a line.
 
-Shapes: ``nova.json`` has each answer once, with the microversions at which it is given::
+Example: ``nova.json`` has each response once, with its microversions::
 
     [{"name": "get", "at": ["2.63", "newest"], "request": {...}, "status": 200, "body": {...}}]
 """
@@ -18,7 +18,7 @@ SNAPSHOT = HERE / 'snapshot.json'
 
 
 def load() -> dict[str, dict[str, Any]]:
-    """What Nova answered at each microversion, as :func:`exchanges.exchange_all` gives it."""
+    """Return the records by microversion, as :func:`exchanges.exchange_all` does."""
     answers: dict[str, dict[str, Any]] = {}
     for answer in json.loads(NOVA.read_text(encoding='utf-8')):
         name = answer.pop('name')
@@ -32,7 +32,7 @@ def load() -> dict[str, dict[str, Any]]:
 
 
 def merge(records: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What is written: the records with each answer once. The last record has every name."""
+    """Return the content of the file: each response once. The last record has every name."""
     merged: list[dict[str, Any]] = []
     for name in [*records.values()][-1]['answers']:
         for recorded, record in records.items():
@@ -45,7 +45,7 @@ def merge(records: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def render(content: list[Any] | Mapping[str, Any]) -> str:
-    """JSON with a line for each item."""
+    """Return JSON with a line for each item."""
     if isinstance(content, list):
         return (
             '[\n' + ',\n'.join(json.dumps(item, ensure_ascii=False) for item in content) + '\n]\n'

@@ -1,7 +1,7 @@
-"""Records the answers of the sandbox's real Nova: ``python -m tests.recordings.record``.
+"""Record the responses of the sandbox's real Nova: ``python -m tests.recordings.record``.
 
-Writes the files beside this module; the tests that replace Nova answer with them, and
-``tests/functional/test_recordings.py`` notices when the real one does not any more.
+Writes the files in this folder, which fake Novas use. ``tests/functional/test_recordings.py`` fails
+if the responses of the real Nova differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.waiting import until
 
 
 class SandboxNova:
-    """The sandbox's Nova, asked with raw requests: :class:`exchanges.Cloud`."""
+    """The sandbox's Nova, for raw requests: an :class:`exchanges.Cloud`."""
 
     def __init__(self, cloud: SandboxCloud) -> None:
         self._cloud = cloud
@@ -55,11 +55,11 @@ class SandboxNova:
         body = {'server': server, 'os:scheduler_hints': {'group': group_id}}
         reply = self.send('demo', 'POST', '/servers', '2.37', body=body)
         if reply.status != requests.codes.accepted:
-            raise RuntimeError(f'no server to record: {reply}')
+            raise RuntimeError(f'no server was created: {reply}')
 
 
 def record() -> dict[str, dict[str, Any]]:
-    """All records, by their microversion. Takes a sandbox's start, some seconds."""
+    """Record all responses by microversion; the start of the sandbox takes some seconds."""
     hosts = {host: {'hypervisor_hostname': name} for host, name in exchanges.HOSTS.items()}
     with SandboxCloud(
         hosts,
@@ -71,7 +71,7 @@ def record() -> dict[str, dict[str, Any]]:
 
 
 def record_snapshot() -> dict[str, Any]:
-    """What a snapshot asks, of a cloud with two hosts, an aggregate, and two servers."""
+    """Record the requests of a snapshot, with two hosts, an aggregate and two servers."""
     hosts = {'cmp-1': {'aggregates': {'ssd': {'ssd': 'true'}}}, 'cmp-2': {}}
     tiny = {'id': '1', 'extra_specs': {'hw:cpu_policy': 'shared'}}
     flavors = {'m1.tiny': tiny, 'm1.small': {'id': '2'}}
@@ -88,13 +88,13 @@ def record_snapshot() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the files, and say which of them changed."""
+    """Write the files, and print which of them changed."""
     written = {files.NOVA: files.merge(record()), files.SNAPSHOT: record_snapshot()}
     for path, content in written.items():
         text = files.render(content)
         is_same = path.exists() and path.read_text(encoding='utf-8') == text
         path.write_text(text, encoding='utf-8')
-        sys.stdout.write(f'{path.name}: {"as it was" if is_same else "changed"}\n')
+        sys.stdout.write(f'{path.name}: {"unchanged" if is_same else "changed"}\n')
 
 
 if __name__ == '__main__':

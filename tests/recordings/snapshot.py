@@ -1,7 +1,7 @@
-"""What a snapshot asks of a real Nova and Placement, with their answers: ``snapshot.json``.
+"""Record the requests of a snapshot to a real Nova and Placement: ``snapshot.json``.
 
-The adapters ask for fixed microversions here, so one record is enough. The ids, the use and the
-order differ from run to run: what is compared with the real services is the shape (:func:`shape`).
+The adapters use fixed microversions, so one record is sufficient. Ids, usage and order differ from
+run to run; only the structure (:func:`shape`) is compared with the real services.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REQUESTS: Mapping[str, tuple[str, str, str, str, Mapping[str, str]]] = {
 
 
 def record(connections: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask everything of a cloud with two servers of demo's, over openstacksdk's adapters."""
+    """Send all requests to a cloud with two servers of demo, through openstacksdk's adapters."""
     normalise = Normaliser()
     answers = {}
     for name, (user, service, path, microversion, query) in REQUESTS.items():
@@ -55,13 +55,13 @@ def record(connections: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load() -> dict[str, Any]:
-    """The record, as it is in its file."""
+    """Return the record from its file."""
     loaded: dict[str, Any] = json.loads(files.SNAPSHOT.read_text(encoding='utf-8'))
     return loaded
 
 
 def shape(value: Any, key: str = '') -> Any:
-    """What an answer is made of: keys and types; one item stands for a list, one id for all."""
+    """Return the keys and types of a response; one item represents a list, and one id all ids."""
     if isinstance(value, Mapping):
         if key in ('provider_summaries', 'allocations', 'resources', 'metadata'):
             value = dict(sorted(value.items())[:1])

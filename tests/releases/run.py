@@ -1,8 +1,8 @@
 """Run the plugins for Nova with several releases of Nova, and write a table of the results.
 
-Each release has a virtual environment of its own, which ``make releases`` creates. The tests are
-those of ``tests/nova``, which use Nova's own objects, filters, API and database in one process, and
-those of the order in which Nova loads validators.
+Each release has its own virtual environment, which ``make releases`` creates. The tests are those
+of ``tests/nova``, with Nova's objects, filters, API and database in one process, and the tests of
+the order in which Nova loads validators.
 
 Run: make releases, or make releases ARGS='--write doc/source/trust/releases-table.rst'. The exit
 status is 1 if a test fails.
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-#: The release of Nova, and the environment and the constraints of its tests.
+#: The environment and the constraints file of each release of Nova.
 RELEASES = {
     24: ('.venv-nova-24', 'tests/releases/constraints-24.txt'),
     29: ('.venv-nova-29', 'tests/releases/constraints-29.txt'),
@@ -57,7 +57,6 @@ class Result:
 
 
 def run(python: Path, tests: Iterable[str]) -> Result:
-    """Run tests with this interpreter."""
     command = [python, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', *tests]
     environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
     done = subprocess.run(
@@ -75,7 +74,7 @@ def versions(python: Path) -> list[str]:
 
 
 def table(rows: Iterable[Sequence[object]]) -> str:
-    """Return the rows as a page of the manual includes them."""
+    """Return the table for the manual."""
     heading = ('Nova', 'Python', 'SQLAlchemy', 'oslo.config', *PARTS)
     lines = ['.. Written by make releases; do not edit.', '', '.. list-table::']
     lines += ['   :header-rows: 1', '']

@@ -1,13 +1,13 @@
-"""One case of the fault matrix: an operation, one of its requests, and what goes wrong with it.
+"""Run one case of the fault matrix: an operation, one of its requests, and a fault.
 
-Data flow: the operation meets the fault; its outcome is judged, and the promises are counted. Then
-everything answers again: the same operation must end well, and a detach after it leaves nothing.
+The request fails, and the guarantees are checked. Afterwards, all requests succeed: the operation
+must succeed, and a detach must leave no group.
 
-Shapes: an outcome is a short code: ``done``; ``retried``, done by asking again; ``warned``, done
-with a warning in the log; ``refused``, with a reason.
+An outcome is ``done``; ``retried``, done after another attempt; ``warned``, done with a warning in
+the log; ``refused``, with a reason; or ``missed``, without the request.
 
-Units: ``seconds`` is how long the faulty operation took; a hang is a multiple of what its deadline
-allows, so that a slow machine is none.
+Units: ``seconds`` is the duration of the faulty operation. The limit of a hang is a multiple of the
+deadline, because of slow machines.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from tests.reliability.operations import Operation, Stage
 from tests.reliability.promises import Broken
 
 DONE, RETRIED, WARNED, REFUSED, MISSED = OUTCOMES = 'done', 'retried', 'warned', 'refused', 'missed'
-#: Seconds that a server may be silent, in the faulty operation and in the others.
+#: The request timeout, in seconds, of the faulty operation and of all others.
 TIMEOUT, PATIENCE = 0.4, 30.0
-#: Seconds after which a faulty operation counts as hung: its deadline is five timeouts, and three
-#: more for each request that writes.
+#: Seconds after which the faulty operation counts as hung. Its deadline is five timeouts, and three
+#: more for each write request.
 HANGS = 45.0
-#: Which times of asking fail: the first try, or the try after it, too.
+#: The number of consecutive attempts of the request that fail.
 TRIES = {'first': 1, 'second': 2}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Which case; ``times`` is the number of the request among those that ask the same."""
+    """A case; ``times`` is the number of the request among the identical requests."""
 
     operation: str
     step: str
@@ -53,7 +53,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Result:
-    """How it ended."""
+    """The result of a case."""
 
     cell: Cell
     outcome: str
@@ -63,20 +63,20 @@ class Result:
 
 
 def prepare() -> None:
-    """What a process needs once."""
+    """Prepare a process for the cases."""
     set_options()
     make_database()
 
 
 def set_options() -> None:
-    """Set the options of every case, as an engine has them before it loads the policy."""
+    """Set the options of all cases, as an engine does before it loads the policy."""
     cfg.CONF.set_override('serve_version_1_0', True, group='affinity')
     legacy_type.install(AffinityPolicy)
     cfg.CONF.set_override('max_answer_size', 1, group='affinity')
 
 
 def steps(name: str) -> Counter[str]:
-    """What an operation asks when nothing goes wrong."""
+    """Return the requests of an operation without a fault."""
     with operations.new_cloud() as cloud:
         stage = _stage(cloud, operations.BY_NAME[name])
         cloud.begin()
@@ -86,7 +86,7 @@ def steps(name: str) -> Counter[str]:
 
 
 def cells(name: str, asked: Counter[str]) -> list[Cell]:
-    """All cases of one operation."""
+    """Return all cases of one operation."""
     return [
         Cell(name, step, times, fault.name, tries)
         for step in asked
@@ -98,10 +98,10 @@ def cells(name: str, asked: Counter[str]) -> list[Cell]:
 
 
 def run(cell: Cell, asked: Counter[str]) -> Result:
-    """Try a case; one that cannot be tried is broken, and ends no other."""
+    """Run a case; an exception is a violation, and does not stop the other cases."""
     try:
         return _run(cell, asked)
-    except Exception as error:  # noqa: BLE001 - a soak goes on
+    except Exception as error:  # noqa: BLE001 - the other cases must run
         broken = (promises.EXCEPTION, f'the case itself: {errors.in_words(error)}')
         return Result(cell, MISSED, (broken,), 0.0)
 
@@ -133,44 +133,44 @@ def _run(cell: Cell, asked: Counter[str]) -> Result:
 def _guarded(
     stage: Stage, operation: Operation, broken: list[Broken]
 ) -> tuple[str | None, float, list[str]]:
-    """Run the operation where it meets the fault; why it was refused, and what was logged."""
-    refused: str | None = 'nothing came of it'
+    """Run the faulty operation; return the refusal, the duration and the logged warnings."""
+    refused: str | None = 'no result'
     begun = time.monotonic()
-    with promises.listening() as ears:
+    with promises.recorded_log() as recorder:
         try:
             with promises.ends_within(HANGS):
                 refused = stage.run()
         except promises.Hung as hung:
             broken.append((promises.HANG, str(hung)))
-        except Exception as error:  # noqa: BLE001 - that it comes out is what is looked for
+        except Exception as error:  # noqa: BLE001 - it is a violation
             broken.append((promises.EXCEPTION, errors.in_words(error)))
         else:
             if operation.kind == 'hook':
                 broken += promises.placement(stage, refused)
             if refused is not None and not refused.strip():
                 broken.append((promises.EXCEPTION, 'no reason is given'))
-    broken += [(promises.EXCEPTION, said) for said in ears.mistakes]
-    return refused, time.monotonic() - begun, ears.warnings
+    broken += [(promises.EXCEPTION, message) for message in recorder.mistakes]
+    return refused, time.monotonic() - begun, recorder.warnings
 
 
 def _recovered(stage: Stage, operation: Operation) -> list[Broken]:
-    """The same again ends well, and nothing of ours is left after a detach."""
+    """Repeat the operation without the fault, then detach; return the violations."""
     broken: list[Broken] = []
     try:
         with promises.ends_within(HANGS):
             broken += _repeated(stage, operation)
     except promises.Hung as hung:
-        broken.append((promises.HANG, f'once the cause is gone: {hung}'))
+        broken.append((promises.HANG, f'after the fault: {hung}'))
     return broken
 
 
 def _repeated(stage: Stage, operation: Operation) -> list[Broken]:
     broken: list[Broken] = []
-    with promises.listening() as ears:
+    with promises.recorded_log() as recorder:
         again = None
         if operation.kind != 'detach' or stage.is_attached():
             again = stage.run()
-        # A group that the cloud took away is none of the policy's doing: it may say so.
+        # If the fault deleted the group, the policy may report that.
         if again is not None and not stage.cloud.gone:
             broken.append((promises.RECOVERY, again))
         if operation.kind == 'hook':
@@ -180,7 +180,7 @@ def _repeated(stage: Stage, operation: Operation) -> list[Broken]:
             broken.append((promises.RECOVERY, f'detach: {why}'))
     is_kept = operation.spec['properties'].get('servergroup', {}).get('on_detach') == 'keep'
     broken += promises.groups(stage, may_be_noted=is_kept)
-    broken += [(promises.EXCEPTION, said) for said in ears.mistakes]
+    broken += [(promises.EXCEPTION, message) for message in recorder.mistakes]
     return broken
 
 

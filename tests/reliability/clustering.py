@@ -1,7 +1,6 @@
-"""Senlin's API, as far as the commands about groups ask it: what its conductor reads, as JSON.
+"""Simulate Senlin's API for the commands about groups, from the database of this process.
 
-Data flow: a request is answered from the objects in the database of this process. The commands run
-in this process, too (``tests.support.command``); :func:`orphans` brings both together.
+The commands run in this process, too (``tests.support.command``).
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ _LISTS: Mapping[str, Callable[..., Any]] = {
 
 
 def answering(stage: Stage) -> Callable[[str, Mapping[str, list[str]]], Reply]:
-    """A function that answers a request for a path."""
+    """Return a function that answers a request for a path."""
     context = stage.desk.context
 
     def answer(path: str, query: Mapping[str, list[str]]) -> Reply:
-        parts = path.strip('/').split('/')[1:]  # less v1
+        parts = path.strip('/').split('/')[1:]  # without v1
         if not parts:
             link = {'rel': 'self', 'href': f'{stage.cloud.url}/clustering/v1'}
             version = {'id': '1.0', 'status': 'CURRENT', 'links': [link]}
@@ -53,12 +52,11 @@ def _listed(key: str, rows: Any) -> Reply:
     return Reply(200, {key: jsonutils.to_primitive([row.to_dict() for row in rows])})
 
 
-#: The operator's command.
 COMMAND = ('group', 'delete', '--orphans')
 
 
 def orphans(stage: Stage) -> list[str]:
-    """Have the operator's command delete what is left behind; what went wrong."""
+    """Delete the orphans with the operator's command; return its errors."""
     stage.cloud.clustering = answering(stage)
     done = command.run(*COMMAND, '--yes', **stage.cloud.environment)
     return [] if done.returncode == 0 else [done.stderr or done.stdout]

@@ -1,9 +1,8 @@
-"""Senlin's engine on a database in a file, an action at a time, which can be killed at any step.
+"""Run Senlin's engine on a database in a file, one action at a time, and kill it at any step.
 
-Data flow: an action is a row; a process of its own is forked, takes it, and runs Senlin's own
-``ActionProc`` on it: locks, policy, binding, status. It counts its steps, and may kill itself just
-before one of them, or lose its database at one that writes. What it leaves is then what Senlin's
-clean-up after dead engines makes of it.
+A forked process takes the row of an action, and runs Senlin's ``ActionProc`` on it: locks, policy,
+binding, status. It counts its steps, and kills itself before one of them, or its database fails at
+one that writes. Afterwards, Senlin's clean-up of dead engines runs.
 
 Units: a step is a request to the cloud, or a transaction that writes; the first is 1.
 """
@@ -35,15 +34,15 @@ from senlin.engine.actions import base as action_module
 from tests.reliability.faulty_cloud import step_of
 from tests.reliability.operations import Stage
 
-#: Whose locks and actions are cleaned up after a death.
+#: The engine whose locks and actions are cleaned up.
 _ENGINE = '0e0e0e0e-0000-4000-8000-000000000001'
 _COMMIT = 'commit '
 _WHOLE = -1
 _WRITES = re.compile(r'\s*(INSERT INTO|UPDATE|DELETE FROM) (\w+)', re.IGNORECASE)
 
 
-#: What happens at a step. The database fails for one transaction; it stores that, and its answer is
-#: lost; it is gone from then on.
+#: The event at a step: the process dies; the database fails for one transaction, or stores it and
+#: its response is lost; or the database fails from then on.
 DIES, FAILS, LOSES, GONE = BLOWS = (
     'dies', 'database fails', 'answer of the database is lost', 'database is gone',
 )  # fmt: skip
@@ -51,7 +50,7 @@ DIES, FAILS, LOSES, GONE = BLOWS = (
 
 @dataclass(frozen=True)
 class Ended:
-    """How an action ended; ``steps`` are those of a process that was not killed."""
+    """The end of an action; ``steps`` is empty if the process was killed."""
 
     is_killed: bool
     status: str
@@ -60,7 +59,7 @@ class Ended:
 
 
 def make_database(path: str) -> None:
-    """An empty database of Senlin's in this file; once in a process."""
+    """Create an empty Senlin database in this file; once per process."""
     log.register_options(cfg.CONF)
     cfg.CONF.set_override('connection', f'sqlite:///{path}', group='database')
     objects.register_all()
@@ -75,7 +74,7 @@ def act(
     blow_at: int = 0,
     blow: str = DIES,
 ) -> Ended:
-    """Have an engine carry out an action on the stage's cluster, and wait for its end."""
+    """Run an action on the stage's cluster in an engine, and wait for its end."""
     context = stage.desk.context
     made = action(context, stage.cluster, name, inputs)
     reading, writing = os.pipe()
@@ -83,7 +82,7 @@ def act(
     if not child:
         try:
             _run(context, made, Steps(blow_at, blow), lambda steps: os.write(writing, steps))
-        except BaseException:  # noqa: BLE001 - a forked process must not go on
+        except BaseException:  # noqa: BLE001 - a forked process must not continue
             traceback.print_exc()
             os._exit(1)
         os._exit(0)
@@ -94,10 +93,10 @@ def act(
     assert status in (0, -signal.SIGKILL), status
     is_killed = status != 0
     row = objects.Action.get(context, made, refresh=True)
-    if is_killed or row.status == consts.ACTION_RUNNING:  # the engine is started again
+    if is_killed or row.status == consts.ACTION_RUNNING:  # the engine restarts
         objects.Service.gc_by_engine(_ENGINE)
         row = objects.Action.get(context, made, refresh=True)
-    # Senlin keeps the lock of a cluster for ever where its database fails to take it back.
+    # Senlin keeps the lock of a cluster if its database fails during the release.
     objects.ClusterLock.release(stage.cluster, made, _WHOLE)
     steps = () if is_killed else tuple(json.loads(told))
     return Ended(is_killed, str(row.status), str(row.status_reason), steps)
@@ -110,7 +109,7 @@ def action(
     inputs: Mapping[str, Any] | None = None,
     status: str = consts.ACTION_READY,
 ) -> str:
-    """The row of a new action on a cluster; its id."""
+    """Create an action on a cluster; return its id."""
     made = action_module.Action.create(
         context,
         cluster,
@@ -124,7 +123,7 @@ def action(
 
 
 class Steps:
-    """Counts the steps of a process, and strikes at one of them."""
+    """Counts the steps of a process, and causes the event at one of them."""
 
     def __init__(self, at: int, blow: str) -> None:
         self.names: list[str] = []
@@ -133,7 +132,7 @@ class Steps:
         self._is_gone = False
 
     def count(self) -> None:
-        """Count from now on."""
+        """Start counting."""
         request = urllib3.connectionpool.HTTPConnectionPool._make_request
         dialect = database.get_engine().dialect
         commit, execute = dialect.do_commit, dialect.do_execute
@@ -172,12 +171,12 @@ class Steps:
 
 
 def is_of_database(step: str) -> bool:
-    """Can the database fail at this step?"""
+    """Return whether the step is a transaction."""
     return step.startswith(_COMMIT)
 
 
 def _run(context: Any, made: str, steps: Steps, tell: Callable[[bytes], object]) -> None:
-    """Be the engine's process; what comes out of its thread is for Senlin's log."""
+    """Run the engine's process; an exception in its thread goes to Senlin's log."""
     context.update_store()
     assert objects.Action.acquire(context, made, _ENGINE, time.time()) is not None
     steps.count()

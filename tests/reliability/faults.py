@@ -1,12 +1,10 @@
-"""What can go wrong with one request, as a client sees it on the wire.
+"""Define the faults of a request, as a client observes them on the wire.
 
-Shapes: a :class:`Fault` is an answer in place of the service's own, or none (``wire``: how the
-connection behaves). With ``is_applied`` the service carries the request out first, and only its
-answer is lost. With ``is_mistaken`` the answer is well formed and about another object of the same
-kind, or a list has one object twice. With ``is_taken`` a user creates a server group of the
-requested name right after the failure.
-
-Units: ``code`` is the letter of a fault in the tables of the manual.
+A :class:`Fault` replaces the response of the service, or breaks the connection (``wire``). With
+``is_applied``, the service executes the request, and only its response is lost. With
+``is_mistaken``, the response is well-formed but about another object of the same kind, or a list
+has an object twice. With ``is_taken``, a user creates a server group of the requested name right
+after the failure.
 """
 
 from __future__ import annotations
@@ -18,30 +16,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: Ways a connection behaves; ANSWERS is as it should.
+#: The behaviours of a connection; ANSWERS is the normal one.
 ANSWERS, SILENT, RESET, CUT, DRIPS, UNREACHABLE = (
     'answers', 'silent', 'reset', 'cut', 'drips', 'unreachable',
 )  # fmt: skip
-#: What Nova calls its errors.
+#: Nova's names of its errors.
 _KINDS = {
     400: 'badRequest', 401: 'unauthorized', 403: 'forbidden', 404: 'itemNotFound',
     409: 'conflictingRequest', 413: 'overLimit', 429: 'tooManyRequests', 500: 'computeFault',
     503: 'serviceUnavailable',
 }  # fmt: skip
-#: The requests whose answers hold objects with ids.
+#: Requests whose responses contain objects with ids.
 _OBJECTS = re.compile(
     '(GET|POST) (/compute/v2.1/(os-server-groups|flavors|os-hypervisors|os-aggregates|servers/)'
     '|/image/v2/)'
 )
 _HTML = b'<html><body><h1>This is not the service</h1></body></html>'
 _AT_ONCE, _LATER = (('Retry-After', '0'),), (('Retry-After', '3600'),)
-#: MiB of a huge answer, unpacked; the cells have a limit of 1.
+#: MiB of a huge response after decompression; the limit of the cases is 1.
 HUGE = 3
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One of them; ``body`` None is the service's error of this status, in its shape."""
+    """A fault; if ``body`` is None, it is the service's error response of this status."""
 
     name: str
     wire: str = ANSWERS
@@ -65,7 +63,7 @@ class Fault:
         return not self.is_applied or step.startswith(('POST /compute', 'DELETE /compute'))
 
     def answer(self, service: str) -> bytes:
-        """The body, as the service would word it."""
+        """Return the body, in the format of the service."""
         return self.body if self.body is not None else _worded(service, self.status)
 
 

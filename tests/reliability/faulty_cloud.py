@@ -1,10 +1,9 @@
-"""A cloud behind a real socket, which fails where it is told: at one request, once or twice.
+"""A cloud behind a real socket, in which one request fails once or twice.
 
-Data flow: requests are counted by what they ask for (:func:`step_of`), so that the steps of a run
-follow the code that makes them. A run without a fault says which steps there are; in another run
-one of them meets a fault.
+Requests are counted by :func:`step_of`, so that the cases follow the code that sends them: a run
+without a fault finds the steps, and each other run lets one of them fail.
 
-Shapes: a step is ``GET /compute/v2.1/os-server-groups?limit #2``: the second time that it is asked.
+Example of a step: ``GET /compute/v2.1/os-server-groups?limit #2``, the second such request.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from tests.support.fake_nova import FakeNova
 _ID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}')
 #: The id of an object that does not exist.
 _OTHER = '0f0f0f0f-0000-4000-8000-000000000001'
-#: Groups that exist before and are not bound to a cluster; the first is inherited by its name.
+#: Groups that exist before, and are not bound to a cluster; the first is inherited by its name.
 FOREIGN = ('web', 'other', 'senlin-affinity-of-nobody')
 _GROUP = re.compile(r'/compute/v2\.1/os-server-groups/([^/?]+)$')
 #: Seconds between two drops of a body.
@@ -43,7 +42,7 @@ _BETWEEN = 0.02
 
 
 def step_of(method: str, target: str) -> str:
-    """What a request asks for, the same in every run: no ids, no port, no values."""
+    """Return the method, the path and the parameter names of a request, without ids and values."""
     parts = urlsplit(target)
     keys = '&'.join(sorted({key for key, _value in parse_qsl(parts.query)}))
     path = _ID.sub('{id}', parts.path.rstrip('/'))
@@ -51,11 +50,11 @@ def step_of(method: str, target: str) -> str:
 
 
 class FaultyCloud(HttpCloud):
-    """The cloud. ``steps`` counts what was asked since the last :meth:`begin`.
+    """The cloud. ``steps`` counts the requests since the last :meth:`begin`.
 
-    ``taken`` are the groups that a user creates meanwhile, ``gone`` those that somebody deletes.
+    ``taken`` are the groups that a user creates meanwhile, ``gone`` those that are deleted.
 
-    ``clustering`` answers for Senlin, if anybody does: a path and a query go in.
+    ``clustering`` answers for Senlin: a function of a path and a query.
     """
 
     def __init__(self, nova: FakeNova) -> None:
@@ -72,7 +71,7 @@ class FaultyCloud(HttpCloud):
         nova.url = f'{self.url}/compute/v2.1'
 
     def answer(self, method: str, target: str, headers: Any, body: Any) -> Reply:
-        """The answer of the cloud, which has a Glance besides."""
+        """Return the response of the cloud, including Glance."""
         parts = urlsplit(target)
         service, _, path = parts.path.lstrip('/').partition('/')
         if service == 'image':
@@ -88,14 +87,14 @@ class FaultyCloud(HttpCloud):
         return super().answer(method, target, headers, body)
 
     def begin(self, step: str = '', at: range = range(0), fault: Fault | None = None) -> None:
-        """Count from now on; the step fails when it is asked for these times (from 1 on)."""
+        """Start counting; the requests with the numbers ``at`` (from 1 on) of the step fail."""
         with self._lock:
             self.steps.clear()
             self.hits = 0
             self._fault = None if fault is None else (step, at, fault)
 
     def meets(self, method: str, target: str, *, is_connecting: bool = False) -> Fault | None:
-        """The fault that a request meets; it is counted, unless it is about to connect only."""
+        """Return the fault of a request, and count the request unless it only connects."""
         step = step_of(method, target)
         with self._lock:
             self.steps[step] += not is_connecting
@@ -112,7 +111,7 @@ class FaultyCloud(HttpCloud):
     def mistaken(self, data: bytes) -> bytes:
         """Return the response with another id; a list contains its first object twice.
 
-        Another server group is the last of those that belong to nobody.
+        The other server group is the last one that is bound to no cluster.
         """
         body = json.loads(data)
         for key, value in ('', body), *body.items():
@@ -125,7 +124,7 @@ class FaultyCloud(HttpCloud):
         return json.dumps(body).encode()
 
     def take_away(self, target: str) -> None:
-        """What the service says is not there is not there."""
+        """Delete the object for which the service returned 404."""
         found = _GROUP.search(target)
         if found is not None:
             self.gone.add(found[1])
@@ -160,7 +159,7 @@ def _handler(cloud: FaultyCloud) -> type[http_cloud.http.server.BaseHTTPRequestH
             self._send(status, data, more, fault.wire if fault else '')
 
         def _send(self, status: int, data: bytes, more: dict[str, str], wire: str) -> None:
-            # Each request makes its own connection, which may then fail.
+            # Each request opens a connection, which may then fail.
             self.close_connection = True
             if wire == RESET:
                 linger = struct.pack('ii', 1, 0)
@@ -182,7 +181,7 @@ def _handler(cloud: FaultyCloud) -> type[http_cloud.http.server.BaseHTTPRequestH
             self._drip(b'1\r\n \r\n') if wire == DRIPS else self.wfile.write(data)
 
         def _wait(self) -> None:
-            """Until the client is gone, or the cloud ends."""
+            """Wait until the client disconnects, or the cloud stops."""
             self.connection.setblocking(False)
             while not cloud.flow.wait(_BETWEEN):
                 with contextlib.suppress(BlockingIOError):
@@ -196,9 +195,9 @@ def _handler(cloud: FaultyCloud) -> type[http_cloud.http.server.BaseHTTPRequestH
 
 @contextlib.contextmanager
 def unreachable(cloud: FaultyCloud) -> Iterator[None]:
-    """Let connections for requests that shall time out go to a port that takes none.
+    """Connect the requests that must time out to a port that accepts no connection.
 
-    Which request a connection is for is known on the client's side only.
+    Only the client knows which request a connection is for.
     """
     asked = threading.local()
     request = urllib3.connectionpool.HTTPConnectionPool._make_request
@@ -214,7 +213,7 @@ def unreachable(cloud: FaultyCloud) -> Iterator[None]:
         return connect(address, *more, **rest)
 
     with socket.create_server(('127.0.0.1', 0), backlog=0) as full, contextlib.ExitStack() as held:
-        for _ in range(4):  # the queue is full; what comes then is not answered at all
+        for _ in range(4):  # fill the queue; later connections time out
             filler = held.enter_context(socket.socket())
             filler.setblocking(False)
             filler.connect_ex(full.getsockname())

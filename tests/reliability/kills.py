@@ -1,13 +1,12 @@
-"""Kill points: the engine dies between every two steps of an attach and of a detach.
+"""Let the engine die between every two steps of an attach and of a detach.
 
-Data flow: a run that nothing strikes says which steps there are, of Senlin's own as well; then each
-of them is where the process is killed, or where its database fails. What follows is the same action
-again, and a detach; or the deletion of the cluster, and then the operator's command. Then nothing
-of ours may be left, except a group with a name that a user chose.
+A run without a fault finds the steps, including Senlin's own. In each other run, the process is
+killed at one of them, or its database fails. Then the action is repeated, followed by a detach; or
+the cluster is deleted, and the operator's command deletes the orphans. No group of ours may remain,
+except one whose name a user chose.
 
-Shapes: an outcome is ``recovered``; ``left to people`` where a group with a name that a user chose
-is left, and the attach that inherited it reported it, or a policy names it; or ``stuck`` where an
-action afterwards fails.
+An outcome is ``recovered``; ``left to people``, if a group with a chosen name remains, and a policy
+names it or the attach that inherited it reported it; or ``stuck``, if a later action fails.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from tests.reliability.report import Part
 
 NAME = 'kill points'
 RECOVERED, LEFT, STUCK = 'recovered', 'left to people', 'stuck'
-#: What is done after the death.
+#: What follows the failure.
 AGAIN, ORPHANS = AFTERWARDS = ('again', f'cluster deleted, {" ".join(clustering.COMMAND)}')
 KILLED = tuple(each.name for each in operations.OPERATIONS if each.kind in ('attach', 'detach'))
 _ACTIONS = {'attach': consts.CLUSTER_ATTACH_POLICY, 'detach': consts.CLUSTER_DETACH_POLICY}
@@ -38,7 +37,7 @@ _ACTIONS = {'attach': consts.CLUSTER_ATTACH_POLICY, 'detach': consts.CLUSTER_DET
 
 @dataclass(frozen=True)
 class Point:
-    """What strikes the engine where (at the step of this number), and what follows."""
+    """A failure at the step with this number, and what follows."""
 
     operation: str
     number: int
@@ -52,7 +51,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of it."""
+    """The result of a case."""
 
     point: Point
     outcome: str
@@ -66,7 +65,7 @@ def run(
     tell: Callable[[str], object] = str,
     first: int = 0,
 ) -> Part:
-    """Strike the engine at every point, or at one of so many; ``first`` is which of these."""
+    """Run the cases, or one of ``every`` cases, from number ``first`` on."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         context = multiprocessing.get_context('spawn')
@@ -94,7 +93,7 @@ def run(
 
 
 def _what(number: int, step: str) -> Iterator[tuple[str, str]]:
-    """What strikes at a step, and what follows; of a database that fails one each time, in turn."""
+    """Yield the failures at a step, and what follows; database failures take turns with both."""
     yield from ((engine.DIES, afterwards) for afterwards in AFTERWARDS)
     for blow in engine.BLOWS[1:] if engine.is_of_database(step) else ():
         yield blow, AFTERWARDS[(number + engine.BLOWS.index(blow)) % len(AFTERWARDS)]
@@ -108,7 +107,7 @@ def _prepare(folder: str) -> None:
 
 
 def steps_of(name: str) -> tuple[str, ...]:
-    """The steps of an operation that nothing disturbs."""
+    """Return the steps of an operation without a failure."""
     with operations.new_cloud() as cloud:
         ended = _act(Stage(cloud, operations.BY_NAME[name]))
     assert ended.status == 'SUCCEEDED', ended.reason
@@ -116,16 +115,15 @@ def steps_of(name: str) -> tuple[str, ...]:
 
 
 def kill(point: Point) -> Result:
-    """Have the engine struck there; a case that cannot be tried is broken, and ends no other."""
+    """Run a case; an exception is a violation, and does not stop the other cases."""
     try:
         return _kill(point)
-    except Exception as error:  # noqa: BLE001 - a soak goes on
+    except Exception as error:  # noqa: BLE001 - the other cases must run
         broken = (promises.EXCEPTION, f'the case itself: {errors.in_words(error)}')
         return Result(point, STUCK, (broken,))
 
 
 def _kill(point: Point) -> Result:
-    """See what can be made of it."""
     with operations.new_cloud() as cloud:
         stage = Stage(cloud, operations.BY_NAME[point.operation])
         ended = _act(stage, point.number, point.blow)
@@ -141,7 +139,7 @@ def _kill(point: Point) -> Result:
 
 
 def _again(stage: Stage) -> list[str]:
-    """The same again; an attach is then detached, for good."""
+    """Repeat the operation; then detach without keeping the group."""
     todo = [consts.CLUSTER_ATTACH_POLICY, consts.CLUSTER_DETACH_POLICY]
     if stage.operation.kind == 'detach' and stage.is_attached():
         todo.insert(0, consts.CLUSTER_DETACH_POLICY)
@@ -150,7 +148,7 @@ def _again(stage: Stage) -> list[str]:
 
 
 def _command(stage: Stage) -> list[str]:
-    """The cluster is deleted, and the operator's command cleans up what is left."""
+    """Delete the cluster; then run the operator's command."""
     lost = _all(stage, [consts.CLUSTER_DELETE])
     return lost + clustering.orphans(stage)
 

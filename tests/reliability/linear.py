@@ -1,9 +1,9 @@
-"""Long input costs in proportion to its length, and not its square.
+"""Measure whether the cost of long input is linear in its length.
 
-A maker writes input of some length, and our code reads or rejects it. The calls are counted, of
-Python's own functions as well, for a length and for eight times that.
+A maker writes input of a given length, and our code reads or rejects it. The function calls,
+including those of Python's own functions, are counted for a length and for eight times the length.
 
-Units: a ratio of 8 is linear, one of 64 is the square.
+Units: a ratio of 8 is linear, 64 is quadratic.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def _policy(**more: Any) -> dict[str, Any]:
     return {'type': properties.TYPE, 'version': '1.1', 'properties': more}
 
 
-#: Each with the function that makes input of a length, and the one that reads it.
+#: For each name, a function that makes input of a length, and one that reads it.
 MAKERS: dict[str, tuple[Callable[[int], Any], Callable[[Any], object]]] = {
     'hosts of a snapshot': (_hosts, snapshot_file.parse),
     'members of a group': (_groups, snapshot_file.parse),
-    'a nest in a snapshot': (lambda n: '[' * n, snapshot_file.parse),
+    'nesting in a snapshot': (lambda n: '[' * n, snapshot_file.parse),
     'names in one value of member_of': (
         lambda n: (['in:' + ','.join(f'a{k}' for k in range(n))], _aggregates(n)),
         lambda value: aggregate_names.resolve(*value),
@@ -118,7 +118,7 @@ MAKERS: dict[str, tuple[Callable[[int], Any], Callable[[Any], object]]] = {
 
 
 def ratio(name: str, length: int) -> float:
-    """Return how many times as many calls eight times the length takes."""
+    """Return the ratio of the function calls for eight times the length to those for the length."""
     make, read = MAKERS[name]
 
     def reading(count: int) -> Callable[[], object]:
@@ -138,7 +138,7 @@ def ratio(name: str, length: int) -> float:
 
 
 def calls(call: Callable[[], object]) -> float:
-    """How many functions are called."""
+    """Return the number of function calls."""
     number = 0
 
     def count(_frame: object, event: str, _what: object) -> None:

@@ -1,7 +1,8 @@
-"""The fault matrix: every operation, every request of it, every fault, at two tries.
+"""Run the fault matrix: every operation, each of its requests, every fault, with one or two
+failures.
 
-Data flow: a run without a fault says which requests an operation makes; the cells of the matrix
-follow from them. Processes of a pool run the cells; the results become a :class:`Part` of the page.
+A run without a fault finds the requests of each operation. The processes of a pool run the cells;
+the results become a :class:`Part` of the page.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ def run(
 ) -> tuple[Part, list[Result]]:
     """Run the matrix.
 
-    :param every: run one cell of so many; another one of each request and fault in turn.
-    :param first: which of these.
-    :param only: the cells whose names hold this.
-    :param tell: is told about the progress, in a line.
+    :param every: run one of this number of cells, so that requests and faults take turns.
+    :param first: the number of the first cell.
+    :param only: run the cells whose names contain this text.
+    :param tell: receives lines about the progress.
     """
     begun = time.monotonic()
     with multiprocessing.get_context('spawn').Pool(workers, _prepare) as pool:

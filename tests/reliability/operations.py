@@ -1,8 +1,7 @@
-"""What a policy is asked to do, as Senlin's engine does it, on the engine's own objects.
+"""Run the operations of a policy like Senlin's engine does, on the engine's own objects.
 
-Data flow: :meth:`Stage.prepare` makes the rows of a cluster and a policy, and the groups of a
-cloud; :meth:`Stage.run` does what the engine does for the action, with Senlin's own driver, and
-answers how it ended.
+:class:`Stage` creates a cluster, a policy, and the groups of a cloud. :meth:`Stage.run` does what
+the engine does for the action, with Senlin's own driver.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ AGGREGATES = (
 
 @dataclass(frozen=True)
 class Operation:
-    """One of them: attach, detach, or the hook before an action.
+    """An attach, a detach, or the hook before an action.
 
-    With ``is_shared`` a cluster of another project is bound to the group, which must then stay.
-    With ``is_kept`` the cluster has a group that an earlier detach kept; with ``has_eyes`` the
-    operator's log-in looks at the cloud.
+    With ``is_shared``, a cluster of another project is bound to the group, which must then remain.
+    With ``is_kept``, the cluster has a group that an earlier detach kept. With ``is_operator``, the
+    policy has operator credentials.
     """
 
     name: str
@@ -64,7 +63,7 @@ class Operation:
     wanted: int = 2
     is_kept: bool = False
     is_shared: bool = False
-    has_eyes: bool = False
+    is_operator: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -95,8 +94,8 @@ OPERATIONS = (
         'preflight, warn', spec(preflight='warn'), action='CLUSTER_RESIZE', inputs=_RESIZE, wanted=3
     ),
     _hook('pinned', spec(pin_hosts=True)),
-    _hook('preflight, cloud eyes', spec(), has_eyes=True),
-    _hook('pinned, cloud eyes', spec(pin_hosts=True), has_eyes=True),
+    _hook('preflight, operator', spec(), is_operator=True),
+    _hook('pinned, operator', spec(pin_hosts=True), is_operator=True),
     _hook('DRS', plain(enable_drs_extension=True)),
     _hook('member_of', spec(member_of=['in:fast', '!licensed'])),
     _hook('spread', spec(spread=[{'by': 'availability_zone', 'max_skew': 1}])),
@@ -105,28 +104,27 @@ BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
 def new_cloud() -> FaultyCloud:
-    """The cloud of a cell."""
     return FaultyCloud(FakeNova(hosts=HOSTS, aggregates=AGGREGATES))
 
 
 class Stage:
-    """A cluster and a policy in an empty database of Senlin's, and their cloud.
+    """A cluster and a policy in an otherwise empty database of Senlin, and their cloud.
 
-    ``reports`` are what the status of the cluster was after each action.
+    ``reports`` has the status of the cluster after each action.
     """
 
     def __init__(self, cloud: FaultyCloud, operation: Operation) -> None:
         self.cloud, self.operation = cloud, operation
         self.reports: list[str] = []
         _empty_database()
-        self.desk = Desk(Edge())  # whose Nova nobody asks
+        self.desk = Desk(Edge())  # its Nova is unused
         trust = {'user': USER, 'project': PROJECT, 'cred': {'openstack': {'trust': 'a-trust'}}}
         objects.Credential.create(self.desk.context, trust)
         use_service_user(f'{cloud.url}/identity/v3')
-        service_user.section(cfg.CONF)  # makes its options known
-        named = 'authentication' if operation.has_eyes else None
+        service_user.section(cfg.CONF)  # registers its options
+        named = 'authentication' if operation.is_operator else None
         cfg.CONF.set_override('auth_section', named, group=service_user.GROUP.name)
-        clients._KEPT = clients._Kept()  # as in a new process: this cloud is a new one
+        clients._KEPT = clients._Kept()  # like a new process, because the cloud is new
         self.foreign = {cloud.nova.add_group(name) for name in FOREIGN}
         made = self.desk.cluster(profile=profile(), **operation.cluster)
         self.cluster = made.id
@@ -147,24 +145,24 @@ class Stage:
         objects.ClusterPolicy.create(self.desk.context, other.id, policy, values)
 
     def add_policy(self, spec: Mapping[str, Any]) -> str:
-        """One more policy; its id."""
+        """Create a policy; return its id."""
         made = AffinityPolicy('web', dict(spec), user=USER, project=PROJECT, domain='')
         return str(made.store(self.desk.context))
 
     def run(self) -> str | None:
-        """Carry the operation out; None, or why it was refused."""
+        """Run the operation; return None, or the reason of the refusal."""
         if self.operation.kind == 'hook':
             return self.check()
         return self.attach() if self.operation.kind == 'attach' else self.detach()
 
     def attach(self) -> str | None:
-        """What CLUSTER_ATTACH_POLICY does, once it has the cluster's lock."""
+        """Attach like CLUSTER_ATTACH_POLICY after it has locked the cluster."""
         cluster = self.desk.load_cluster(self.cluster)
         is_done, why = cluster.attach_policy(self.desk.context, self.policy, {'enabled': True})
         return self._stored(cluster, is_done, why)
 
     def detach(self) -> str | None:
-        """What CLUSTER_DETACH_POLICY does."""
+        """Detach like CLUSTER_DETACH_POLICY."""
         cluster = self.desk.load_cluster(self.cluster)
         is_done, why = cluster.detach_policy(self.desk.context, self.policy)
         return self._stored(cluster, is_done, why)
@@ -176,12 +174,12 @@ class Stage:
         return None if is_done else str(why)
 
     def hear(self) -> None:
-        """Keep what the owner of the cluster reads in its status."""
+        """Record the status of the cluster, which its owner reads."""
         row = objects.Cluster.get(self.desk.context, self.cluster)
         self.reports += [] if row is None else [str(row.status_reason)]
 
     def check(self) -> str | None:
-        """What happens before the nodes are made; ``data`` is what is then stored."""
+        """Run the hook before the nodes are created; ``data`` is what it stores."""
         target = self.desk.load_cluster(self.cluster)
         if self.operation.action == 'NODE_CREATE':
             target = self.desk.node(target)
@@ -193,17 +191,16 @@ class Stage:
         return str(action.data['reason']) if action.data['status'] == 'ERROR' else None
 
     def forget_to_keep(self) -> None:
-        """From now on a detach deletes the group: the cluster says so."""
+        """Set the metadata of the cluster so that a detach deletes the group."""
         values = {'metadata': {detachment.KEY: 'delete'}}
         objects.Cluster.update(self.desk.context, self.cluster, values)
 
     def is_attached(self) -> bool:
-        """Whether there is a binding."""
         rows = objects.ClusterPolicy.get_all(self.desk.context, self.cluster)
         return bool(list(rows))
 
     def notes(self) -> str:
-        """What names a group in Senlin: bindings, clusters' data, and the specs of policies."""
+        """Return all data in Senlin that may name a group: bindings, clusters and policies."""
         texts = []
         with database.session_for_read() as session:
             for model in (models.ClusterPolicies, models.Cluster):
@@ -213,7 +210,7 @@ class Stage:
 
 
 def _empty_database() -> None:
-    # One in memory is gone with its connection, which a hang that is given up takes with it.
+    # A database in memory is lost with its connection, which an aborted hang closes.
     models.BASE.metadata.create_all(database.get_engine())
     with database.session_for_write() as session:
         for table in reversed(models.BASE.metadata.sorted_tables):

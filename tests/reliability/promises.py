@@ -1,6 +1,6 @@
-"""What must hold after every case, whatever went wrong in it.
+"""Check the guarantees that must hold after every case.
 
-Shapes: a broken promise is ``(kind, words)``; the kinds are the columns of the manual's table.
+A violation is ``(kind, words)``.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Broken = tuple[str, str]
 
 
 class Hung(BaseException):
-    """Raised in what does not end."""
+    """Raised in code that exceeds its time."""
 
 
 @contextlib.contextmanager
 def ends_within(seconds: float) -> Iterator[None]:
-    """Raise Hung into the block when it takes longer; in the main thread only."""
+    """Raise Hung in the block after this time; only in the main thread."""
 
     def give_up(*_signal: Any) -> None:
-        raise Hung(f'not over after {seconds:g} seconds')
+        raise Hung(f'not finished after {seconds:g} seconds')
 
     before = signal.signal(signal.SIGALRM, give_up)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -42,11 +42,8 @@ def ends_within(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-class Ears(logging.Handler):
-    """What our code says in the log: warnings, and mistakes (with the traceback of another error).
-
-    What operators read of a refusal has a traceback, too, of an error of ours.
-    """
+class LogRecorder(logging.Handler):
+    """Records the warnings of our code, and mistakes: logged exceptions that are not our errors."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -54,30 +51,29 @@ class Ears(logging.Handler):
         self.mistakes: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep it."""
-        said = record.getMessage()
+        message = record.getMessage()
         if record.exc_info and errors.is_mistake(record.exc_info[1] or Exception()):
-            self.mistakes.append(f'{said}: {record.exc_info[1]!r}')
+            self.mistakes.append(f'{message}: {record.exc_info[1]!r}')
         elif record.levelno == logging.WARNING:
-            self.warnings.append(said)
+            self.warnings.append(message)
 
 
 @contextlib.contextmanager
-def listening() -> Iterator[Ears]:
-    """Hear what is logged in the block."""
-    ears, logger = Ears(), logging.getLogger('senlin_affinity')
-    logger.addHandler(ears)
+def recorded_log() -> Iterator[LogRecorder]:
+    """Record what is logged in the block."""
+    recorder, logger = LogRecorder(), logging.getLogger('senlin_affinity')
+    logger.addHandler(recorder)
     try:
-        yield ears
+        yield recorder
     finally:
-        logger.removeHandler(ears)
+        logger.removeHandler(recorder)
 
 
 def groups(stage: Stage, *, may_be_noted: bool = True) -> Iterator[Broken]:
     """Yield each group of ours that nothing names, and each foreign group that was deleted.
 
-    The name of a cluster's own group tells whose it is. A group that an attach reported to its
-    owner may stay.
+    The name of a cluster's own group identifies its cluster. A group that an attach reported to its
+    owner may remain.
     """
     known = stage.notes() if may_be_noted else ''
     foreign = stage.foreign | stage.cloud.taken
@@ -98,7 +94,7 @@ def is_reported(stage: Stage, group: Mapping[str, Any]) -> bool:
 
 
 def placement(stage: Stage, refused: str | None) -> Iterator[Broken]:
-    """A whole placement, or a reason and none."""
+    """Yield a violation unless there is a complete placement, or only a reason."""
     data, wanted = stage.data, stage.operation.wanted
     placed = data.get('placement')
     if refused is not None:
@@ -110,4 +106,4 @@ def placement(stage: Stage, refused: str | None) -> Iterator[Broken]:
     if not is_whole or not all(entry.get('servergroup') for entry in entries):
         yield PLACEMENT, repr(data)
     if stage.node is not None and 'placement' not in stage.desk.node_data(stage.node):
-        yield PLACEMENT, 'the node has none'
+        yield PLACEMENT, 'the node has no placement'

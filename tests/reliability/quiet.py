@@ -1,15 +1,15 @@
-"""Keeps the libraries of a process quiet: what fails there is what is asked for."""
+"""Silence the libraries of a process, because their failures are expected."""
 
 import logging
 import warnings
 
-import senlin.drivers.sdk  # noqa: F401 - has openstacksdk log to stdout, so it is the first
+import senlin.drivers.sdk  # noqa: F401 - openstacksdk then logs to stdout, so import it first
 
 
 def down() -> None:
-    """No warnings, and nothing of theirs in the log."""
+    """Suppress warnings and log messages of libraries."""
     warnings.simplefilter('ignore')
     for name in ('keystoneauth', 'senlin', 'openstack', 'oslo_db'):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    # Ours is listened to; without a handler it would go to stderr.
+    # Our log is recorded; without a handler it would go to stderr.
     logging.getLogger('senlin_affinity').addHandler(logging.NullHandler())

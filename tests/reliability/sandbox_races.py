@@ -1,10 +1,8 @@
-"""Races on the whole sandbox: a real Nova, Placement and Senlin, with its API, engine and workers.
+"""Run races in the sandbox, with a real Nova, Placement and Senlin, their APIs, engine and workers.
 
-Data flow: four clusters stay; each round has new policies that name one server group. They attach,
-grow, are resized and detach, each step of all clusters at once; after a round Nova has the groups
-that it had before.
-
-Units: a round is a case.
+In each round, four clusters get new policies that name one server group. They attach, grow, are
+resized and detach; all clusters take each step at the same time. After a round, Nova must have the
+same groups as before.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ _HOSTS = {'cmp-1': {}, 'cmp-2': {}}
 
 
 def run(rounds: int, tell: Callable[[str], object] = str) -> Part:
-    """Run so many rounds."""
+    """Run this number of rounds."""
     begun = time.monotonic()
     outcomes: Counter[str] = Counter()
     found: list[Broken] = []
@@ -37,7 +35,7 @@ def run(rounds: int, tell: Callable[[str], object] = str) -> Part:
             refused, broken = racing.race(number)
             outcomes[REFUSED if refused else APART] += 1
             found += [(f'round {number}', *item) for item in broken]
-            tell(f'round {number}: {refused or "all went well"} {broken or ""}')
+            tell(f'round {number}: {refused or "succeeded"} {broken or ""}')
     return Part(NAME, rounds, outcomes, tuple(found), time.monotonic() - begun)
 
 
@@ -50,7 +48,7 @@ class Racing:
         self.clusters = [user.cluster(profile) for _ in range(CLUSTERS)]
 
     def race(self, seed: int) -> tuple[list[str], list[tuple[str, str]]]:
-        """One round: the reasons of what was refused, and the promises that were broken."""
+        """Run one round; return the reasons of refusals, and the violations."""
         draw, name = random.Random(seed), f'race-{seed}'
         foreign = self.user.create_group(name, 'soft-anti-affinity') if seed % 3 == 0 else None
         before = self.truth.groups()
@@ -76,10 +74,10 @@ class Racing:
                 ended = {each: action.ended() for each, action in running.items()}
                 failed = [each for each in racing if ended[each].status != 'SUCCEEDED']
                 refused += [ended[each].reason for each in failed]
-                if not number:  # an attach waits for the others
+                if not number:  # attaches wait for each other
                     broken += [(promises.RECOVERY, ended[each].reason) for each in failed]
                     racing = [each for each in racing if each not in failed]
-        except CloudError as error:  # past the deadline of an action
+        except CloudError as error:  # an action exceeded its deadline
             broken.append((promises.HANG, str(error)))
         after = self.truth.groups()
         broken += [(promises.LEAK, each) for each in after if each not in before]

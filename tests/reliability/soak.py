@@ -1,9 +1,8 @@
-"""``make soak``: all parts of the proof in full; writes the page of the manual.
+"""``make soak``: run all reliability tests, and write the page of the manual.
 
-``make nightly`` runs some of them in small, with a seed of its own: the seed chooses which
-one of ``--every`` cases.
+``make nightly`` runs one of ``--every`` cases, which its seed chooses.
 
-Units: the exit status is 1 if a promise was broken.
+Units: the exit status is 1 if a guarantee was violated.
 """
 
 from __future__ import annotations
@@ -21,16 +20,20 @@ from tests.reliability.report import Part
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the parts, and say what they came to."""
+    """Run the parts, and print their results."""
     parser = argparse.ArgumentParser(prog='make soak')
     parser.add_argument('--parts', nargs='*', default=[*PARTS], choices=[*PARTS])
     parser.add_argument('--workers', type=int, default=4, help='processes (default: 4)')
-    parser.add_argument('--every', type=int, default=1, help='one case of so many')
-    parser.add_argument('--rounds', type=int, default=20, help='of races')
-    parser.add_argument('--seed', type=int, default=1, help='which one of --every cases')
-    parser.add_argument('--only', default='', help='cases that hold this')
-    parser.add_argument('--until', type=float, default=math.inf, help='no part begins later')
-    parser.add_argument('--write', type=Path, help='the page of the manual')
+    parser.add_argument('--every', type=int, default=1, help='run one of N cases')
+    parser.add_argument('--rounds', type=int, default=20, help='rounds of races')
+    parser.add_argument(
+        '--seed', type=int, default=1, help='the number of the first of --every cases'
+    )
+    parser.add_argument('--only', default='', help='only cases whose names contain this text')
+    parser.add_argument(
+        '--until', type=float, default=math.inf, help='no part starts after this time'
+    )
+    parser.add_argument('--write', type=Path, help='write the page of the manual here')
     given = parser.parse_args(arguments)
     parts: dict[str, Part] = {}
     for name in given.parts:

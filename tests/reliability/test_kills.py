@@ -1,4 +1,4 @@
-"""The engine dies at a few points; make soak has all of them."""
+"""The engine dies at a few points; ``make soak`` has all of them."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.reliability import kills
 
 
 @pytest.mark.long
-def test_an_engine_that_dies_leaves_nothing_that_cannot_be_undone():
+def test_recovery_from_an_engine_that_dies():
     part = kills.run(2, every=47)
     assert part.broken == ()
     assert kills.RECOVERED in part.outcomes

@@ -1,4 +1,4 @@
-"""A part of the fault matrix, and that a broken promise is seen; make soak runs all of it."""
+"""A part of the fault matrix, and the detection of violations; ``make soak`` runs all of it."""
 
 import contextlib
 import multiprocessing
@@ -16,8 +16,8 @@ from tests.support.fake_nova import FakeNova
 
 
 @pytest.mark.long
-def test_no_promise_is_broken():
-    """Another request meets another fault each time: the number is a prime."""
+def test_no_guarantee_is_violated():
+    """Because 173 is a prime, requests and faults take turns."""
     part, results = matrix.run(2, every=173)
     assert part.broken == ()
     assert len({each.cell.fault for each in results}) > len(FAULTS) / 2
@@ -27,7 +27,7 @@ def test_no_promise_is_broken():
 
 
 @pytest.mark.long
-def test_a_group_whose_answer_is_lost_is_found():
+def test_a_group_is_found_after_its_response_is_lost():
     part, results = matrix.run(2, only='own group; POST /compute/v2.1/os-server-groups #1; lost')
     assert part.broken == ()
     assert [each.cell.tries for each in results] == 3 * [*TRIES]
@@ -46,7 +46,7 @@ def stage():
     )
 
 
-def test_a_group_that_nothing_names_is_seen(stage):
+def test_a_leaked_group_is_detected(stage):
     assert [*promises.groups(stage)] == []
     stage.cloud.nova.add_group('a')
     assert [*promises.groups(stage)] == []
@@ -55,7 +55,7 @@ def test_a_group_that_nothing_names_is_seen(stage):
     assert [kind for kind, _ in promises.groups(stage)] == [promises.LEAK]
 
 
-def test_a_group_that_is_reported_may_stay(stage):
+def test_a_reported_group_may_remain(stage):
     group = stage.cloud.nova.add_group('b')
     stage.reports.append(f'server group b ({group}) was inherited: it stays')
     assert [kind for kind, _ in promises.groups(stage)] == [promises.LEAK]
@@ -63,7 +63,7 @@ def test_a_group_that_is_reported_may_stay(stage):
     assert [*promises.groups(stage)] == []
 
 
-def test_a_foreign_group_that_is_gone_is_seen(stage):
+def test_a_deleted_foreign_group_is_detected(stage):
     gone = stage.cloud.nova.groups.pop(0)['id']
     assert [*promises.groups(stage)] == [(promises.FOREIGN, gone)]
     stage.cloud.gone.add(gone)
@@ -73,7 +73,7 @@ def test_a_foreign_group_that_is_gone_is_seen(stage):
 
 
 @pytest.mark.long
-def test_a_group_that_a_user_creates_after_a_failed_creation_stays():
+def test_a_group_of_a_user_remains_after_a_failed_creation():
     part, results = matrix.run(2, only='a user creates the group')
     assert part.broken == ()
     inherits = {each.cell.operation for each in results if each.outcome == 'done'}
@@ -92,13 +92,13 @@ def test_a_group_that_a_user_creates_after_a_failed_creation_stays():
         ({'reason': ''}, '', False),
     ],
 )
-def test_half_a_placement_is_seen(data, refused, is_whole):
+def test_an_incomplete_placement_is_detected(data, refused, is_whole):
     stage = SimpleNamespace(data=data, operation=SimpleNamespace(wanted=1), node=None)
     assert ([*promises.placement(stage, refused)] == []) is is_whole
 
 
 def lose_the_database():
-    """Its one connection goes with what hangs in it; how many rows there are afterwards."""
+    """Empty the database, which hangs once; return the number of policies afterwards."""
     cell.prepare()
     dialect = operations.database.get_engine().dialect
     execute = dialect.do_execute
@@ -116,11 +116,11 @@ def lose_the_database():
 
 
 @pytest.mark.long
-def test_a_hang_takes_no_other_case_with_it():
+def test_a_hang_does_not_affect_other_cases():
     with multiprocessing.get_context('spawn').Pool(1) as pool:
         assert pool.apply(lose_the_database) == 0
 
 
-def test_what_hangs_is_given_up():
+def test_a_hang_is_aborted():
     with pytest.raises(promises.Hung), promises.ends_within(0.05):
         threading.Event().wait(60)

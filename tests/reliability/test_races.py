@@ -1,4 +1,4 @@
-"""Clusters whose policies share a group race on the sandbox; make soak has more rounds."""
+"""Clusters whose policies share a group race in the sandbox; ``make soak`` has more rounds."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""Carry out remedies on a real cloud: an operator's commands, and a user's changes of a request.
+"""Apply remedies to a real cloud: an operator's commands, and a user's changes of a request.
 
-It shares no code with the package: a command is parsed like its client would, and becomes an API
-request.
+This module shares no code with the package: it parses a command like its client does, and sends an
+API request.
 """
 
 import contextlib
@@ -179,7 +179,7 @@ class Operator:
 
 @contextlib.contextmanager
 def restored(cloud, hosts, disabled):
-    """As the cloud was is as it is again after the block; an administrator is yielded.
+    """Yield an administrator, and restore the cloud after the block.
 
     :param disabled: the only host whose service is disabled.
     """

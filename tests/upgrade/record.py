@@ -1,4 +1,4 @@
-"""Record what the current version leaves in a real Senlin: ``python -m tests.upgrade.record``.
+"""Record the data of the current version in a real Senlin: ``python -m tests.upgrade.record``.
 
 Run this once for each release. It starts the sandbox's Nova and Senlin, creates a cluster for each
 kind of binding, and writes a folder named after the version: the wheel, the rows of Senlin's
@@ -23,7 +23,7 @@ from tests.support.sandbox import SandboxCloud
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-#: The tables that hold what a policy reads, in the order of their references.
+#: The tables that a policy reads, in the order of their foreign keys.
 TABLES = ('profile', 'policy', 'cluster', 'node', 'cluster_policy')
 ZONES = {
     'cmp-1': {'availability_zone': 'az-1'},
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _clusters(cloud: SandboxCloud) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Create the clusters, each with one live server; yield their names and what they have."""
+    """Create the clusters, each with one live server; yield their names and their data."""
     demo, admin = Tenant(cloud.connection('demo')), Tenant(cloud.connection('admin'))
     truth = Truth(cloud.connection('admin'))
     rules = {'max_server_per_host': 3}
@@ -85,7 +85,7 @@ def _groups_of(clusters: dict[str, dict[str, Any]]) -> set[str]:
 
 
 def _group(cloud: SandboxCloud, group: str) -> dict[str, Any]:
-    """Return what Nova has of a server group, with the hosts of its members."""
+    """Return a server group, with the hosts of its members."""
     truth = Truth(cloud.connection('admin'))
     found = truth.group_by_id(group)
     members = {server: truth.server(server).compute_host for server in sorted(truth.members(group))}
@@ -103,7 +103,7 @@ def _group(cloud: SandboxCloud, group: str) -> dict[str, Any]:
 def _rows(path: Path) -> Iterator[str]:
     """Yield an INSERT statement, with the names of its columns, for each row of the tables.
 
-    The context of a profile is left out: it holds a password.
+    The context of a profile is omitted, because it contains a password.
     """
     with sqlite3.connect(path) as database:
         database.row_factory = sqlite3.Row
@@ -120,7 +120,7 @@ def _rows(path: Path) -> Iterator[str]:
 
 
 def _build_wheel(folder: Path) -> None:
-    """Build the wheel out of an export of the last commit, so that nothing else gets into it."""
+    """Build the wheel from an export of the last commit, so that it contains no other files."""
     with tempfile.TemporaryDirectory() as export:
         archive = subprocess.run(
             ['git', 'archive', 'HEAD'], cwd=ROOT, capture_output=True, check=True

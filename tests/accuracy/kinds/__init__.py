@@ -1,4 +1,4 @@
-"""The kinds of clouds, each a function that makes a case from a seed."""
+"""The kinds of clouds: functions that generate a case from a seed."""
 
 from tests.accuracy.case import Generator
 from tests.accuracy.kinds import (

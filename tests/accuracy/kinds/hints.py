@@ -24,7 +24,6 @@ _KEPT = 3600
 
 
 def case(seed: int) -> Case:
-    """Return the case of this number."""
     dice = random.Random(f'hints {seed}')
     names = parts.names(dice, 3)
     groups = parts.policy(dice, 0.6)

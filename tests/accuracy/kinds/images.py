@@ -21,7 +21,6 @@ _SYSTEMS = ('linux', 'windows')
 
 
 def case(seed: int) -> Case:
-    """The case of this number."""
     dice = random.Random(f'images {seed}')
     names = parts.names(dice)
     groups = parts.policy(dice, 0.5)

@@ -1,4 +1,4 @@
-"""Groups whose members are in every state that Nova counts in its own way.
+"""Groups whose members are in each state that Nova counts differently.
 
 Source: nova.objects.instance_group (get_hosts), nova.scheduler.utils, and the late check in
 nova.compute.manager.
@@ -12,19 +12,18 @@ from senlin_affinity.model.request import DEFAULT_FILTERS
 from tests.accuracy.case import Case, Server
 from tests.accuracy.kinds import parts
 
-#: Those that need no other host; the more telling ones more often.
+#: States without another host; some are more frequent.
 _STAYING = (
     *('ACTIVE', 'SHUTOFF', 'PAUSED', 'SUSPENDED'),
     *('ERROR', 'SHELVED_OFFLOADED', 'SOFT_DELETED'),
     *('ERROR', 'SHELVED_OFFLOADED', 'SOFT_DELETED'),
 )
 _MOVING = ('VERIFY_RESIZE', 'VERIFY_RESIZE', 'MIGRATED', 'MIGRATED_BACK', 'LIVE_MIGRATED')
-#: Seconds for which a deleted server can be had back.
+#: Seconds during which a deleted server can be restored.
 _KEPT = 3600
 
 
 def case(seed: int) -> Case:
-    """The case of this number."""
     dice = random.Random(f'members {seed}')
     names = parts.names(dice, 3)
     groups = parts.policy(dice, 0)
@@ -36,8 +35,8 @@ def case(seed: int) -> Case:
         filters = tuple(name for name in filters if not name.startswith('ServerGroup'))
         is_off = dice.random() < 0.6
         options = {**options, 'workarounds': {'disable_group_policy_check_upcall': is_off}}
-        if is_off:  # who is not told takes the policy to hold
-            asks = tuple(ask for ask in asks if ask.is_told)
+        if is_off:  # without nova.conf, the preflight assumes the policy
+            asks = tuple(ask for ask in asks if ask.is_complete)
     return Case(
         'members',
         seed,
@@ -52,7 +51,7 @@ def case(seed: int) -> Case:
 
 
 def _members(dice: random.Random, names: list[str], group: dict[str, object]) -> list[Server]:
-    """The servers of the group; none moves under affinity, which lets it go nowhere."""
+    """Return the servers of the group; under affinity, none can migrate."""
     is_together = group['policy'] == 'affinity'
     free = dice.sample(names, len(names))
     places = [free[0]] * 3 if is_together else free
@@ -61,7 +60,7 @@ def _members(dice: random.Random, names: list[str], group: dict[str, object]) ->
         if dice.random() < 0.15:
             made.append(Server(None, 'huge', 'asked'))
         elif not is_together and len(places) > number + 1 and dice.random() < 0.4:
-            # The last of those that are free is where it goes to.
+            # It migrates to the last free host.
             state = dice.choice(_MOVING)
             made.append(Server(places[number], 'plain', 'asked', state, target=places.pop()))
         elif number < len(places):

@@ -1,4 +1,4 @@
-"""nova.conf: more filters of the scheduler, and the zone of servers that ask for none."""
+"""nova.conf: optional scheduler filters, and the default zone of servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ _SSD = 'aggregate_instance_extra_specs:ssd'
 
 
 def case(seed: int) -> Case:
-    """The case of this number."""
     dice = random.Random(f'filters {seed}')
     names = parts.names(dice)
     groups = parts.policy(dice, 0.5)

@@ -1,6 +1,6 @@
-"""What the generators share: hosts with portions of memory, groups, and servers of before.
+"""Parts of all generators: hosts with random memory, groups, and existing servers.
 
-Units: memory in MB; ``room`` is the number of servers that memory is dealt out for.
+Units: memory in MB; ``room`` is the number of new servers for which the hosts have memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ POLICIES = ('anti-affinity', 'anti-affinity', 'affinity', 'soft-anti-affinity', 
 
 
 def flavor(ram: int = RAM, vcpus: int = 1, disk: int = 1, **extra_specs: str) -> dict[str, Any]:
-    """A flavor; a name with a colon is given as a keyword of a mapping."""
+    """Return a flavor; an extra spec with a colon is passed as ``**{...}``."""
     return {'vcpus': vcpus, 'ram': ram, 'disk': disk, 'extra_specs': extra_specs}
 
 
@@ -24,7 +24,7 @@ PLAIN = flavor()
 
 
 def names(dice: random.Random, fewest: int = 2, most: int = 5) -> list[str]:
-    """The hosts of a case."""
+    """Return the hosts of a case."""
     return list(HOSTS[: dice.randint(fewest, most)])
 
 
@@ -35,7 +35,7 @@ def hosts(
     ram: int = RAM,
     servers: Iterable[Server] = (),
 ) -> dict[str, dict[str, Any]]:
-    """Hosts with plenty of all but memory, which is dealt out; servers of before have theirs."""
+    """Return hosts on which only memory is scarce; existing servers have their own."""
     portions = dict.fromkeys(of, 0)
     for _portion in range(dice.randint(*room)):
         portions[dice.choice(of)] += 1
@@ -48,7 +48,7 @@ def hosts(
 
 
 def policy(dice: random.Random, none: float = 0.3) -> dict[str, dict[str, Any]]:
-    """No group, or the group "asked" with a policy and perhaps a rule."""
+    """Return no group, or the group "asked" with a policy and perhaps a rule."""
     if dice.random() < none:
         return {}
     chosen = dice.choice(POLICIES)
@@ -61,7 +61,7 @@ def policy(dice: random.Random, none: float = 0.3) -> dict[str, dict[str, Any]]:
 def members(
     dice: random.Random, of: Sequence[str], groups: dict[str, dict[str, Any]], most: int = 3
 ) -> list[Server]:
-    """Servers that are in the group already, as its policy allows."""
+    """Return servers of the group, as its policy allows."""
     if not of or not groups or dice.random() < 0.4:
         return []
     group = groups['asked']
@@ -76,18 +76,18 @@ def members(
 
 
 def others(dice: random.Random, of: Sequence[str], most: int = 2) -> list[Server]:
-    """Servers that are in no group."""
+    """Return servers without a group."""
     return [Server(name) for name in dice.choices(of, k=dice.randint(0, most))] if of else []
 
 
 def asks(dice: random.Random, groups: dict[str, Any], *more: dict[str, Any]) -> tuple[Ask, ...]:
-    """A question for each of ``more``, asked twice: told everything, and told nothing.
+    """Return two questions for each of ``more``: with all optional input, and without.
 
-    Some are about the group.
+    Some have the group.
     """
     made = []
     for fields in more or ({}, {}):
         group = 'asked' if groups and dice.random() < 0.75 else None
         values = {'group': group, **fields}
-        made += [Ask(dice.randint(1, 12), **values, is_told=told) for told in (True, False)]
+        made += [Ask(dice.randint(1, 12), **values, is_complete=each) for each in (True, False)]
     return tuple(made)

@@ -13,7 +13,8 @@ OURS = 'AggregateInstanceTypeFilter'
 NOVAS = 'AggregateInstanceExtraSpecsFilter'
 FAST, LICENSED = 'CUSTOM_FAST', 'CUSTOM_LICENSED'
 _SCOPE = 'aggregate_instance_extra_specs:'
-#: What both filters read, and (at the end) what only ours does; Nova's own takes it for a word.
+#: Extra specs for both aggregate filters; the last ones have operators of ours, which are plain
+#: words for Nova's filter.
 _ASKED_OF_AGGREGATES = (
     *('true', 'false', '<or> true <or> false', 's== true', '<in> ru'),
     *('*', '!', '<or> true <or> ~', '<or> * <or> ~'),
@@ -21,7 +22,6 @@ _ASKED_OF_AGGREGATES = (
 
 
 def case(seed: int) -> Case:
-    """The case of this number."""
     dice = random.Random(f'plain {seed}')
     names = parts.names(dice, 2, 6)
     idle = {name for name in names if dice.random() < 0.12}
@@ -34,7 +34,7 @@ def case(seed: int) -> Case:
         if f'trait:{LICENSED}' in aggregate['metadata']
     }
     groups = parts.policy(dice)
-    # Nova would not put a server of before onto the others, either.
+    # Nova would not place existing servers on the others, either.
     open_hosts = [name for name in names if name not in idle | isolated]
     servers = (*parts.members(dice, open_hosts, groups), *parts.others(dice, open_hosts))
     flavor = _flavor(dice, has_aggregates=bool(aggregates))
@@ -81,7 +81,7 @@ def _flavor(dice: random.Random, *, has_aggregates: bool) -> dict[str, Any]:
 def _hosts(
     dice: random.Random, names: list[str], flavor: dict[str, Any], servers: tuple[Server, ...]
 ) -> dict[str, dict[str, Any]]:
-    """Vcpus and disk are plenty, or now and then short."""
+    """Return hosts with sufficient or, in rare cases, scarce vCPUs and disk."""
     zones = dice.choice([['nova'], ['nova', 'az-1'], ['az-1', 'az-2']])
     hosts = parts.hosts(dice, names, (3, 10), flavor['ram'], servers)
     for name, host in hosts.items():
@@ -110,7 +110,7 @@ def _aggregates(
 
 
 def _quotas(dice: random.Random, used: int, flavor: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """What is there already are servers of one core, and as much ram as is asked for."""
+    """Return quotas; existing servers have one vCPU, and the memory of the flavor."""
     if dice.random() < 0.7:
         return {}
     kind = dice.choice(['instances', 'cores', 'ram', 'server_group_members'])

@@ -1,4 +1,4 @@
-"""Requests that do not fit: one of the remedies that can be carried out here is."""
+"""Requests that do not fit, with a remedy that the sandbox can apply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.accuracy.kinds import plain, tenants
 
 
 def case(seed: int) -> Case:
-    """A plain cloud, or one of two projects, and more servers than it has room for."""
+    """Return a plain cloud, or one with two projects, and more servers than fit."""
     dice = random.Random(f'remedies {seed}')
     made = tenants.projects(seed) if dice.random() < 0.2 else plain.case(seed)
     groups = [name for name in made.groups if dice.random() < 0.9]
@@ -19,13 +19,13 @@ def case(seed: int) -> Case:
             ask,
             count=dice.randint(3, 12),
             group=(groups or [None])[0] if ask.user == made.asks[0].user else ask.group,
-            is_told=True,
+            is_complete=True,
             is_remedied=True,
         )
         for ask in made.asks
-        if ask.is_told
+        if ask.is_complete
     )
-    # A flavor that fits where the others do not.
+    # A smaller flavor, which may still fit.
     asked = made.flavors['asked']
     flavors = {**made.flavors, 'half': {**asked, 'ram': asked['ram'] // 2}}
     hosts = {name: dict(host) for name, host in made.hosts.items()}

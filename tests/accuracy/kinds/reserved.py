@@ -1,4 +1,4 @@
-"""Reservations by prefix that the request filter keeps, beside the filter of document 000."""
+"""Reservations with a prefix, enforced by the request filter, beside the aggregate filter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VALUES = ('x', 'true', '1', '*', '<or> 1 <or> ~')
 
 
 def case(seed: int) -> Case:
-    """Return the case of this number, in which the values of the keys rarely agree."""
+    """Return a case in which the values of the keys rarely match."""
     dice = random.Random(f'reserved {seed}')
     names = parts.names(dice, 3, 6)
     groups = parts.policy(dice, 0.6)
@@ -29,7 +29,7 @@ def case(seed: int) -> Case:
         seed,
         parts.hosts(dice, names, (4, 10)),
         {'asked': parts.flavor(**specs), 'plain': parts.PLAIN},
-        tuple(each for each in parts.asks(dice, groups) if each.is_told),
+        tuple(each for each in parts.asks(dice, groups) if each.is_complete),
         _aggregates(dice, names),
         groups=groups,
         filters=(*DEFAULT_FILTERS, *([OURS] if dice.random() < 0.8 else [])),
@@ -38,7 +38,7 @@ def case(seed: int) -> Case:
 
 
 def _aggregates(dice: random.Random, names: list[str]) -> dict[str, dict[str, Any]]:
-    """Return two reservations, perhaps a pool, and perhaps a key that is no reservation."""
+    """Return two reservations, perhaps a pool, and perhaps a key without the prefix."""
     found = {}
     for name in ('r1', 'r2', *dice.choice([[], ['pool']])):
         metadata = {f'{PREFIX}{name}': dice.choice(_VALUES)}

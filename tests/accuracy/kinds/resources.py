@@ -1,4 +1,4 @@
-"""Inventories that are not plain: ratios and reserves, custom classes with their units."""
+"""Inventories with allocation ratios, reserved amounts and units, and custom classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CLASS = 'CUSTOM_LICENSE'
 
 
 def ratios(seed: int) -> Case:
-    """Allocation ratios, reserved parts and limits of one server, of all three classes."""
+    """Return a case with ratios, reserved amounts and max_unit for all three standard classes."""
     dice = random.Random(f'ratios {seed}')
     names = parts.names(dice)
     groups = parts.policy(dice, 0.5)
@@ -45,7 +45,7 @@ def ratios(seed: int) -> Case:
 
 
 def custom_classes(seed: int) -> Case:
-    """A class of the operator's, with the smallest and the largest amount, and steps."""
+    """Return a case with a custom class that has min_unit, max_unit and step_size."""
     dice = random.Random(f'custom classes {seed}')
     names = parts.names(dice)
     groups = parts.policy(dice, 0.6)

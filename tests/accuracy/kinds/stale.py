@@ -1,4 +1,4 @@
-"""Records that are no longer as Nova would write them, which decide all the same."""
+"""Outdated records in Nova and Placement, which the scheduler still uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tests.accuracy.kinds import parts
 
 
 def case(seed: int) -> Case:
-    """The case of this number."""
     dice = random.Random(f'stale {seed}')
     names = parts.names(dice, 3)
     groups = parts.policy(dice, 0.6)

@@ -1,4 +1,4 @@
-"""Two projects and two users: aggregates of tenants, quotas of projects and of users."""
+"""Two projects and two users: aggregates for tenants, quotas of projects and of users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _OWNERS = ('{admin}', '{demo}', '{demo},{admin}')
 
 
 def projects(seed: int) -> Case:
-    """Aggregates that are kept for projects, in Nova's two ways, and a quota of each project."""
+    """Return a case with aggregates for projects, in both ways of Nova, and quotas of both
+    projects.
+    """
     dice = random.Random(f'projects {seed}')
     names = parts.names(dice)
     owner = dice.choice(['admin', 'guest'])
@@ -70,7 +72,7 @@ def _owned(groups: dict[str, dict[str, object]], user: str) -> dict[str, dict[st
 
 
 def user_quotas(seed: int) -> Case:
-    """Return the case with a quota of the user who asks, and perhaps one of the project."""
+    """Return a case with a quota of the requesting user, and perhaps one of the project."""
     dice = random.Random(f'user quotas {seed}')
     names = parts.names(dice)
     user = dice.choice(['admin', 'guest'])
@@ -114,7 +116,7 @@ def user_quotas(seed: int) -> Case:
 def quota_counting(seed: int) -> Case:
     """Return a case with a quota, and a flavor whose amounts in Placement differ from its own.
 
-    nova.conf says whether Nova counts what servers use by the flavors, or by Placement.
+    An option of nova.conf determines whether Nova counts the usage by flavors or by Placement.
     """
     dice = random.Random(f'quota counting {seed}')
     names = parts.names(dice)

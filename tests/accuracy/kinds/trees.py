@@ -1,4 +1,4 @@
-"""Resources that are not the host's own: child providers, granular groups, and shared disk.
+"""Resources of other providers than the host: child providers, granular groups, shared disk.
 
 Source: Placement's documents on nested and sharing providers, and on granular requests.
 """
@@ -18,7 +18,7 @@ SHARES = 'MISC_SHARES_VIA_AGGREGATE'
 
 
 def nested(seed: int) -> Case:
-    """Physical GPUs, VFs with traits, and agents whose bandwidth nobody asks for."""
+    """Return a case with physical GPUs, VFs with traits, and agents with unrequested bandwidth."""
     dice = random.Random(f'nested {seed}')
     names = parts.names(dice, 2, 4)
     kinds = dice.sample(('gpu', 'vf', 'agent'), dice.choice([1, 1, 2]))
@@ -41,7 +41,7 @@ def nested(seed: int) -> Case:
 
 
 def granular(seed: int) -> Case:
-    """Two numbered groups of one class, of the same provider or of two."""
+    """Return a case with two numbered groups of one class, of the same provider or of two."""
     dice = random.Random(f'granular {seed}')
     names = parts.names(dice, 2, 4)
     flavors = {}
@@ -99,7 +99,9 @@ def _case(
 
 
 def shared_disk(seed: int) -> Case:
-    """A provider that shares its disk with the hosts of an aggregate; others have their own."""
+    """Return a case with a provider that shares its disk with an aggregate; other hosts have a
+    disk.
+    """
     dice = random.Random(f'shared disk {seed}')
     names = parts.names(dice)
     groups = parts.policy(dice, 0.6)
@@ -124,7 +126,7 @@ def shared_disk(seed: int) -> Case:
         'shared disk',
         seed,
         hosts,
-        # A server that is sent to its host gets no disk of another provider than the host.
+        # A server that is created on a given host gets no disk of another provider.
         {**flavors, 'plain': parts.flavor(disk=0)},
         parts.asks(dice, groups, {'flavor': 'large'}, {'flavor': 'small'}),
         {name: {'hosts': members} for name, members in sharing.items()},

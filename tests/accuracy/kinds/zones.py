@@ -13,12 +13,12 @@ from tests.accuracy.case import Ask, Case, Stale
 from tests.accuracy.kinds import parts
 
 _ZONES = ('nova', 'az-1', 'az-2')
-#: The number of servers that are tried; every case has room for fewer.
+#: The maximum number of created servers; every case has room for fewer.
 _MOST = 16
 
 
 def closed(seed: int) -> Case:
-    """Return a case in which all hosts of a zone are disabled."""
+    """Return a case with a zone in which all hosts are disabled."""
     dice = random.Random(f'closed zones {seed}')
     names = parts.names(dice, 3, 5)
     groups = parts.policy(dice)
@@ -47,9 +47,9 @@ def closed(seed: int) -> Case:
 
 
 def spread(seed: int) -> Case:
-    """Return a case of servers that are spread by one to three criteria, in any order.
+    """Return a case with a spread by one to three criteria, in any order.
 
-    In some, Nova and Placement differ about the hosts of a zone.
+    In some cases, Nova and Placement differ about the hosts of a zone.
     """
     dice = random.Random(f'spread {seed}')
     names = parts.names(dice, 3, 6)

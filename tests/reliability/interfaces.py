@@ -1,9 +1,7 @@
-"""The doors through which what others wrote comes in, each with what is brought to it.
+"""List the interfaces that read foreign input, each with a strategy that generates input.
 
-Data flow: hypothesis makes a value, mostly one that is right but for one place; the door takes it,
-or refuses it with one of our errors. Whatever else comes out is a mistake.
-
-Shapes: a door is a strategy, and a function that calls our code with what it makes.
+Most of the input is valid except in one place. An interface accepts it, or rejects it with one of
+our errors. Any other exception is a bug.
 """
 
 from __future__ import annotations
@@ -79,7 +77,7 @@ _EXTRA = {
     'hw:mem_page_size': 'large', 'hw:cpu_thread_policy': 'isolate', 'trait1:A': 'forbidden',
 }  # fmt: skip
 _OPERATORS = ('=', '==', '!=', '>=', '<=', 's==', 's<', '<in>', '<all-in>', '<or>', '<range-in>')
-#: Texts made of the words and signs that mean something somewhere.
+#: Texts of operators and characters with a special meaning.
 _WORDS = st.lists(
     st.sampled_from((*_OPERATORS, '1', '-0', '1e400', 'nan', 'x', '!', 'in:', ',', '[', '(', ':',
                      '\n', '\u202e', '٣', '\x00', '\ud800', '9' * 400, _UUID, ''))
@@ -92,18 +90,18 @@ _KNOWN = tuple(Aggregate(each.id, each.name, None, each.metadata) for each in AG
 
 
 @dataclass(frozen=True)
-class Door:
-    """One of them."""
+class Interface:
+    """An interface: a strategy, and a function of ours that reads the generated input."""
 
     name: str
-    brought: Any
+    generated: Any
     call: Callable[[Any], object]
 
     def __str__(self) -> str:
         return self.name
 
-    def takes(self, value: Any) -> bool:
-        """Bring a value; whether it was taken, and not refused."""
+    def accepts(self, value: Any) -> bool:
+        """Return whether the interface accepts the value."""
         try:
             self.call(value)
         except AffinityError:
@@ -112,7 +110,7 @@ class Door:
 
 
 def _count(value: Any) -> object:
-    """What the hook reads of an action, which the engine has made sure has both mappings."""
+    """Return what the hook reads of an action; the engine ensures that both mappings exist."""
     if not isinstance(value, dict) or not all(isinstance(value.get(key), dict) for key in
                                               ('inputs', 'data')):  # fmt: skip
         return None
@@ -126,7 +124,7 @@ def _count(value: Any) -> object:
 def _plan(value: tuple[Any, Any]) -> object:
     spec, profile = value
     if not isinstance(profile, dict) or not isinstance(profile.get('properties'), dict):
-        profile = PROFILES[0]  # Senlin's schema lets no other through
+        profile = PROFILES[0]  # Senlin's schema ensures both
     view = api.CloudView(snapshot_file.parse(json.dumps(DOCUMENT)))
     asked = api.Question(1, policy=properties.load(spec), profile=profile)
     return api.answer(asked, view)
@@ -165,7 +163,7 @@ def _count_long(value: tuple[tuple[Any, ...], int]) -> object:
 
 
 class _OddEdge(Edge):
-    """A cloud of which one answer is another JSON than it should be."""
+    """A cloud that returns one malformed response."""
 
     def __init__(self, data: Any) -> None:
         super().__init__(
@@ -207,8 +205,10 @@ def _ask_cloud(data: Any) -> object:
 
 
 def _write_extra_specs(body: bytes) -> object:
-    said: list[str] = []
-    door = ExtraSpecValidation(lambda _environ, start: start('200 OK', []) or [b''], lambda: '2.96')
+    statuses: list[str] = []
+    middleware = ExtraSpecValidation(
+        lambda _environ, start: start('200 OK', []) or [b''], lambda: '2.96'
+    )
     environ = {
         'REQUEST_METHOD': 'POST',
         'PATH_INFO': '/flavors/1/os-extra_specs',
@@ -217,10 +217,10 @@ def _write_extra_specs(body: bytes) -> object:
         'wsgi.input': io.BytesIO(body),
         'HTTP_OPENSTACK_API_VERSION': 'compute 2.86',
     }
-    list(door(environ, lambda status, *_rest: said.append(status)))
-    if not said[0].startswith('200'):
-        raise AffinityError(said[0])
-    return said
+    list(middleware(environ, lambda status, *_rest: statuses.append(status)))
+    if not statuses[0].startswith('200'):
+        raise AffinityError(statuses[0])
+    return statuses
 
 
 def _read_file(text: str) -> object:
@@ -234,25 +234,26 @@ def _body(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-DOORS = (
-    Door('spec, as a file', st.sampled_from([*hostile_yaml.TEXTS.values()]) | _WORDS | nearly(
+INTERFACES = (
+    Interface('spec, as a file', st.sampled_from([*hostile_yaml.TEXTS.values()]) | _WORDS | nearly(
         SPECS).map(json.dumps), _read_file),
-    Door('spec and profile', st.tuples(nearly(SPECS), nearly(PROFILES)), _plan),
-    Door('action inputs', nearly(ACTIONS), _count),
-    Door('answers of the cloud', st.data(), _ask_cloud),
-    Door('snapshot', nearly([DOCUMENT]).map(json.dumps), snapshot_file.parse),
-    Door('snapshot, as text', st.text() | _WORDS | st.sampled_from(_LONG), snapshot_file.parse),
-    Door('snapshot of long numbers', st.tuples(st.sampled_from(_LONG_AT), st.sampled_from(
+    Interface('spec and profile', st.tuples(nearly(SPECS), nearly(PROFILES)), _plan),
+    Interface('action inputs', nearly(ACTIONS), _count),
+    Interface('answers of the cloud', st.data(), _ask_cloud),
+    Interface('snapshot', nearly([DOCUMENT]).map(json.dumps), snapshot_file.parse),
+    Interface('snapshot, as text', st.text() | _WORDS | st.sampled_from(_LONG),
+              snapshot_file.parse),
+    Interface('snapshot with large numbers', st.tuples(st.sampled_from(_LONG_AT), st.sampled_from(
         (10**400, -10**400, 10**4000))), _count_long),
-    Door('snapshot, as bytes', st.binary(), snapshot_file.decoded),
-    Door('member_of', st.lists(_WORDS, max_size=3),
+    Interface('snapshot, as bytes', st.binary(), snapshot_file.decoded),
+    Interface('member_of', st.lists(_WORDS, max_size=3),
          lambda value: aggregate_names.resolve(value, _KNOWN)),
-    Door('reservations', st.lists(_WORDS, max_size=3), lambda value: reservations.constrain(
+    Interface('reservations', st.lists(_WORDS, max_size=3), lambda value: reservations.constrain(
         value, _KNOWN, required_prefix='rack', forbidden_prefixes=('!', ''))),
-    Door('extra specs', st.tuples(_SPECS, st.sampled_from(MODES)), lambda value:
+    Interface('extra specs', st.tuples(_SPECS, st.sampled_from(MODES)), lambda value:
          validate_all(*value)),
-    Door('flavor', _SPECS, lambda value: demand(Flavor('1', 'f', 1, 1, 1, 0, 0, value))),
-    Door('nova-api', nearly([{'extra_specs': _EXTRA}]).map(_body) | st.binary() | _SPECS.map(
+    Interface('flavor', _SPECS, lambda value: demand(Flavor('1', 'f', 1, 1, 1, 0, 0, value))),
+    Interface('nova-api', nearly([{'extra_specs': _EXTRA}]).map(_body) | st.binary() | _SPECS.map(
         lambda specs: _body({'extra_specs': specs})) | st.just(
         b'{"extra_specs": {"hw:numa_nodes": ' + b'9' * 5000 + b'}}'), _write_extra_specs),
 )  # fmt: skip
