@@ -11,7 +11,7 @@ most members are, and zones do not count.
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -41,9 +41,10 @@ def choose(
     domains: DomainCapacity | None,
     number: int,
 ) -> list[int]:
-    """Return the host index of each server in the order of placement, up to ``number`` servers.
+    """Return the host index of each server in the order of placement; an index may repeat.
 
-    Fewer if no more can be placed. An index may repeat.
+    Fewer than ``number`` if no more can be placed: a host takes ``matrix.expected`` servers, and a
+    domain its limit.
     """
     if not number:
         return []
@@ -60,20 +61,18 @@ def _cells(
     indexes: Sequence[int],
     spreads: Iterable[Spread],
 ) -> dict[Cell, list[int]]:
-    """Return the given indexes of hosts by cell: their domain of each spread.
+    """Return the given indexes by cell: ``domain_of`` the host for each spread, '' for None.
 
-    '' for no domain, or several. Without spreads, all are in cell ``()``.
+    Without spreads, all are in cell ``()``.
     """
     where = _ZONE if all(spread.by == ZONE for spread in spreads) else _WHERE
     domains = [partial(domain_of, resolved, spread.by) for spread in spreads]
     numbers, firsts = numbered(map(where, map(hosts.__getitem__, indexes)))
-    alike: list[list[int]] = [[] for _ in firsts]
+    examples = [hosts[indexes[first]] for first in firsts]
+    cell_of = [(*[domain(host) or '' for domain in domains],) for host in examples]
+    cells: defaultdict[Cell, list[int]] = defaultdict(list)
     for index, number in zip(indexes, numbers, strict=True):
-        alike[number].append(index)
-    cells: dict[Cell, list[int]] = {}
-    for each in alike:
-        cell = (*[domain(hosts[each[0]]) or '' for domain in domains],)
-        cells.setdefault(cell, []).extend(each)
+        cells[cell_of[number]].append(index)
     return cells
 
 
@@ -153,24 +152,18 @@ class _Choice:
             counts[name] += 1
 
     def _key(self, index: int) -> _Key:
-        """Return the sort key of a host: members, free servers as a negative number, name, index.
-
-        With affinity, the number of members is negative, too.
-        """
+        """Return the sort key ``(members, -free, name, index)``; with affinity, ``-members``."""
         name = self._names[index]
         return (self._sign * self._held.get(name, 0), -self._free[index], name, index)
 
     def _cell_key(self, cell: Cell) -> tuple[tuple[int, ...], _Key]:
-        """Return the servers in each domain of the cell (none: ``_LAST``), and its first key."""
+        """Return the servers in each domain of the cell ('': ``_LAST``), and its first key."""
         each = zip(self._counts, cell, strict=True)
         counts = (*[counts.get(name, 0) if name else _LAST for counts, name in each],)
         return counts, self._cells[cell][0]
 
     def _best(self, cell: Cell) -> int | None:
-        """Return the index of the next host of a cell, and move it to the top of its heap.
-
-        None if no host of the cell takes a server.
-        """
+        """Return the index of the next host of a cell; None if none of its hosts takes a server."""
         keys = self._cells[cell]
         while keys:
             key = keys[0]
@@ -185,9 +178,9 @@ class _Choice:
         return None
 
     def _eligible(self, domains: DomainCapacity | None) -> Mapping[int, set[str]]:
-        """Return the names of the domains that each hard spread counts, by the spread's index.
+        """Return the names of the domains in ``domains.limits`` for each hard spread, by its index.
 
-        {} with a single spread whose domains cross no others: the emptiest always comes first.
+        {} without ``domains``, and for one spread without ``crossing``.
         """
         eligible: dict[int, set[str]] = {}
         if domains is None or not (domains.crossing or len(self._spreads) > 1):
@@ -199,7 +192,10 @@ class _Choice:
         return eligible
 
     def _is_ahead(self, cell: Cell) -> bool:
-        """Check whether one more server in the cell exceeds the skew of a hard spread."""
+        """Check whether one more server in the cell exceeds the skew of a hard spread.
+
+        Only for spreads in ``_floors``, compared with their emptiest domain there.
+        """
         return any(
             self._counts[place][cell[place]]
             >= min(self._counts[place][name] for name in names) + self._spreads[place].max_skew

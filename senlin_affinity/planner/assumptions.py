@@ -25,37 +25,33 @@ SAME_AGGREGATES = OpenAssumption(
 
 
 def find(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> tuple[Assumption, ...]:
-    """Return the assumptions about the request, then those that constraints declare, each once."""
+    """Return the assumptions about the request, then those that constraints declare, each once.
+
+    DEFAULT for unspecified filters, NO_IMAGE for unknown image properties, SHARED for ``is_shared``
+    None, SAME_AGGREGATES if Placement was not asked about an aggregate that matters.
+    """
+    of_request = (
+        (DEFAULT, resolved.are_filters_unspecified),
+        (NO_IMAGE, resolved.image_properties is None),
+        (SHARED, resolved.flavor is not None and resolved.flavor.is_shared is None),
+        (SAME_AGGREGATES, is_assumed(resolved)),
+    )
+    found = [assumption for assumption, is_made in of_request if is_made]
     of_constraints = declared(resolved, constraints)
-    found = (item for item in of_constraints if isinstance(item, Assumption))
-    return tuple(dict.fromkeys((*_of_request(resolved), *found)))
+    found += (item for item in of_constraints if isinstance(item, Assumption))
+    return tuple(dict.fromkeys(found))
 
 
 def mattering(assumptions: Iterable[Assumption], total: Capacity) -> tuple[Assumption, ...]:
-    """Return the assumptions that could change the number.
-
-    If no server is expected to fit, only each ``OpenAssumption``: the others only remove hosts.
-    """
+    """Return the assumptions; if no server is expected to fit, only each ``OpenAssumption``."""
     expected = total.bounds.expected
     return tuple(one for one in assumptions if expected or isinstance(one, OpenAssumption))
-
-
-def _of_request(resolved: ResolvedRequest) -> Iterator[Assumption]:
-    """Yield DEFAULT, NO_IMAGE, SHARED and SAME_AGGREGATES, as far as these inputs are unknown."""
-    if resolved.are_filters_unspecified:
-        yield DEFAULT
-    if resolved.image_properties is None:
-        yield NO_IMAGE
-    if resolved.flavor is not None and resolved.flavor.is_shared is None:
-        yield SHARED
-    if is_assumed(resolved):
-        yield SAME_AGGREGATES
 
 
 def declared(
     resolved: ResolvedRequest, constraints: Iterable[Constraint]
 ) -> Iterator[Assumption | Switch]:
-    """Yield the assumptions, filters and options that the constraints declare for the request."""
+    """Yield the assumptions, filters and options that the constraints declare; they may repeat."""
     for constraint in constraints:
         with plugin_errors.attributing(constraint, 'assumptions'):
             for item in constraint.assumptions(resolved):

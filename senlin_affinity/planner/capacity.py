@@ -61,14 +61,15 @@ def total_capacity(
     reasons: Mapping[str, Reason],
     most_caveats: int | None = None,
 ) -> Capacity:
-    """Return the smallest of the capacities of hosts, domains and the request, with caveats.
+    """Return the combined bounds of the hosts (or domains) and of the request, with caveats.
 
-    An upper bound of 0 has no caveats.
+    An upper bound of 0 has no caveats; an unlimited expected number is 0. ``lower`` is the expected
+    number without caveats, 0 with ``unmodelled``, unknown quotas or a private flavor, or else the
+    number that fits if every caveat applies. Caveats are ordered: ``unmodelled``, hosts, unknown
+    parts or crossing domains, quotas, flavor.
 
     :param hosts: None: unknown, so nothing is expected to fit.
-    :param request: the verdicts about the request as a whole.
     :param unmodelled: caveats about what no constraint covers.
-    :param reasons: those of the constraints on hosts, by code.
     :param most_caveats: the number of caveats about hosts that are enough; None: all.
     """
     of_request = [verdict.bounds for verdict in request]
@@ -123,9 +124,8 @@ def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapa
     """Return the number of servers that fit even if every caveat about hosts applies.
 
     If Nova may choose any host for an affinity group, that of the worst host that no constraint
-    rejects; 0 without such a host, or with domains.
-
-    :param matrix: includes the verdicts about domains.
+    rejects, at most 1 if only the late check enforces affinity; 0 without such a host, or with
+    domains.
     """
     is_any = is_open_affinity(resolved)
     if domains is not None and domains.of_host:
@@ -167,7 +167,8 @@ def _caveats_of_hosts(
 ) -> dict[str, None]:
     """Return the first ``most`` caveats about hosts (None: all), as the keys of a dict.
 
-    Only hosts whose lower bound is below the upper one count; without any, all with a caveat.
+    Only hosts with a finite upper bound that exceeds the lower one count; if these have no caveat,
+    all with a finite one.
     """
     found: dict[str, None] = {}
     for is_any in (False, True):
@@ -184,11 +185,12 @@ def _caveats_of_hosts(
 def _caveats(
     resolved: ResolvedRequest, hosts: Iterable[tuple[Host, Row]], reasons: Mapping[str, Reason]
 ) -> Iterator[str]:
-    """Yield the cause of the caveat of each host, such as 'vSphere clusters'; a text may repeat.
+    """Yield the first cause of each host's caveat, such as 'vSphere clusters'; a text may repeat.
 
-    The first cause that applies: resources and providers, then members of the group, then
-    "constraint NAME (WHY)". Each unbounded constraint adds "constraint NAME, which gives no
-    number".
+    The causes are Placement's choice, its truncated answer, nested providers, shared resources,
+    vSphere, unknown unit limits, lost members, soft-deleted servers; else, once per row,
+    "constraint NAME (WHY)". Before it, "constraint NAME, which gives no number" for each unbounded
+    one.
     """
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.memo(placement_answer)

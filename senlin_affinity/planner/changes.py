@@ -70,7 +70,7 @@ def _each_host(
 
 
 def _new_host(value: Data) -> Host:
-    """Return the empty host of a description (the example of :mod:`new_hosts`)."""
+    """Return the unused host of a description (the example of :mod:`new_hosts`), enabled and up."""
     units = value.get('units', {})
     return Host(
         value['name'],
@@ -90,9 +90,9 @@ def _new_host(value: Data) -> Host:
 
 
 def _new_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
-    """Append ``number`` copies of the described host, named "<name>-1" and so on.
+    """Append ``number`` copies of the described host, with ``host`` "<name>-1" and so on.
 
-    Skip the names of existing hosts.
+    Names of hosts that exist or have members are skipped; ``hypervisor_hostname`` is equal.
     """
     hosts, one = resolved.snapshot.hosts or (), _new_host(value)
     taken = [*resolved.snapshot.hosts_by_name, *resolved.members_on]
@@ -133,7 +133,10 @@ def _server_group(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
 
 
 def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
-    """Set the limits of quotas that the snapshot has, and ``user_limits`` of those per user."""
+    """Set ``limits`` of quotas, and ``user_limits`` of those per user (ignored if not read).
+
+    Raise KeyError for a quota that the snapshot lacks.
+    """
     quotas, limits = resolved.snapshot.quotas or {}, value['limits']
     raised = {**quotas, **{key: replace(quotas[key], limit=each) for key, each in limits.items()}}
     for name, limit in value.get('user_limits', {}).items():

@@ -55,9 +55,11 @@ def _named(*names: str) -> tuple[str, ...]:
 
 
 def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    """Create the group in ``project_id``, or without it in the project of the credentials.
+    """Yield the command that creates the group; nothing without an existing group.
 
-    Nothing without an existing group.
+    ``('--os-project-id', <id>, '--os-compute-api-version', '2.64', 'server', 'group', 'create',
+    '--policy', <policy>, '--rule', 'max_server_per_host=2', <name>)``; without rules 2.15, without
+    ``project_id`` without the first two.
     """
     old = resolved.server_group
     if old is None or old.id == NOT_YET:
@@ -115,9 +117,9 @@ def _aggregate_hosts(_question: ResolvedRequest, value: Mapping[str, Any]) -> It
 
 
 def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    """Create each trait, then add all of them to the provider of each host.
+    """Yield a command that creates each trait, then one that adds them to each host's provider.
 
-    Nothing if every host is nested.
+    Nested hosts are skipped; nothing if all are.
     """
     hosts, chosen = resolved.snapshot.hosts or (), set(value['hosts'])
     lines = [
@@ -129,10 +131,7 @@ def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterato
 
 
 def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterator[str]:
-    """Yield one shell command that changes the traits of a host's provider.
-
-    ``trait set`` replaces all traits, so the command first reads them. Nothing for a nested host.
-    """
+    """Yield one shell command that adds and removes traits of a host; nothing for a nested host."""
     if host.is_nested:
         return
     name = shlex.quote(host.hypervisor_hostname)

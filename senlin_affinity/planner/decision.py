@@ -6,8 +6,7 @@ Example: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is
     on 1, resources.exhausted on 1 (DISK_GB)
 
 Units: numbers of servers. ``capacity`` is not capped by ``wanted`` (None: unknown).
-``capacity_certain`` is guaranteed as long as the assumptions hold. ``HostReport.room`` is the
-number that fits after the placements (None: unknown or unlimited).
+``capacity_certain`` is guaranteed as long as the assumptions hold.
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ class Decision:
 
     @property
     def decisive_assumptions(self) -> Sequence[Assumption]:
-        """The assumptions; if the request does not fit, only those that may hide capacity."""
+        """The assumptions; if ``fits`` is False, only each OpenAssumption."""
         return [
             item
             for item in self.assumptions
@@ -148,10 +147,12 @@ class Decision:
         return f'{self.summary()}{assuming(self.decisive_assumptions)}'
 
     def summary(self) -> str:
-        """Return the decision in one line, without the name of any host.
+        """Return "HEAD: PART; PART", without the name of any host.
 
-        The counts are those of the first REJECT of each host, so they and the remaining hosts add
-        up to all hosts. Rejections of the request as a whole (a quota) follow, and are not counted.
+        HEAD is "fits", "fits by an upper bound only", "does not fit" or "not known whether it
+        fits". The parts are "4 of 6 placed", :func:`_hosts` or "the hosts are not known", "CODE
+        (SENTENCE)" for each rejection of the request, and for caveats "at most 4, because of A, B"
+        ("perhaps fewer" if the capacity is None).
         """
         parts = [f'{len(self.placements)} of {self.wanted} placed']
         parts.append(_hosts(self) if self.is_hosts_known else 'the hosts are not known')
@@ -167,7 +168,7 @@ class Decision:
         return f'{head}: {"; ".join(parts)}'
 
     def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
-        """Return the decision as plain values, ready for JSON.
+        """Return the decision as plain values for JSON.
 
         The keys are fits, wanted, capacity, capacity_is_upper_bound, capacity_certain, at_most,
         certain, assumptions, line, placements, hosts, request, remedies and violated.
@@ -198,8 +199,7 @@ class Decision:
     def advice(self) -> Sequence[str]:
         """Return the advice for the hosts with the fewest REJECTs, and for the request, once each.
 
-        The advice for the most frequent codes comes first, that for the request last. () if nothing
-        is rejected, or no reason has advice.
+        The advice for the most frequent codes comes first, that for the request last.
         """
         rows = [row for row, _number in self.tally if row.code is not None]
         refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
@@ -230,7 +230,7 @@ def _hosts(decision: Decision) -> str:
 def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
     """Return each code with the number of hosts that it is the first to reject.
 
-    The largest number comes first, then the first constraint; [] if no host is rejected.
+    The largest number comes first, then the first constraint, then the first code.
     """
     counts: Counter[str] = Counter()
     order: dict[str, int] = {}
@@ -242,7 +242,7 @@ def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
 
 
 def _details(code: str, decision: Decision) -> str:
-    """Return the sorted ``detail`` facts of a code, as in " (DISK_GB, VCPU)"; '' without any."""
+    """Return the sorted ``detail`` facts of a code, as in " (DISK_GB, VCPU)"; '' if it has none."""
     detail = decision.reasons[code].detail
     if not detail:
         return ''

@@ -52,8 +52,8 @@ class DomainCapacity:
     """The hosts with the verdicts about their domains, and the number of servers that fit in all.
 
     ``of_host`` are the domains by host index, ``limits`` the number of servers that each of them is
-    expected to take (None: no limit). ``crossing`` are the criteria that limit each other; with
-    some, the lower bound is 0. ``affinity_host`` is the service host that all servers share.
+    expected to take (None: no limit). ``crossing`` are the criteria that limit each other,
+    ``affinity_host`` is the service host that all servers share; with either, the lower bound is 0.
     """
 
     matrix: VerdictMatrix
@@ -115,9 +115,9 @@ def domain_capacity(
 
 
 def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, expected: _Total) -> int:
-    """Return the guaranteed number: the sum of the lower bounds, or that of ``expected``.
+    """Return the sum of the lower bounds, limited by the domains.
 
-    The latter if no caveat applies to any host or domain.
+    That of ``expected`` if no caveat applies to any host or domain.
     """
     is_at_most = any(verdict.bounds.is_at_most for verdict in expected.verdicts.values())
     if matrix.is_at_most or is_at_most:
@@ -143,9 +143,10 @@ def _best_host(
     by_name: Mapping[str, list[int]],
     which: int,
 ) -> str | None:
-    """Return the service host that takes the most servers, even 0; of equal ones the first by name.
+    """Return the service host that takes the most servers, even 0; None without hosts.
 
-    None without hosts. ``numbers`` and ``which`` are as in :func:`_add_up`.
+    Of equal ones, that with more ``numbers`` in sum, then the first by name. ``which`` is as in
+    :func:`_add_up`.
 
     :param by_name: the indexes of the hosts of each service host.
     """
@@ -191,9 +192,9 @@ def _criteria(
 def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]]:
     """Return the criteria in chains, and the ``by`` of each criterion that limits another, once.
 
-    Criteria that all nest form one chain, from the inside out (without criteria, an empty one); it
-    names an inner one that couples its domains, and the outer one. If some cross, there is one
-    chain for each of these, with the criteria that nest with it, and they are named.
+    Criteria that all nest form one chain (perhaps empty), from the inside out; named are each inner
+    one that ``couples_domains``, and its outer ones. Otherwise, each criterion that crosses another
+    is named, and has a chain of itself and those that cross none.
     """
     every = range(len(criteria))
     within = {(a, b): _is_within(criteria[a], criteria[b]) for a in every for b in every}
@@ -258,7 +259,6 @@ def _add_up(
     Only domains with a host that is or may be eligible (``Row.is_eligible``) have a verdict. Of
     overlapping domains of one criterion, the first limits the number.
 
-    :param numbers: the number of servers of each host.
     :param which: the index of the bound of each verdict that limits its domain.
     """
     group_of = list(range(len(numbers)))

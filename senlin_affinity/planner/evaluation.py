@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import compress
 from operator import is_not
 
 from senlin_affinity.model.constraint import Constraint, is_of_hosts, is_of_requests
@@ -56,10 +57,7 @@ class Evaluation:
         return self.total.bounds.upper
 
     def chosen(self) -> list[int]:
-        """Return the host index of each requested server, in the order of placement.
-
-        At most the expected number of servers; [] if that is 0.
-        """
+        """Return the host index of each requested server that is expected to fit, in order."""
         number = min(self.resolved.request.count, self.total.bounds.expected or 0)
         return choose(self.resolved, self.hosts, self.matrix, self.domains, number)
 
@@ -71,9 +69,8 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate each constraint that ``Rules.given_up`` does not name, and compute the capacity.
 
-    :param previous: an evaluation, whose verdicts about unchanged hosts are reused if its request
-        differs only in count, hosts and quotas. With it, the result has at most one caveat about
-        hosts.
+    :param previous: its verdicts about unchanged hosts are reused if :func:`_is_alike`. With it,
+        the result has at most one caveat about hosts.
     """
     hosts = resolved.snapshot.hosts
     constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
@@ -103,9 +100,8 @@ def _matrix(
 ) -> VerdictMatrix:
     """Return the verdicts about all hosts; reuse the previous ones about unchanged hosts.
 
-    Return the previous matrix itself if no host differs. Evaluate all hosts if ``previous`` is
-    None, has more hosts, or its request differs in more than the count. A host is unchanged if it
-    is the same object.
+    Return the previous matrix itself if no host differs. Evaluate all hosts if ``previous`` is None
+    or has more hosts, and unless :func:`_is_alike`. A host is unchanged if it is the same object.
     """
     hosts = resolved.snapshot.hosts or ()
     old = () if previous is None else previous.hosts
@@ -120,10 +116,9 @@ def _matrix(
 
 
 def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
-    """Check whether the verdict about an unchanged host is the same for both requests.
+    """Check whether the requests differ at most in the count, the hosts and the quotas.
 
-    True if they differ at most in the count, the hosts and the quotas, with equal zones
-    (``CloudSnapshot.zones``). The other parts of both snapshots must be the same objects.
+    Their zones must be equal, and the other parts of both snapshots the same objects.
     """
     request = replace(one.request, count=two.request.count), one.flavor, one.rules, one.member_of
     if request != (two.request, two.flavor, two.rules, two.member_of):
@@ -140,23 +135,18 @@ def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
 def _unmodelled(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], matrix: VerdictMatrix
 ) -> Iterator[str]:
-    """Yield a phrase for each filter, feature and caveat that may reduce the number of servers."""
+    """Yield the phrases of filters, flavor and constraints that may reduce the number of servers.
+
+    They may repeat. ``Demand.only_placement`` only if a host that takes servers has no grant.
+    """
     modelled = {name for item in constraints for name in item.filters}
     yield from scheduler_filters.unmodelled(resolved, modelled)
     if resolved.demand is not None:
         yield from resolved.demand.unmodelled
         only_placement = resolved.demand.only_placement
-        if only_placement and not _is_granted(resolved, matrix):
+        query = resolved.memo(placement_answer).query
+        hosts = compress(resolved.snapshot.hosts or (), matrix.upper)
+        if only_placement and any(host.grant(query) is None for host in hosts):
             yield from only_placement
     for item in constraints:
         yield from item.caveats(resolved)
-
-
-def _is_granted(resolved: ResolvedRequest, matrix: VerdictMatrix) -> bool:
-    """Check whether every host whose upper bound is not 0 has a grant for the request's query.
-
-    True without such hosts.
-    """
-    query = resolved.memo(placement_answer).query
-    hosts = zip(resolved.snapshot.hosts or (), matrix.upper, strict=True)
-    return all(host.grant(query) is not None for host, upper in hosts if upper != 0)

@@ -22,9 +22,10 @@ from senlin_affinity.planner.row import Row
 class HostReport(NamedTuple):
     """One host after the placements, with the verdict of each constraint by its name.
 
-    ``code`` is the code of the first REJECT (None: no constraint rejects the host), and
-    ``rejected_by`` the name of its constraint. ``members`` is the number of servers of the group on
-    the host before the request, ``placed`` that of new servers.
+    ``room`` is the number of servers that still fit (None: unknown or unlimited). ``code`` is the
+    code of the first REJECT (None: no constraint rejects the host), and ``rejected_by`` the name of
+    its constraint. ``members`` is the number of servers of the group on the host before the
+    request, ``placed`` that of new servers.
     """
 
     host: str
@@ -66,23 +67,23 @@ class HostsAfter:
 
     def reports(self) -> tuple[HostReport, ...]:
         """Return the report of each host, in the snapshot's order."""
+        each = zip(self.names, map(self.rows.__getitem__, self.row_of), strict=True)
         return tuple(
-            self._report(index, name, self.rows[row])
-            for index, (name, row) in enumerate(zip(self.names, self.row_of, strict=True))
+            HostReport(
+                name,
+                self.rooms[index],
+                row.code,
+                verdicts(row, self.columns, index),
+                self.members.get(name, 0),
+                self.placed.get(index, 0),
+                row.rejected_by,
+            )
+            for index, (name, row) in enumerate(each)
         )
-
-    def _report(self, index: int, name: str, row: Row) -> HostReport:
-        """Return the report of the host with this index, name and row."""
-        of_host = verdicts(row, self.columns, index)
-        servers = self.members.get(name, 0), self.placed.get(index, 0)
-        return HostReport(name, self.rooms[index], row.code, of_host, *servers, row.rejected_by)
 
 
 def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
-    """Return the hosts after one server is placed on each index in ``chosen``, which may repeat.
-
-    :param now: the evaluation before that.
-    """
+    """Return the hosts after one server is placed on each index in ``chosen``, which may repeat."""
     resolved, hosts, after, domains = now.resolved, now.hosts, now.matrix, now.domains
     names = resolved.snapshot.host_names
     placed = Counter(chosen)

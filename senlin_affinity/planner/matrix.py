@@ -4,16 +4,6 @@ A constraint is evaluated once for each class of hosts, and again for each host 
 ``specific_hosts``; one that uses resources is evaluated for all hosts. Hosts with equal verdicts
 share a :class:`~senlin_affinity.planner.row.Row`.
 
-Example, for three hosts::
-
-    rows      [open, rejected]                    the verdicts, without the numbers
-    row_of    [0, 0, 1]                           the row of each host
-    columns   {'resources': [4 fit, 9 fit, exhausted]}     of the constraints that use resources
-    upper     [4, 9, 0]                           servers; infinite: unknown, or without a limit
-    expected  [4, 9, 0]                           those that fit if no caveat applies
-    lower     [4, 9, 0]                           those that are guaranteed
-    free      [4, 9, 0]                           servers for which the resources are free
-
 Units: numbers of servers. In ``expected`` and ``lower``, an unlimited number counts as 0.
 """
 
@@ -77,7 +67,18 @@ def patched(old: Sequence[_Each], indexes: Sequence[int], new: Sequence[_Each]) 
 
 @dataclass(frozen=True)
 class VerdictMatrix:
-    """The verdicts about hosts, and the numbers of servers that they take; by index."""
+    """The verdicts about hosts, and the numbers of servers that they take; by index.
+
+    Example, for three hosts::
+
+        rows      [open, rejected]              the verdicts, without the numbers
+        row_of    [0, 0, 1]                     the row of each host
+        columns   {'resources': [4 fit, 9 fit, exhausted]}     of constraints that use resources
+        upper     [4, 9, 0]                     servers; infinite: unknown, or without a limit
+        expected  [4, 9, 0]                     those that fit if no caveat applies
+        lower     [4, 9, 0]                     those that are guaranteed
+        free      [4, 9, 0]                     the upper bounds of the columns; without any, 0
+    """
 
     rows: Sequence[Row]
     row_of: Sequence[int]
@@ -114,7 +115,7 @@ class VerdictMatrix:
         return verdicts(self.rows[self.row_of[index]], self.columns, index)
 
     def patched(self, indexes: Sequence[int], other: VerdictMatrix) -> VerdictMatrix:
-        """Return the matrix with the hosts of ``other`` at ascending indexes.
+        """Return the matrix with hosts of ``other`` at ascending indexes; its rows are appended.
 
         Indexes after the last host append hosts.
         """
@@ -161,7 +162,6 @@ def evaluate_hosts(
     """Return the verdicts about these hosts, in their order.
 
     :param constraints: those that check hosts, in the order in which they reject.
-    :param classes: the classes of the hosts; None: compute them.
     """
     classes = HostClasses.of(hosts) if classes is None else classes
     plain = [_Evaluation(resolved, each) for each in constraints if not each.uses_resources]
@@ -313,8 +313,8 @@ def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
     """Return a key that is equal for verdicts that may share a row.
 
     ``(code, outcome, is_known, is_at_most, whether the upper bound is None, detail)``: ``detail``
-    is the text of the fact that a line shows (``Reason.detail``), of all facts if the number is
-    unknown, or None.
+    is the fact that ``Reason.detail`` names, all facts if the number is unknown (both as text), or
+    None.
     """
     reason, bounds, detail = reasons[verdict.code], verdict.bounds, None
     if not bounds.is_known:
@@ -335,8 +335,10 @@ def _matrix(
 ) -> VerdictMatrix:
     """Return the matrix with the bounds that follow from the rows and the columns.
 
+    They are the least of the row's and, unless ``is_complete``, the columns'. ``expected`` is
+    ``upper`` if all rows are known, ``lower`` is ``expected`` if none is at most.
+
     :param row_numbers: the index of the row of each host.
-    :param is_complete: whether the bounds of the rows include the columns.
     """
     counted = () if is_complete else tuple(columns.values())
 
@@ -354,7 +356,6 @@ def _matrix(
 def _least(numbers: list[float], columns: Iterable[Sequence[Verdict]], which: int) -> list[float]:
     """Return, for each host, the least of its number and of one bound of its verdicts.
 
-    :param columns: the verdicts of each constraint about all hosts.
     :param which: 0 for the lower, 1 for the expected, 2 for the upper bound.
     """
     for column in columns:
@@ -401,7 +402,7 @@ def with_domains(
 def _strictest(of_host: Verdict | None, of_domain: Verdict) -> Verdict:
     """Return the verdict with the lower upper bound; ``of_host`` if they are equal.
 
-    If the other verdict has a caveat, it gets the lower of both lower bounds, but a REJECT stays.
+    Unless it is a REJECT, it gets the lower of both lower bounds if the other one has a caveat.
     Return ``of_domain`` if ``of_host`` is None.
     """
     if of_host is None:

@@ -40,9 +40,9 @@ _view, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
 def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
     """Return the smallest sufficient number of new hosts of one kind: text, number and result.
 
-    The text is like "2 more hosts (VCPU 64, zone az-1)". The hosts have the most common size. If no
-    number of these is enough, they are copies of the host with the greatest capacity, or else of
-    the kind that helps most. None if no server is missing, or no kind takes any.
+    The text is like "2 more hosts (VCPU 64, zone az-1)". The hosts have the most common size, if
+    these are never enough the greatest capacity, or else the kind that helps most. None if no
+    server is missing, or :func:`_fewest` finds none.
     """
     if what_if.missing < 1:
         return None
@@ -99,9 +99,9 @@ def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
 def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfResult] | None:
     """Return text, number and result of the smallest sufficient number of hosts of a kind.
 
-    If no number up to the limit is enough, of the smallest that helps as much as the limit; None if
-    each further host helps. The limit is the number of missing servers, at most 1000 or the number
-    of hosts.
+    If even the limit is not enough: the smallest number below it that helps as much; None if there
+    is none, or nothing helps. The limit is the number of missing servers, at most 1000 (or the
+    number of hosts, if greater).
 
     :param room: the number of servers that each of them takes.
     """
@@ -226,8 +226,8 @@ def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
 def _amount(resource_class: str, has: Resource) -> str:
     """Return "16 with ratio 4" for a capacity of 64 and a ``max_unit`` of 16.
 
-    A ratio from 0.9 to 1 is not shown: it may be due to a reserve. Return only the capacity for a
-    class other than VCPU, MEMORY_MB and DISK_GB, without ``max_unit``, and for shared resources.
+    "16" for a ratio from 0.9 to 1. Only the capacity for a class other than VCPU, MEMORY_MB and
+    DISK_GB, without ``max_unit``, and for shared resources.
     """
     if resource_class not in UNIT_CLASSES or not has.max_unit or has.pool or has.is_sum:
         return str(has.capacity)

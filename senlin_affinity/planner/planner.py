@@ -44,9 +44,9 @@ def decide(
 ) -> Decision:
     """Return whether the servers fit, where they go, and what would help if they do not fit.
 
-    ``fits`` is None if the hosts are unknown and nothing else rejects the request. Remedies are
-    searched only if ``fits`` is False and ``remedies`` is true. Raise PluginError for a constraint
-    of another class.
+    ``fits``: True up to the expected number, False above the upper bound, None between them (as
+    with unknown hosts). Remedies are searched only if it is False. Raise PluginError for a
+    constraint of another class.
     """
     for item in constraints:
         if not isinstance(item, Constraint):

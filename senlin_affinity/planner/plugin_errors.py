@@ -22,7 +22,7 @@ _MOST_NAMED = 3
 def attributing(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
     """Convert an exception of the block into a ConstraintError; a ConstraintError stays.
 
-    :param where: the host or the domains, as in "host cmp-1"; '' for none.
+    :param where: as in "host cmp-1"; '' for none.
     """
     try:
         yield

@@ -27,9 +27,8 @@ def resolve(
 ) -> ResolvedRequest:
     """Return the request with its flavor, group and aggregates as values of the snapshot.
 
-    The flavor or group is None if the snapshot does not list flavors or groups. ``rules`` of None
-    are the defaults. Raise InvalidSpec with the path of the first invalid, unknown or ambiguous
-    field.
+    The flavor or group is None if the snapshot does not list flavors or groups. Raise InvalidSpec
+    with the path of the first invalid, unknown or ambiguous field.
     """
     request = replace(request, count=whole(request.count, 'count', 0))
     _check_texts(request)
@@ -64,10 +63,9 @@ def _check_texts(request: PlacementRequest) -> None:
 
 
 def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
-    """Return the groups in which the requested id or name is searched; None if they are unknown.
+    """Return the project's groups if one has the requested id or name; None for unknown groups.
 
-    Only those of the project if one of these matches. Otherwise also groups of other projects: with
-    a ``project_id``, only by id.
+    Otherwise all groups, or with a ``project_id`` the project's and those with this id.
     """
     groups, own = snapshot.server_groups, snapshot.server_groups_of(request.project_id)
     if any(request.server_group in (group.id, group.name) for group in own):
@@ -115,7 +113,7 @@ def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | Non
 def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
     """Raise InvalidSpec if no host, no aggregate and no zone of the snapshot has this name.
 
-    None is valid. Any name is valid if ``availability_zones`` and the zone of any host are unknown.
+    None is valid; any name is if ``availability_zones`` and the zone of any host are unknown.
     """
     if zone is None:
         return

@@ -47,11 +47,10 @@ def row_of(
 ) -> Row:
     """Return the row with these verdicts.
 
-    With a REJECT, the bounds are 0. Otherwise, they are the tightest bounds of the constraints that
-    are not counted, with 0 guaranteed if any constraint is ``unbounded``.
+    With a REJECT, the bounds are 0, without caveat. Otherwise, they are the tightest bounds of the
+    constraints that are not counted, with 0 guaranteed if any constraint is ``unbounded``.
 
-    :param verdicts: by the name of the constraint, in the order in which they reject.
-    :param constraints: by name.
+    :param verdicts: in the order in which they reject.
     :param counted: the names of the constraints whose number is not part of the row.
     """
     bounds = UNLIMITED

@@ -27,7 +27,8 @@ _BY_HINT = ('SameHostFilter', 'DifferentHostFilter', 'JsonFilter', 'SimpleCIDRAf
 def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[str, ...]:
     """Return "filter NAME" for each enabled filter that may reject more than the constraints.
 
-    :param modelled: the names of the filters that constraints model.
+    All but ``modelled`` (by constraints), ``_MODELLED``, ``_BY_HINT``, and those in ``_READING``
+    that read no part of this request.
     """
     return tuple(
         f'filter {name}'
@@ -40,7 +41,10 @@ def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[st
 
 
 def _reads_capabilities(resolved: ResolvedRequest) -> bool:
-    """Check for an extra spec that the filter reads: a scoped key, or a host attribute."""
+    """Check whether an extra spec begins with ``capabilities:``, ``num_`` or ``_``.
+
+    Also for ``hw:maxphysaddr_bits`` and each of ``_HOST_ATTRIBUTES``.
+    """
     return any(
         key.startswith(_CAPABILITIES) or key == 'hw:maxphysaddr_bits' or key in _HOST_ATTRIBUTES
         for key in resolved.extra_specs

@@ -48,20 +48,34 @@ _MOST_STEPS = 2**31 - 1
 
 
 def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
-    """Evaluate each proposal, then each waiver, one at a time.
+    """Evaluate each proposal, then each waiver (code ``rule_given_up``), one at a time.
 
     Waivers are of the waivable constraints that are the first to reject some host; ``hosts_after``
     of None: none. The result includes changes that do not help.
     """
     what_if = WhatIf(now)
-    return (*_proposed(what_if, now.constraints), *_given_up(what_if, hosts_after))
+    changes = [*_proposed(what_if, now.constraints)]
+    against = set() if hosts_after is None else {row.rejected_by for row in hosts_after.rows}
+    for constraint in now.constraints:
+        if constraint.name in against and constraint.is_waivable:
+            with plugin_errors.attributing(constraint, 'without'):
+                waiver = Change(
+                    'rule_given_up',
+                    f'without {constraint.name}',
+                    constraint.without(what_if.resolved),
+                    what_if.wanted,
+                    Kind.GIVEN_UP,
+                    is_for_owner(constraint.reasons),
+                )
+                changes.append(_fixed(what_if, waiver))
+    return tuple(changes)
 
 
 def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
     """Return the sufficient changes, the smallest first.
 
     If no change alone is sufficient, return the sufficient pairs, then the changes that raise the
-    capacity, the most helpful first; () without such changes.
+    capacity, the most helpful first.
     """
     enough = [change.remedy for change in changes if change.after.fits]
     if enough:
@@ -83,29 +97,9 @@ def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...
 
 
 def _effort(remedy: Remedy) -> tuple[bool, int, bool, int]:
-    """Return the sort key: held back, number of changes, upper bound, and rank of the kind."""
+    """Return ``is_held_back``, ``size``, ``capacity_is_upper_bound`` and the index of the kind."""
     kind = list(Kind).index(remedy.kind)
     return remedy.is_held_back, remedy.size, remedy.capacity_is_upper_bound, kind
-
-
-def _given_up(what_if: WhatIf, hosts_after: HostsAfter | None) -> Iterator[PlannedRemedy]:
-    """Yield the waiver (code ``rule_given_up``) of each constraint that is waivable and rejects.
-
-    It must be the first to reject some host. Nothing if ``hosts_after`` is None.
-    """
-    against = {row.rejected_by for row in hosts_after.rows} if hosts_after is not None else set()
-    for constraint in what_if.before.constraints:
-        if constraint.name in against and constraint.is_waivable:
-            with plugin_errors.attributing(constraint, 'without'):
-                proposal = Change(
-                    'rule_given_up',
-                    f'without {constraint.name}',
-                    constraint.without(what_if.resolved),
-                    what_if.wanted,
-                    Kind.GIVEN_UP,
-                    is_for_owner(constraint.reasons),
-                )
-                yield _fixed(what_if, proposal)
 
 
 def _pairs(
@@ -130,8 +124,7 @@ def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remed
     """Return both changes as one remedy, with the code ``two_changes`` and the text "A, and B".
 
     The sizes are added, the kind is the later one of :class:`Kind`, and it is held back if one is.
-
-    :param after: the evaluation with both; 0 is the capacity if that is unknown.
+    ``after`` is the evaluation with both.
     """
     data = {**one.data, **two.data}
     kind = max(one.kind, two.kind, key=list(Kind).index)
@@ -205,7 +198,10 @@ class ProposalInput:
 
     @property
     def is_limiting(self) -> bool:
-        """Whether it, or the resources of a host, limit the number, or the request is rejected."""
+        """Whether the request is rejected, or the constraint is the first to reject a host.
+
+        Also if a host takes all servers (one or more) for which its resources are free.
+        """
         matrix = self.before.matrix
         each = zip(matrix.host_rows, matrix.free, matrix.upper, strict=True)
         return not all(self.before.request.values()) or any(
@@ -314,7 +310,7 @@ def _one_of(what_if: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
 
 
 def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | None:
-    """Evaluate the change of the smallest sufficient number of service hosts.
+    """Evaluate the change of the fewest service hosts that suffice, or help as much as all do.
 
     Those with the most room come first, then those first by name; those with a note come last. None
     if no changed host takes a server.

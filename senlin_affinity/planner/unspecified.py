@@ -7,14 +7,13 @@ most", and the lower number is guaranteed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from senlin_affinity.model.assumption import Assumption
-from senlin_affinity.model.constraint import Constraint, Switch
+from senlin_affinity.model.constraint import Switch
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.server_group import SOFT_AFFINITY, SOFT_ANTI_AFFINITY
 from senlin_affinity.planner.assumptions import declared
 from senlin_affinity.planner.capacity import Capacity
@@ -38,8 +37,9 @@ class Weighed(NamedTuple):
 def weigh(now: Evaluation) -> Weighed:
     """Return the capacity, and the hosts of the servers.
 
-    If enabling the unspecified filters and options reduces the capacity, with its lower bound, the
-    caveat "what nova.conf may enable (...)" and the assumption ``nova.unspecified``.
+    If enabling the unspecified filters and options lowers any bound, the capacity gets the lower of
+    both lower bounds and the caveat "what nova.conf may enable (...)"; the assumption is
+    ``nova.unspecified``.
     """
     total, switches = now.total, _switches(now)
     enabled = _with(now, switches)
@@ -98,23 +98,27 @@ def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
 
 
 def _switches(now: Evaluation) -> list[Switch]:
-    """Return the filters and options that matter and are unspecified; [] if no server may fit."""
-    bounds = now.total.bounds
-    if now.resolved.snapshot.hosts is None or not (bounds.upper or bounds.expected):
+    """Return the declared options that are not explicit, and filters that do not run, once each.
+
+    No filter if filters are specified or hosts pinned. [] for unknown hosts, and if nothing is
+    expected to fit and the upper bound is 0 or None.
+    """
+    resolved, bounds = now.resolved, now.total.bounds
+    if resolved.snapshot.hosts is None or not (bounds.upper or bounds.expected):
         return []
-    return [*dict.fromkeys(_open(now.resolved, now.constraints))]
-
-
-def _open(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[Switch]:
-    """Yield the declared filters and options that nothing specifies; they may repeat."""
     # Nova runs no filter for a host that is chosen for a server.
     may_run = resolved.are_filters_unspecified and not resolved.rules.is_pinned
-    for each in declared(resolved, constraints):
+    switches: list[Switch] = []
+    for each in declared(resolved, now.constraints):
         if isinstance(each, str):
-            if may_run and not resolved.is_enforced(each):
-                yield each
-        elif isinstance(each, Option) and not resolved.rules.is_explicit(each):
-            yield each
+            is_open = may_run and not resolved.is_enforced(each)
+        elif isinstance(each, Option):
+            is_open = not resolved.rules.is_explicit(each)
+        else:
+            continue
+        if is_open:
+            switches.append(each)
+    return [*dict.fromkeys(switches)]
 
 
 def _with(now: Evaluation, switches: Sequence[Switch]) -> Evaluation:
@@ -136,7 +140,7 @@ def _is_less(one: Capacity, two: Capacity) -> bool:
 
 
 def _number(total: Capacity) -> str:
-    """Return the number as text: "3", "at most 3" if fewer are guaranteed, or "2 or more"."""
+    """Return "3", "at most 3" if fewer are guaranteed, or "2 or more" if that is unlimited."""
     lower, expected, upper = total.bounds
     if upper is None:
         return f'{expected} or more'

@@ -93,10 +93,9 @@ class WhatIf:
         If even ``high`` is not enough, the smallest that helps as much as ``high``; ``high`` itself
         if that does not help.
 
-        :param guess: the number to try first.
         :param attempt: evaluates a number; a larger one never has less capacity.
-        :param room: the capacity that a number adds at most, without domains; a number with too
-            little room is not evaluated.
+        :param room: the capacity that a number adds at most, without domains; with too little, it
+            is not evaluated.
         """
         plan = cache(attempt)
 
@@ -131,7 +130,8 @@ class WhatIf:
     ) -> PlannedRemedy:
         """Return the remedy with the proposal's code, text, size and kind.
 
-        Data and capacity are those of the result, with which the proposal was evaluated.
+        Data and capacity are the result's. The capacity is an upper bound with caveats, or if
+        :func:`is_decisive`.
         """
         after = planned.after
         remedy = Remedy(
