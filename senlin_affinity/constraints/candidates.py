@@ -63,11 +63,7 @@ class CandidatesConstraint(Constraint):
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """Return a SKIP: ``cut`` if filters may reject every host that Nova gets.
-
-        ``all`` if hosts are pinned, or those that Placement may return do not exceed
-        ``max_placement_results``; ``enough`` if filters reject fewer hosts than that.
-        """
+        """Return a SKIP, whose code is that of :func:`_verdict`."""
         return resolved.memo(_verdict)
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
@@ -83,7 +79,11 @@ class CandidatesConstraint(Constraint):
 
 
 def _verdict(resolved: ResolvedRequest) -> Verdict:
-    """Return the verdict of ``check_request``."""
+    """Return a SKIP ``all`` if hosts are pinned, or not more than ``max_placement_results``.
+
+    Else ``enough`` if filters may reject fewer hosts than that; else ``all`` if Placement may
+    return no more; else ``cut``.
+    """
     limit, hosts = resolved.option(LIMIT), resolved.snapshot.hosts or ()
     if len(hosts) <= limit or resolved.rules.is_pinned:
         return Verdict.skipped('candidates.all')
@@ -98,21 +98,18 @@ def _verdict(resolved: ResolvedRequest) -> Verdict:
 def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]:
     """Yield the hosts that Placement may return: enabled, in the zone, and with free resources.
 
-    A host of unknown resources or zone counts; one of another zone only for the default zone.
+    A host of unknown resources or zone counts; so does one of any zone for the default zone.
     """
-    zone = resolved.memo(wanted_zone)
-    carrying = resolved.snapshot.zones.carried_by.get(zone or '', frozenset())
-    is_default = zone == resolved.snapshot.zones.default
+    zone, zones = resolved.memo(wanted_zone), resolved.snapshot.zones
+    carrying = zones.carried_by.get(zone or '', frozenset())
+    is_any = zone in (None, zones.default)
     amounts = [] if resolved.demand is None else [*resolved.demand.amounts.items()]
     for host in hosts:
         if not host.enabled or DISABLED in host.traits:
             continue
         has, here = host.resources, host.availability_zone
         is_here = here in (zone, None) or not carrying.isdisjoint(host.stale_aggregates)
-        if zone is not None and not is_here:
-            if is_default:
-                yield host
-        elif (
+        if (is_any or is_here) and (
             not has
             or host.is_partial
             or all(name in has and has[name].capacity - has[name].used >= n for name, n in amounts)
@@ -123,7 +120,7 @@ def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]
 def _most_rejected(resolved: ResolvedRequest) -> int:
     """Return the number of hosts that filters may reject before the last server is placed.
 
-    All hosts with a filter outside Nova's default list, with affinity and members, or with
+    All hosts with a filter that is not ``_HARMLESS``, with affinity and members, or with
     ``same_host``. Else those that are down, one for each server of ``different_host``, and with
     anti-affinity those with members and one for each requested server.
     """

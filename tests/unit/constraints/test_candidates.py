@@ -1,5 +1,7 @@
 """Whether Nova looks at all hosts, row by row."""
 
+from dataclasses import replace
+
 import pytest
 
 from senlin_affinity.constraints.candidates import LIMIT, CandidatesConstraint
@@ -35,7 +37,8 @@ def test_row(row):
     rules = rules_of(row)
     rules = Rules(is_pinned=rules.is_pinned, options={LIMIT.key: row['limit']})
     flavor, group = flavor_of(row.get('flavor')), group_of(row.get('group'))
-    asked = ResolvedRequest(request_of(row), SNAPSHOT, flavor, group, rules)
+    snapshot = replace(SNAPSHOT, hosts=hosts_of({**HOSTS, **row.get('hosts', {})}))
+    asked = ResolvedRequest(request_of(row), snapshot, flavor, group, rules)
     rule = CandidatesConstraint()
     verdict = rule.check_request(asked)
     assert verdict.outcome.value == 'SKIP'
