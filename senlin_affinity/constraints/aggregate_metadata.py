@@ -69,9 +69,9 @@ class AggregateMetadataConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Return the first REJECT of the enabled filters, or else the verdict of the first filter.
 
-        SKIP ``not_enforced`` without a filter; unknown ``unknown`` without flavor or aggregates;
-        unknown ``reservation_unknown`` for a host that only keys of reservations reject, if it is
-        unknown whether Nova compares these.
+        SKIP ``not_enforced`` without a filter; ``unknown`` without flavor or aggregates;
+        ``reservation_unknown`` if only keys of reservations reject the host, which Nova may not
+        compare.
         """
         rules = resolved.memo(_rules)
         if not rules:
@@ -105,9 +105,9 @@ class AggregateMetadataConstraint(Constraint):
         ]
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield ``NOVAS`` if an extra spec is scoped, or a key without colon is in an aggregate.
+        """Yield ``NOVAS`` for a scoped extra spec, or one without colon whose key an aggregate has.
 
-        Yield ``OURS`` if an aggregate has ``force_metadata_check``. The filters may be enabled.
+        Yield ``OURS`` if an aggregate has ``force_metadata_check``.
         """
         specs, aggregates = resolved.extra_specs, resolved.snapshot.aggregates or ()
         keys = {key for each in aggregates for key in each.metadata}
@@ -117,7 +117,10 @@ class AggregateMetadataConstraint(Constraint):
             yield OURS
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield at most one change: rejected hosts added to an aggregate whose metadata agrees."""
+        """Yield at most one change: rejected hosts added to an aggregate whose metadata agrees.
+
+        Of several, the one that most of the hosts may join.
+        """
         rejected = evaluation.rejected
         by_aggregates = {host.aggregates: host for host in rejected}
         examples = [*by_aggregates.values()][:_MOST_EXAMPLES]
@@ -144,7 +147,10 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
 
 
 def _agreement(resolved: ResolvedRequest) -> Agreement | None:
-    """Return :func:`agreement` with all aggregates; None unless our filter alone decides."""
+    """Return :func:`agreement` with all aggregates if ``OURS`` is the only enabled filter.
+
+    None otherwise, if the aggregates are unknown, and unless :func:`_strict` is None.
+    """
     rules, known = resolved.memo(_rules), resolved.snapshot.aggregates
     if known is None or len(rules) != 1 or not isinstance(rules[0], Requirements):
         return None
@@ -169,9 +175,9 @@ def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirement
 
 
 def _strict(resolved: ResolvedRequest) -> Requirements | None:
-    """Return the requirements with keys of reservations, if Nova may or may not compare them.
+    """Return the requirements with reservations, if Nova enforces these and isolates aggregates.
 
-    Otherwise None, also without a flavor or ``OURS``.
+    None otherwise, and without a flavor or ``OURS``.
     """
     rules, flavor = resolved.rules, resolved.flavor
     is_unknown = is_nova_keeping(rules) and not are_asked_by_nova(rules)
@@ -186,7 +192,7 @@ def agreement(requirements: Requirements, metadata: Mapping[str, Mapping[str, st
     A set of UUIDs matches if, for each extra spec, one of the aggregates matches, or none has the
     key and the extra spec permits that. False if one has ``force_metadata_check``.
 
-    :param metadata: the metadata of all aggregates, by UUID.
+    :param metadata: that of all aggregates, by UUID.
     """
     forcing = frozenset(uuid for uuid, each in metadata.items() if FORCE in each)
     specs = [(*_holders(each, metadata), _may_lack(each)) for each in requirements.asked]

@@ -97,16 +97,16 @@ class AvailabilityZoneConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Check that the host is in the requested zone.
-
-        Nova's aggregates decide if one carries the zone, or else its name:
+        """Check that the host is in the requested zone; the first that applies decides.
 
         * REJECT ``not_mirrored`` if Placement has the host in none of its aggregates of the zone.
-        * SKIP ``any`` without a requested zone, and ``not_enforced`` if Nova accepts any host for
-          the default zone.
-        * PASS ``in_zone`` for a member, ``only_in_placement`` if only Placement has it there.
-        * Otherwise REJECT ``not_in_aggregate`` if the name of its zone is the same, or no zone is
-          known, else ``other_zone``; ``unknown`` if the zone of the host is.
+        * SKIP ``any`` without a requested zone.
+        * PASS ``only_in_placement`` if only Placement has it in an aggregate of the zone.
+        * PASS ``in_zone`` if :func:`_is_member`, or if that is None and its zone is the same.
+        * REJECT ``not_in_aggregate`` if that is False, and its zone is the same or unknown.
+        * SKIP ``not_enforced`` if Nova accepts any host for the default zone.
+        * ``unknown`` if its zone is unknown, or the aggregates for the default zone.
+        * REJECT ``other_zone``.
         """
         wanted = resolved.memo(wanted_zone)
         if lost := _unmirrored(resolved, host):
@@ -138,9 +138,10 @@ class AvailabilityZoneConstraint(Constraint):
             yield 'hosts that Placement has in the aggregates of another zone'
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the zone, with the fields about aggregates unless the name of the zone decides.
+        """Return ``availability_zone``, ``aggregates``, ``unmirrored`` and ``stale_aggregates``.
 
-        () without a requested zone, unless each server names the zone of its planned host.
+        Only the first if no aggregate carries the zone, or AvailabilityZoneFilter runs. () without
+        a requested zone, unless each server names the zone of its planned host.
         """
         wanted = resolved.memo(wanted_zone)
         if wanted is None:
@@ -149,9 +150,11 @@ class AvailabilityZoneConstraint(Constraint):
         return _READ[:1] if is_by_name or resolved.is_enforced(ZONE_FILTER) else _READ
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield NO_ZONE, DEFAULT_ZONE and SPREAD_ZONE, if these options could change the number.
+        """Yield NO_ZONE if no zone of several is requested, unless pinned or spread by zone.
 
-        Nothing for explicit options. NO_ZONE only with several zones, if the request needs one.
+        DEFAULT_ZONE if hosts are known, aggregates are not, and a zone other than the default is
+        requested; SPREAD_ZONE if either is unknown, for an unpinned spread over several zones. None
+        of them for an explicit option.
         """
         wanted, snapshot = wanted_zone(resolved), resolved.snapshot
         is_explicit = resolved.rules.is_explicit

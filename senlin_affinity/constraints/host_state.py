@@ -93,9 +93,10 @@ class HostStateConstraint(Constraint):
         return ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield the change ``started_hosts`` of all hosts that are disabled or down, even of none.
+        """Yield ``started_hosts`` of all hosts that are disabled, down, or have a stale trait.
 
-        If some were disabled with a reason, the first change is without these, a second with all.
+        Even of none. If some were disabled with a reason, the first change is without these, a
+        second with all.
         """
         hosts = resolved.snapshot.hosts or ()
         idle = tuple(

@@ -71,8 +71,8 @@ class ImageConstraint(Constraint):
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
         """Reject an image: ``not_active``, else ``min_ram``, else ``size``, else ``min_disk``.
 
-        Otherwise PASS ``fits``; SKIP ``not_told`` without an image; unknown ``unknown`` without a
-        flavor. A flavor disk of 0 and a boot from volume skip the checks of the disk.
+        Otherwise PASS ``fits``. SKIP ``not_told`` without an image; ``unknown`` for an active image
+        without a flavor. A flavor disk of 0 and a boot from volume skip the checks of the disk.
         """
         image, flavor = resolved.request.image, resolved.flavor
         if image is None:
@@ -95,7 +95,7 @@ class ImageConstraint(Constraint):
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield one OneOf of up to three larger flavors that are large enough, the smallest first.
 
-        Nothing unless the verdict is a REJECT for the size of the flavor.
+        It may have no choices. Nothing unless the flavor is too small.
         """
         verdict = evaluation.verdict
         if verdict is None or verdict or verdict.code == 'image.not_active':

@@ -116,7 +116,7 @@ class ImageAggregatesConstraint(Constraint):
 
 
 def _properties(resolved: ResolvedRequest) -> Mapping[str, str | None]:
-    """Return the image properties that the filter compares, by key; the value None is unknown.
+    """Return the values that the filter compares, by the property's current name; None: unknown.
 
     Only keys that begin with the namespace and separator, if a namespace is set.
     """

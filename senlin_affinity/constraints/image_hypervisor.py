@@ -126,7 +126,7 @@ class ImageHypervisorConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield NO_ARCHITECTURE if hosts have several native ones, and the image has none.
 
-        Nothing without the filter, and for an explicit option.
+        Nothing without the filter, or if the option is explicit.
         """
         if resolved.rules.is_explicit(ARCHITECTURE) or not resolved.is_enforced(_FILTER):
             return

@@ -74,8 +74,8 @@ class QuotaConstraint(Constraint):
     def _check(self, resolved: ResolvedRequest) -> Verdict:
         """Return the verdict of ``check_request``, without the fact ``project_id``.
 
-        REJECT ``metadata_items`` comes first; then the other quotas: REJECT with their name, such
-        as ``cores``, or PASS ``ok`` or ``unlimited``.
+        REJECT ``metadata_items`` comes first; then the other quotas: REJECT with their name
+        (``cores``, ``user_cores``), or PASS ``ok`` or ``unlimited``.
         """
         group, known = resolved.server_group, resolved.snapshot.quotas
         wanted = resolved.request.count
@@ -94,7 +94,7 @@ class QuotaConstraint(Constraint):
         return replace(_strictest(verdicts), bounds=bounds)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield METADATA if metadata items have no known quota, and NO_USERS if users may have one.
+        """Yield METADATA if metadata items have no quota, NO_USERS if a quota has no ``of_user``.
 
         Nothing without known quotas, and for a snapshot that names no project.
         """
@@ -171,7 +171,7 @@ def _costs(resolved: ResolvedRequest) -> Mapping[str, frozenset[Cost]]:
 def _raised(quota: Quota, units: int) -> Quota:
     """Return the quota, and that of its user, with a limit that leaves at least this many free.
 
-    A limit that is enough stays; None is unlimited.
+    A limit that is enough, or None, stays; unknown usage is 0.
     """
     of_user = None if quota.of_user is None else _raised(quota.of_user, units)
     needed = (quota.used or 0) + units

@@ -151,7 +151,7 @@ class ReservationsConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Return the worst verdict of the enabled flows: REJECT, else SKIP (unknown), else PASS.
 
-        SKIP ``reservations.none`` if no flow is enabled.
+        The flows are reservations, isolation and tenants. SKIP ``reservations.none`` without any.
         """
         verdicts = [
             part if isinstance(part, Verdict) else part.check(resolved, host)
@@ -164,7 +164,10 @@ class ReservationsConstraint(Constraint):
         return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields about aggregates, and ``grants``; () if no flow is enabled."""
+        """Return the names of the fields that are read; () if no flow is enabled.
+
+        ``aggregates``, ``unmirrored``, ``stale_aggregates`` and ``grants``.
+        """
         names = ('aggregates', 'unmirrored', 'stale_aggregates', 'grants')
         return names if resolved.memo(_parts) else ()
 
@@ -209,7 +212,7 @@ def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
 def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
     """Check whether Placement grants the host to a query that excludes isolated aggregates.
 
-    False if the image is unknown, because the query does not exclude them then.
+    False if the image is unknown.
     """
     if host.grants is None or resolved.image_properties is None:
         return False
@@ -240,10 +243,9 @@ def _is_of_others(tenants: Collection[str], project: str | None) -> bool:
 
 
 def _keys(resolved: ResolvedRequest) -> tuple[str, ...]:
-    """Return the keys of the extra specs and the image; with ``flavors_only``, those that count."""
-    if resolved.option(FLAVORS_ONLY):
-        return counting(resolved)
-    return (*resolved.extra_specs, *(resolved.image_properties or ()))
+    """Return the keys of the extra specs and, without ``FLAVORS_ONLY``, of the image properties."""
+    of_image = () if resolved.option(FLAVORS_ONLY) else resolved.image_properties or ()
+    return (*resolved.extra_specs, *of_image)
 
 
 def _parts(resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...]:
@@ -292,7 +294,11 @@ def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
 
 
 def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
-    """Return the aggregates to which Nova restricts the project; unknown without either of both."""
+    """Return the aggregates to which Nova restricts the project; none if no aggregate names it.
+
+    Then REJECT ``no_tenant_aggregate`` if an option requires one. Unknown without project or
+    aggregates.
+    """
     known, project = resolved.snapshot.aggregates, resolved.project_id
     if project is None or known is None:
         return _unknown(project=project, aggregates=known)

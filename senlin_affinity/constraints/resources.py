@@ -19,8 +19,8 @@ Source: Placement's inventories and allocation candidates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import ClassVar, cast
 
@@ -107,15 +107,16 @@ class ResourcesConstraint(Constraint):
         Placement's grant for the request decides if there is one; otherwise, the host's inventories
         do: REJECT ``not_offered``, ``too_large``, ``step`` or ``exhausted``. REJECT ``not_granted``
         without a grant in a complete answer. SKIP ``nothing`` for a flavor that requests nothing,
-        unknown without flavor or inventories. The module says when the room is an upper bound.
+        ``unknown`` without flavor or inventories.
         """
         return self._by_answer(resolved, host, self._by_model(resolved, host))
 
     def _by_answer(self, resolved: ResolvedRequest, host: Host, modelled: Verdict) -> Verdict:
         """Return the verdict by Placement's answer, or else ``modelled`` (that by inventories).
 
-        A host that may be missing from an incomplete answer keeps ``modelled`` with 0 guaranteed.
-        A host that another constraint reports (:func:`_is_excluded`) is not rejected here.
+        PASS ``room`` for a grant. A ``modelled`` REJECT stays. REJECT ``not_granted`` for a grant
+        of 0, or none in a complete answer, unless the host :func:`_is_excluded`. Otherwise
+        ``modelled``, with 0 guaranteed if Placement was asked.
         """
         if host.grants is None:
             return modelled
@@ -125,7 +126,7 @@ class ResourcesConstraint(Constraint):
             is_vague = host.is_vsphere or may_take_of_pools(resolved, host)
             is_at_most = is_vague or grant.room != grant.certain
             least = grant.certain if is_at_most and not is_vague else None
-            return resolved.memo(_enough)(grant.room, is_at_most, least)
+            return _enough(grant.room, is_at_most, least)
         if modelled.outcome is Outcome.REJECT or asked.query is None:
             return modelled
         if grant is None and _is_excluded(resolved, host):
@@ -136,8 +137,8 @@ class ResourcesConstraint(Constraint):
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
         """Return the verdict of each host, as ``check_host``."""
-        enough, numbers = resolved.memo(_enough), plain_rooms(resolved, hosts)
-        by_number = {number: enough(number, False) for number in {*numbers} if number > 0}
+        numbers = plain_rooms(resolved, hosts)
+        by_number = {number: _enough(number, False) for number in {*numbers} if number > 0}
         verdicts = [*map(by_number.get, numbers)]
         known: dict[Hashable, tuple[Verdict, Verdict]] = {}
         for index, (host, verdict) in enumerate(zip(hosts, verdicts, strict=True)):
@@ -175,7 +176,7 @@ class ResourcesConstraint(Constraint):
             capacity, used, max_unit, step_size, is_sum, pool = has
             here = (capacity - used) // amount
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
-                return resolved.memo(_too_little)(name, amount, has, 0)
+                return _too_little(name, amount, has, 0)
             room = here if room is None or here < room else room
             if is_sum or pool or name not in UNIT_CLASSES:
                 is_at_most = is_at_most or is_sum or has.is_max_unit_unknown(name, amount)
@@ -185,14 +186,14 @@ class ResourcesConstraint(Constraint):
 
         is_shared = all(host.resources[name].pool for name in asked.amounts)
         is_at_most = is_at_most or is_shared or host.is_nested or host.is_vsphere
-        return resolved.memo(_enough)(room, is_at_most)
+        return _enough(room, is_at_most)
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Check whether the snapshot has a sharing provider (``pools``), used by a host or not."""
         return bool(resolved.snapshot.pools)
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
-        """Return ``Domain(class, UUID)`` for each requested class of a sharing provider."""
+        """Return ``Domain(class, UUID)`` for each requested class with a ``Resource.pool``."""
         asked, has = resolved.demand, host.resources or {}
         names = [name for name in (asked.amounts if asked else ()) if name in has]
         return [Domain(name, has[name].pool or '') for name in names if has[name].pool]
@@ -218,13 +219,13 @@ class ResourcesConstraint(Constraint):
             planned = sum(resolved.placed.get(name, 0) for name in names[domain])
             room = (has.capacity - has.used) // amount - planned
             if room < 1:
-                verdicts[domain] = resolved.memo(_too_little)(domain.by, amount, has, planned)
+                verdicts[domain] = _too_little(domain.by, amount, has, planned)
             else:
                 verdicts[domain] = Verdict.passed('resources.room', room=room)
         return verdicts
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield NewHosts, then OneOf the smaller flavors if there are any and amounts limit."""
+        """Yield NewHosts, then OneOf the smaller flavors if there are any and amounts limit it."""
         yield NewHosts('hosts', '')
         smaller = smaller_flavors(resolved.snapshot.flavors or (), resolved.flavor)
         if smaller and evaluation.is_limiting:
@@ -239,9 +240,9 @@ class ResourcesConstraint(Constraint):
 
 
 def _is_excluded(resolved: ResolvedRequest, host: Host) -> bool:
-    """Check whether another constraint reports why the host is not an allocation candidate.
+    """Check whether the service is disabled, or zone, reservations or traits reject the host.
 
-    True for a disabled service, a stale trait, and a host that zone, reservations or traits reject.
+    True also for a stale trait, unless the host is nested.
     """
     if not host.enabled or (has_stale_trait(host) and not host.is_nested):
         return True
@@ -255,31 +256,22 @@ def _is_more_pinned(amount: int, host: Host) -> bool:
     return pinned > shared
 
 
-def _too_little(_question: ResolvedRequest) -> Callable[[str, int, Resource, int], Verdict]:
-    """Return a function that returns one and the same rejection for equal arguments."""
+@lru_cache(maxsize=1024)
+def _too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:
+    """Return a REJECT ``too_large``, else ``step``, else ``exhausted`` with the free rest.
 
-    @cache
-    def too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:
-        """Return ``too_large``, else ``step``, else ``exhausted`` with the free rest.
-
-        ``servers`` more servers of this amount reduce what is free.
-        """
-        asked = {'resource': name, 'amount': amount}
-        if has.max_unit is not None and amount > has.max_unit:
-            return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)
-        if amount % has.step_size:
-            return Verdict.rejected('resources.step', step_size=has.step_size, **asked)
-        free = max(0, has.capacity - has.used - servers * amount)
-        return Verdict.rejected('resources.exhausted', free=free, capacity=has.capacity, **asked)
-
-    return too_little
+    ``servers`` more servers of this amount reduce what is free.
+    """
+    asked = {'resource': name, 'amount': amount}
+    if has.max_unit is not None and amount > has.max_unit:
+        return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)
+    if amount % has.step_size:
+        return Verdict.rejected('resources.step', step_size=has.step_size, **asked)
+    free = max(0, has.capacity - has.used - servers * amount)
+    return Verdict.rejected('resources.exhausted', free=free, capacity=has.capacity, **asked)
 
 
-def _enough(_question: ResolvedRequest) -> Callable[..., Verdict]:
-    """Return a function that returns one and the same PASS ``room`` for equal arguments."""
-
-    @cache
-    def enough(room: int | None, is_at_most: bool, least: int | None = None) -> Verdict:
-        return Verdict.passed('resources.room', room=room, is_at_most=is_at_most, least=least)
-
-    return enough
+@lru_cache(maxsize=1024)
+def _enough(room: int | None, is_at_most: bool, least: int | None = None) -> Verdict:
+    """Return a PASS ``room``; equal arguments give the same object."""
+    return Verdict.passed('resources.room', room=room, is_at_most=is_at_most, least=least)

@@ -105,7 +105,7 @@ class SchedulerHintsConstraint(Constraint):
 
 
 def _against(hint: _Hint, host: str) -> Verdict | None:
-    """Return the verdict of one hint on a host; None if the hint allows the host."""
+    """Return a REJECT or ``unknown`` verdict of one hint on a host; None if it allows the host."""
     is_here, servers = host in hint.hosts, ', '.join(hint.servers)
     may_be_here = hint.is_any_lost or host in hint.possible
     if is_here == (hint.name == SAME_HOST) and (is_here or not may_be_here):
@@ -125,7 +125,11 @@ def _hints(resolved: ResolvedRequest) -> tuple[_Hint, ...]:
 
 
 def _hint(resolved: ResolvedRequest, name: str, servers: tuple[str, ...]) -> _Hint:
-    """Return the hint with the hosts of these servers; ids that no server can have are skipped."""
+    """Return the hint with the hosts of these servers.
+
+    Ids that no server can have, and servers without a host, are skipped. Both hosts of a migration,
+    and a host that a server left a short time ago, are ``possible``.
+    """
     known = resolved.snapshot.located
     hosts: set[str] = set()
     possible: set[str] = set()

@@ -110,10 +110,11 @@ class ServerGroupConstraint(Constraint):
 
         * SKIP ``none`` without a group, ``not_enforced`` if nothing enforces the policy, and
           ``only_weighs`` for a soft one. An unknown group: ``unknown``.
-        * Anti-affinity: PASS ``free_slots`` with them as room, at most if members may be hidden;
-          REJECT ``host_full`` without a free slot.
-        * Affinity, without room: PASS ``members_here``; PASS ``no_members``, at most, on any host
-          if there are none; REJECT ``other_host``; ``unknown`` if the host of members is.
+        * Anti-affinity: PASS ``free_slots`` with the free slots as room, at most if members may be
+          hidden or :func:`may_run_out`; REJECT ``host_full`` without any.
+        * Affinity, without room: PASS ``members_here``, at most if :func:`may_run_out`; PASS
+          ``no_members``, at most, on any host if there are none; REJECT ``other_host``; ``unknown``
+          if the host of members is.
         """
         group = resolved.server_group
         if group is None:
@@ -184,10 +185,7 @@ class ServerGroupConstraint(Constraint):
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """Return the verdict of each service host, as ``check_host``; {} without a group.
-
-        The hypervisors of a service host share its free slots.
-        """
+        """Return the verdict of each service host, as ``check_host``; {} without a group."""
         group = resolved.server_group
         if group is None:
             return {}
@@ -220,7 +218,7 @@ class ServerGroupConstraint(Constraint):
         return {} if group is None else {'server_group': soft_group(group)}
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield changes: a new group if this one has members, a higher limit, a soft policy.
+        """Yield changes: a new group if this one has members, a higher limit if any, a soft policy.
 
         Nothing for a soft policy, and if the servers cannot get another group.
         """

@@ -92,7 +92,7 @@ class SpreadConstraint(Constraint):
         """Check that the host is in exactly one domain of each hard spread: PASS ``in_domain``.
 
         SKIP ``none`` without a hard spread. REJECT ``no_domain``, ``several_domains`` or
-        ``default_zone``; ``unknown`` if the domains are.
+        ``default_zone``; else ``unknown`` if any domain is.
         """
         spreads = _hard(resolved)
         if not spreads:
@@ -192,7 +192,9 @@ def _left(spread: Spread, held: int) -> int | None:
 
 
 def _verdict(spread: Spread, domain: Domain, held: int, floor: int | None) -> Verdict:
-    """Return the verdict on a domain with ``held`` servers: ``full``, ``skew`` or ``room``.
+    """Return the verdict on a domain with ``held`` servers: ``full``, else ``skew``, else ``room``.
+
+    The room is ``max_per_domain - held`` or ``floor + max_skew - held``, if that is lower.
 
     :param floor: the smallest number of servers of any domain in the end; None: no limit by skew.
     """
@@ -200,10 +202,8 @@ def _verdict(spread: Spread, domain: Domain, held: int, floor: int | None) -> Ve
     left = _left(spread, held)
     if left == 0:
         return Verdict.rejected('spread.full', max_per_domain=spread.max_per_domain, **facts)
-    if floor is None:
-        return Verdict.passed('spread.room', **facts)
-    ahead = floor + spread.max_skew - held
-    if ahead < 1:
+    ahead = None if floor is None else floor + spread.max_skew - held
+    if ahead is not None and ahead < 1:
         return Verdict.rejected('spread.skew', least=floor, max_skew=spread.max_skew, **facts)
-    room = ahead if left is None else min(left, ahead)
+    room = min((each for each in (left, ahead) if each is not None), default=None)
     return Verdict.passed('spread.room', room=room, **facts)

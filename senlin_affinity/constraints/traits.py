@@ -84,10 +84,10 @@ class TraitsConstraint(Constraint):
         """Check the required and forbidden traits of the flavor and the image.
 
         SKIP ``none`` without any; REJECT ``missing`` or ``forbidden``; ``unknown`` without flavor,
-        if the host may have unlisted traits, and for a forbidden trait of a nested host. Otherwise,
-        and with a grant for the request, PASS ``present``: at most if the host is nested without a
-        grant, or if Nova may require an unknown trait. PASS ``no_owner``, at most, if the host
-        lacks OWNER_NOVA and Nova may require it.
+        if a missing or forbidden trait may be unlisted, and for a forbidden trait of a nested host.
+        Otherwise, and with a grant for the request, PASS ``present``: at most if the host is nested
+        without a grant, or if Nova may require an unknown trait. PASS ``no_owner``, at most, if the
+        host lacks OWNER_NOVA and Nova may require it.
         """
         verdict = self._of_traits(resolved, host)
         if verdict and verdict.bounds.is_known and root_traits.may_lack_owner(resolved, host):
@@ -129,7 +129,7 @@ class TraitsConstraint(Constraint):
                 yield from (_NOT_ASKED[option.key], option)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the traits and the fields about providers.
+        """Return ``traits``, ``is_nested``, ``is_partial``, ``resources`` and ``grants``.
 
         () if no trait is required or forbidden, and no host has OWNER_NOVA.
         """
@@ -138,7 +138,7 @@ class TraitsConstraint(Constraint):
         return _READ if is_asked or is_owned else ()
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield one change that adds all required custom traits to rejected hosts.
+        """Yield one change that adds all required custom traits to rejected hosts, perhaps to none.
 
         A host with a missing standard trait, or with nested providers, is left out.
         """

@@ -79,7 +79,7 @@ class Member:
 
     @property
     def is_nowhere(self) -> bool:
-        """Return whether the server is known to run on no host."""
+        """Return whether it is ERROR, SHELVED_OFFLOADED or DELETED, and no host is known."""
         return self.state in _WITHOUT_HOST and self.host is None and self.host_id is None
 
     @property

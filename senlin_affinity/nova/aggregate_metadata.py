@@ -56,7 +56,10 @@ def warnings(
 
 @dataclass(frozen=True)
 class Requirement:
-    """One extra spec: its metadata key, and the states of that key that it accepts."""
+    """One extra spec: its metadata key, and the states of that key that it accepts.
+
+    ``is_optional``: a host may lack the key, because it has another namespace.
+    """
 
     key: str
     states: States
