@@ -54,7 +54,7 @@ class Definitions(SphinxDirective):
         found = {render.slug(each): each for each in render.namespaces(_REGISTRIES[role]())}
         asked = self.arguments or [*found]
         if asked[0] not in found:
-            raise self.error(f'there is no namespace {asked[0]}; there are {", ".join(found)}')
+            raise self.error(f'unknown namespace: {asked[0]} (namespaces: {", ".join(found)})')
         write = _summary if 'summary' in self.options else _descriptions
         lines = (line for name in asked for line in write(found[name], role))
         return list(self.parse_text_to_nodes('\n'.join(lines)))

@@ -58,7 +58,8 @@ class CheckAggregate(base.ShowOne):
             dest='aggregates',
             action=_Aggregates,
             default=[],
-            help='an aggregate of the host; the --metadata after it are its own',
+            help='the name of an aggregate of the host; the --metadata options after it belong to '
+            'this aggregate',
         )
         add(
             '--metadata',
@@ -67,14 +68,14 @@ class CheckAggregate(base.ShowOne):
             dest='aggregates',
             action=_Aggregates,
             default=[],
-            help='metadata of an aggregate of the host; a key that is given twice has both values',
+            help='metadata of an aggregate of the host; repeat a key to give it several values',
         )
         add(
             '--filter',
             choices=('ours', 'nova'),
             default='ours',
-            help='whose rule: that of AggregateInstanceTypeFilter (ours, the default), or of '
-            "Nova's own AggregateInstanceExtraSpecsFilter",
+            help='the filter to apply: AggregateInstanceTypeFilter of this project (ours, the '
+            "default), or Nova's AggregateInstanceExtraSpecsFilter (nova)",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -114,7 +115,7 @@ class DiffAggregates(base.Lister):
         add(
             '--snapshot',
             metavar='FILE',
-            help='compare on a saved snapshot, without a cloud ("-": from standard input)',
+            help='compare on a saved snapshot instead of a cloud ("-": standard input)',
         )
         base.add_file_size(add)
         base.add_timeout(add)
@@ -195,7 +196,7 @@ def _mapping(words: Sequence[str], option: str, joined_by: str = '') -> dict[str
                 f'{option}: {key} is given twice: join its values with "<or>" in one extra spec'
             )
         elif key == FORCE:
-            raise base.UsageError(f'{option}: {key} is given twice: it is True or False')
+            raise base.UsageError(f'{option}: {key} is given twice: give it once')
         else:
             mapping[key] += f'{joined_by}{value}'
     return mapping

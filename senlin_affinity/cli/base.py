@@ -165,7 +165,7 @@ def add_file_size(add: Add) -> None:
         '--max-file-size',
         metavar='MIB',
         type=_size,
-        help='how large the snapshot may be (default: 256)',
+        help='maximum size of the snapshot in MiB (default: 256)',
     )
 
 
@@ -175,15 +175,14 @@ def add_timeout(add: Add) -> None:
         '--timeout',
         metavar='SECONDS',
         type=_seconds,
-        help='how long a service of the cloud may be silent (default: api_timeout in clouds.yaml, '
-        'or 60); no request, and no log-in, takes longer than three times as much, and no command '
-        'asks for longer than five times',
+        help='maximum time without data from a service (default: api_timeout in clouds.yaml, or '
+        '60); a login or a request fails after three times this value, a command after five times',
     )
     add(
         '--max-answer-size',
         metavar='MIB',
         type=_size,
-        help='how large one answer of a service may be (default: 128)',
+        help='maximum size of one answer of a service in MiB (default: 128)',
     )
 
 
@@ -241,7 +240,7 @@ def check_columns(asked: Sequence[str], known: Sequence[str]) -> None:
     names = {_plain(name) for name in known}
     unknown = [name for name in asked if _plain(name) not in names]
     if unknown:
-        raise UsageError(f'there is no column {", ".join(unknown)}; there are {", ".join(known)}')
+        raise UsageError(f'unknown column: {", ".join(unknown)} (columns: {", ".join(known)})')
 
 
 def _plain(column: str) -> str:

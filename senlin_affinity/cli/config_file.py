@@ -75,10 +75,11 @@ def read(
         own = dataclasses.replace(own, filters=tuple(novas), found=found)
     elif novas is not None and not are_filters_given and set(novas) != set(own.filters or ()):
         LOG.warning(
-            '%s: [affinity] enabled_filters counts, and [filter_scheduler] has other filters', path
+            '%s: [affinity] enabled_filters differs from [filter_scheduler] and takes precedence',
+            path,
         )
     if not own.found:
-        LOG.warning('%s has none of the options that count in a plan', path)
+        LOG.warning('%s sets no option that affects a plan', path)
     if are_filters_given:
         return dataclasses.replace(own, filters=None, found=_but_filters(own))
     return own
@@ -149,5 +150,5 @@ def read_nova(paths: Sequence[str], constraints: Collection[Constraint] = ()) ->
         raise base.UsageError(f'{error.filename} cannot be read: {error.strerror}') from error
     if not own.found:
         named = ', '.join(paths)
-        LOG.warning("%s: none of the options that count in a plan; Nova's defaults do", named)
+        LOG.warning("%s: no option that affects a plan is set; Nova's defaults apply", named)
     return own

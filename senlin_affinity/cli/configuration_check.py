@@ -102,7 +102,8 @@ def contradicting_prefixes(
         if any(carriers <= limits.forbidden for carriers in limits.required):
             yield CheckResult(
                 key,
-                f'requires aggregates that {FORBIDDEN_PREFIXES.dest} closes to it',
+                f'no host accepts its servers: {FORBIDDEN_PREFIXES.dest} forbids all aggregates '
+                'that carry it',
                 f'change the keys of these aggregates, or {FORBIDDEN_PREFIXES.dest}',
             )
 
@@ -127,7 +128,7 @@ def differing_aggregates(
 def abandoned(actions: Iterable[AbandonedAction]) -> Iterator[CheckResult]:
     """Yield the actions that an engine left, which may lock their cluster or node."""
     for each in actions:
-        why = 'has ended, and still locks it' if each.has_ended else 'lost its engine'
+        why = 'has ended, but still holds the lock' if each.has_ended else 'lost its engine'
         fix = f'cancel it by force: {_GUIDE.format("Operations")}'
         yield CheckResult(each.id, f'{each.name} of {each.target} {why}', fix)
 
@@ -142,5 +143,5 @@ def rights(answers: Iterable[tuple[str, bool]], superfluous: str) -> Iterator[Ch
         if rule != superfluous and not is_allowed:
             yield CheckResult(rule, 'the operator credentials lack this right', TENANTS)
         elif rule == superfluous and is_allowed:
-            fix = f'use a role of its own, and enforce_new_defaults in Nova: {TENANTS}'
+            fix = f'use a dedicated role, and set enforce_new_defaults in Nova: {TENANTS}'
             yield CheckResult(rule, 'the operator credentials do not need this right', fix)

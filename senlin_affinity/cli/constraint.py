@@ -24,7 +24,7 @@ _OURS = 'senlin_affinity.constraints.'
 
 
 class ListConstraints(base.Lister):
-    """List the constraints that are loaded, and what each of them needs to know."""
+    """List the loaded constraints, and the data that each of them needs."""
 
     example = '--long'
 
@@ -32,8 +32,8 @@ class ListConstraints(base.Lister):
         add(
             '--long',
             action='store_true',
-            help='what each needs, the filters that enforce it, and its options, in the table as '
-            'well (other formats have them always)',
+            help='add to the table what each constraint needs, the filters that enforce it, and '
+            'its options (other formats always include them)',
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -44,7 +44,7 @@ class ListConstraints(base.Lister):
 
 
 class ShowConstraint(base.ShowOne):
-    """Show one constraint: what it reads, who enforces it, and all that it can say."""
+    """Show one constraint: what it needs, which filters enforce it, and its reason codes."""
 
     example = 'server_group'
 
@@ -56,7 +56,7 @@ class ShowConstraint(base.ShowOne):
         known = {constraint.name: constraint for constraint in load_constraints()}
         constraint = known.get(parsed_args.name)
         if constraint is None:
-            hint = suggestion.meant(parsed_args.name, known, 'there are')
+            hint = suggestion.meant(parsed_args.name, known)
             raise base.UsageError(f'there is no constraint {parsed_args.name!r}: {hint}')
         is_ours = type(constraint).__module__.startswith(_OURS)
         page = f'reference/constraints/{constraint.name}' if is_ours else ''

@@ -44,8 +44,8 @@ class ValidateExtraSpecs(base.Lister):
             '--mode',
             choices=MODES,
             default=STRICT,
-            help='strict (default) refuses names that nothing defines; permissive lets them '
-            'through and says so; off checks nothing',
+            help='strict (default) rejects unknown names; permissive reports them as "let '
+            'through"; off checks nothing',
         )
         if self.kind == EXTRA_SPEC:
             add(
@@ -77,7 +77,7 @@ class ValidateExtraSpecs(base.Lister):
 
 
 class ListExtraSpecs(base.Lister):
-    """List the extra specs that are known here, those of installed packages among them."""
+    """List the known extra specs, including those that installed packages define."""
 
     example = '--namespace hw'
     kind = EXTRA_SPEC
@@ -105,7 +105,7 @@ class ExportExtraSpecs(base.Command):
         add(
             '--output-dir',
             metavar='DIR',
-            help='write a file for each namespace there, in place of all of them to stdout',
+            help='write one file for each namespace to this directory (default: write to stdout)',
         )
         _add_namespace(add)
 
@@ -177,7 +177,8 @@ def _add_namespace(add: base.Add) -> None:
         '--namespace',
         metavar='NAME',
         action='append',
-        help=f'only this one (may be repeated); {render.NO_NAMESPACE} is that of names without one',
+        help='limit the output to this namespace (may be repeated); '
+        f'"{render.NO_NAMESPACE}" stands for names without a namespace',
     )
 
 
@@ -185,5 +186,5 @@ def _chosen(names: list[str] | None, kind: str) -> tuple[Namespace, ...]:
     known = {render.slug(each): each for each in render.namespaces(_REGISTRIES[kind]())}
     for name in names or ():
         if name not in known:
-            raise InvalidSpec(f'there is no namespace {name!r}; there are {", ".join(known)}')
+            raise InvalidSpec(f'unknown namespace: {name!r} (namespaces: {", ".join(known)})')
     return tuple(each for name, each in known.items() if name in (names or known))

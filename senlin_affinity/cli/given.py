@@ -60,7 +60,7 @@ def view(path: str, stdin: Any, largest: int | None = None) -> api.CloudView:
     from senlin_affinity.cloud import snapshot_file
 
     if stdin is None:
-        raise UsageError('standard input: it is closed')
+        raise UsageError('standard input is closed')
     try:
         data = input_file.all_of(stdin.buffer, largest or input_file.LARGEST)
         return api.CloudView(snapshot_file.parse(snapshot_file.decoded(data)))
@@ -72,8 +72,8 @@ def check_image(image: object) -> None:
     """Reject the name of an image, because a snapshot contains no images."""
     if isinstance(image, str):
         raise UsageError(
-            f'--image {image}: a snapshot holds no images; say none, or its properties with '
-            '--image-property'
+            f'--image {image}: a snapshot contains no images; use --image none, or '
+            '--image-property for each property of the image'
         )
 
 
@@ -82,5 +82,6 @@ def check_project(project: str | None, snapshot: CloudSnapshot) -> None:
     known = {snapshot.project_id, *(group.project_id for group in snapshot.server_groups or ())}
     if project not in (None, *known) and not is_project_id(str(project)):
         raise UsageError(
-            f'--project {project!r} is not an id: a snapshot contains no project names'
+            f'--project {project!r} is not an id: use the id, because a snapshot contains no names '
+            'of projects'
         )

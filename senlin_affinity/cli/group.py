@@ -30,7 +30,7 @@ from senlin_affinity.model.terminal_text import escaped
 _EVERYWHERE = 'of all projects (for administrators)'
 _NOT_ASKED = 'not asked'
 _UNCHECKED = (
-    'only an administrator can check whether a cluster of another project uses one of the orphans\n'
+    'clusters of other projects may use these orphans: only an administrator can check this\n'
 )
 
 
@@ -94,7 +94,7 @@ class _OfGroups(base.Command):
 
 
 class ListGroups(_OfGroups, base.Lister):
-    """Show server groups, which policy's clusters use them, and which of them are left behind."""
+    """List server groups, the clusters that use them through a policy, and the orphans."""
 
     example = '--orphans'
 
@@ -102,8 +102,8 @@ class ListGroups(_OfGroups, base.Lister):
         add(
             '--orphans',
             action='store_true',
-            help='only those that are named after a cluster that does not exist, and that nobody '
-            'uses; the exit status is 3 if there are any',
+            help='list only unused groups that are named after a nonexistent cluster; the exit '
+            'status is 3 if there are any',
         )
         add('--all-projects', action='store_true', help=_EVERYWHERE)
         add_common(add)
@@ -128,12 +128,12 @@ class DeleteGroups(_OfGroups):
     example = '--orphans --dry-run'
 
     def _add_arguments(self, add: base.Add) -> None:
-        add('--orphans', action='store_true', required=True, help='those of group list --orphans')
-        add('--yes', action='store_true', help='do not ask')
+        add('--orphans', action='store_true', required=True, help='see "group list --orphans"')
+        add('--yes', action='store_true', help='do not ask for confirmation')
         add(
             '--dry-run',
             action='store_true',
-            help='only say which; the exit status is 3 if there are any',
+            help='only list the groups; the exit status is 3 if there are any',
         )
         add_common(add)
 
@@ -146,13 +146,13 @@ class DeleteGroups(_OfGroups):
         for each in found:
             say(f'{escaped(each.group.name)} ({each.group.id}), made by: {each.made_by}\n')
         if not found:
-            say('no server group is left behind\n')
+            say('there are no orphans\n')
         self.exit_status = 3 if found and parsed_args.dry_run else 0
         if found and not parsed_args.dry_run:
             if parsed_args.yes or self._is_agreed(len(found)):
                 self._delete({each.group.id for each in found}, parsed_args)
             else:
-                say('nothing is deleted\n')
+                say('nothing was deleted\n')
                 self.exit_status = 3
 
     def _is_agreed(self, number: int) -> bool:
@@ -161,7 +161,7 @@ class DeleteGroups(_OfGroups):
         answer = self.app.stdin.readline() if self.app.stdin else ''  # None: stdin is closed
         if not answer:
             self.app.stdout.write('\n')
-            raise base.UsageError('nothing is deleted: no answer; --yes deletes without asking')
+            raise base.UsageError('nothing was deleted: nobody answered; use --yes to confirm')
         return answer.strip().lower() in ('y', 'yes')
 
     def _delete(self, agreed: set[str], parsed_args: argparse.Namespace) -> None:
@@ -175,7 +175,7 @@ class DeleteGroups(_OfGroups):
                 self.exit_status = 1
                 continue
             if group is None:
-                self.app.stderr.write(f'server group {group_id} is no longer left behind: kept\n')
+                self.app.stderr.write(f'server group {group_id} is no longer an orphan: kept\n')
                 self.exit_status = 3
             else:
                 deleted.add(group_id)
@@ -218,9 +218,9 @@ class DeleteGroups(_OfGroups):
 
 
 class AuditGroups(_OfGroups, base.Lister):
-    """Show where the members of server groups are, and which rules do not hold.
+    """Show the hosts of the members of server groups, and the violated rules.
 
-    Without a name, of all groups that clusters of the project use; in a cloud without Senlin, of
+    Without a name, audit all groups that clusters of the project use; in a cloud without Senlin,
     all groups of the project. The exit status is 3 if a rule is violated, a server of a cluster is
     not in the group, a cluster has two affinity policies with different groups, the group of a
     policy is gone or has two owners, or a group is left behind.
@@ -229,15 +229,15 @@ class AuditGroups(_OfGroups, base.Lister):
     example = 'web'
 
     def _add_arguments(self, add: base.Add) -> None:
-        add('group', metavar='GROUP', nargs='?', help='its name or id')
-        add('--cluster', metavar='C', help='the groups of this cluster; its name or id')
+        add('group', metavar='GROUP', nargs='?', help='a server group, by name or id')
+        add('--cluster', metavar='C', help='audit the groups of this cluster, by name or id')
         add('--all-projects', action='store_true', help=_EVERYWHERE)
         add_common(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each host of each group, and for each finding."""
         if parsed_args.group is not None and parsed_args.cluster is not None:
-            raise base.UsageError('name a server group, or a cluster with --cluster, not both')
+            raise base.UsageError('specify a server group or --cluster, not both')
         listing = self._fetch(
             parsed_args,
             is_everywhere=parsed_args.all_projects,
@@ -301,7 +301,7 @@ def add_common(add: base.Add) -> None:
     add(
         '--prefix',
         default=GROUP_NAME_PREFIX,
-        help="the engines' option group_name_prefix (default: %(default)s)",
+        help="the value of the engines' option group_name_prefix (default: %(default)s)",
     )
     base.add_timeout(add)
 

@@ -104,8 +104,8 @@ def unused(statuses: Sequence[GroupStatus]) -> Iterator[tuple[Any, ...]]:
 def advice(statuses: Sequence[GroupStatus]) -> str:
     """Return how to delete the groups that are perhaps left behind; '' if there are none."""
     return ''.join(
-        f'server group {escaped(each.group.name)} ({each.group.id}): a policy names it and nobody '
-        f'uses it; if you do not need it: openstack server group delete {each.group.id}\n'
+        f'server group {escaped(each.group.name)} ({each.group.id}): a policy names it, but '
+        f'nothing uses it; to delete it: openstack server group delete {each.group.id}\n'
         for each in statuses
         if each.made_by == audit.PERHAPS_BY_POLICY
     )

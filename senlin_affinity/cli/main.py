@@ -89,7 +89,7 @@ class SenlinAffinity(app.App):
         # cliff's --version prints the base class's name, which is the file's under "python -m".
         app.App.NAME = self.NAME
         super().__init__(
-            description='Decides where the new servers of a cluster may go, and says why.',
+            description='Decides which hosts new servers can use, and explains the decision.',
             version=metadata.version(DISTRIBUTION),
             command_manager=Commands('senlin_affinity.cli'),
             deferred_help=True,
@@ -104,7 +104,7 @@ class SenlinAffinity(app.App):
             '--os-cloud',
             metavar='<cloud>',
             default=os.environ.get('OS_CLOUD') or None,  # '' as openstack does
-            help='the name of a cloud in clouds.yaml (default: the environment, OS_CLOUD)',
+            help='the name of a cloud in clouds.yaml (default: the variable OS_CLOUD)',
         )
         return base.tell_in_one_line(parser)
 
@@ -145,7 +145,7 @@ class SenlinAffinity(app.App):
 
     def interact(self) -> None:
         """Report a usage error: cliff's interactive mode is disabled."""
-        self.stderr.write(f'{self.NAME}: name a command; --help lists them\n')
+        self.stderr.write(f'{self.NAME}: specify a command; --help lists the commands\n')
         raise SystemExit(USAGE)
 
     def run_subcommand(self, argv: list[str]) -> int:

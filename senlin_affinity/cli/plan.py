@@ -42,25 +42,25 @@ class Plan(base.ShowOne):
             metavar='N',
             type=request_options.count,
             default=1,
-            help='how many more servers (default: 1)',
+            help='the number of new servers (default: 1)',
         )
-        add('--flavor', metavar='F', help='the name or id of their flavor')
-        add('--profile', metavar='FILE', help='the spec of a Senlin profile: flavor, zone, group')
-        add('--policy', metavar='FILE', help='the spec of an affinity policy that they keep to')
-        add('--server-group', metavar='G', help='the name or id of the server group they join')
+        add('--flavor', metavar='F', help='the flavor of the servers, by name or id')
+        add('--profile', metavar='FILE', help='a profile spec: flavor, zone and server group')
+        add('--policy', metavar='FILE', help='the affinity policy of the servers')
+        add('--server-group', metavar='G', help='the server group of the servers, by name or id')
         add(
             '--project',
             metavar='P',
-            help='the name or id of the project they belong to (default: that of their server '
-            'group, or else your own)',
+            help='the project of the servers, by name or id (default: the project of the server '
+            'group, or your own)',
         )
-        add('--availability-zone', metavar='Z', help='the zone they must be in')
+        add('--availability-zone', metavar='Z', help='the availability zone of the servers')
         add(
             '--member-of',
             metavar='E',
             **request_options.REPEATED,
-            help='aggregates that their hosts must or must not be in, by name or id: in:a,b or !c; '
-            'may be repeated',
+            help='aggregates that the hosts must be in (in:a,b) or must not be in (!c), by name or '
+            'id; may be repeated',
         )
         add(
             '--spread',
@@ -74,17 +74,17 @@ class Plan(base.ShowOne):
         add(
             '--image',
             metavar='I',
-            help='the name or id of their image, or "none" for one that asks for nothing; a '
-            'snapshot holds no images',
+            help='the image of the servers, by name or id; "none": an image without requirements '
+            '(the only value with --snapshot)',
         )
         request_options.add_image_properties(add)
         request_options.add_settings(add)
         add(
             '--snapshot',
             metavar='FILE',
-            help='plan on a saved snapshot, without a cloud ("-": from standard input)',
+            help='plan on a saved snapshot instead of a cloud ("-": standard input)',
         )
-        add('--long', action='store_true', help='list all hosts, with the codes of the reasons')
+        add('--long', action='store_true', help='list all hosts, with their reason codes')
         request_options.add_outcome(add)
         base.add_file_size(add)
         base.add_timeout(add)
@@ -92,7 +92,7 @@ class Plan(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Build the question, fetch the snapshot and return the decision."""
         if not parsed_args.flavor and not parsed_args.profile:
-            raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
+            raise base.UsageError('specify --flavor or --profile')
         constraints = load_constraints()
         settings, found = request_options.read_settings(parsed_args, constraints)
         asked, view = self._view(parsed_args, _question(parsed_args, settings))

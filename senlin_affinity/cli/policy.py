@@ -17,11 +17,11 @@ from senlin_affinity.model import spread
 from senlin_affinity.model.errors import CloudError, Mistakes, PolicyMismatch
 from senlin_affinity.policy import flavor, profile, properties
 
-_NOT_ASKED = 'not asked (name a cloud with --os-cloud)'
+_NOT_ASKED = 'not checked (no --os-cloud)'
 
 
 class ValidatePolicy(base.ShowOne):
-    """Check the spec of an affinity policy, and with a cloud what it names there."""
+    """Check the spec of an affinity policy and, with a cloud, the objects that it names."""
 
     example = 'policy.yaml --profile profile.yaml'
 
@@ -29,7 +29,7 @@ class ValidatePolicy(base.ShowOne):
 
     def _add_arguments(self, add: base.Add) -> None:
         add('file', metavar='FILE', help='a policy spec, YAML or JSON')
-        add('--profile', metavar='FILE', help='the spec of the profile that its cluster will have')
+        add('--profile', metavar='FILE', help="the spec of the profile of the policy's cluster")
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -56,7 +56,7 @@ class ValidatePolicy(base.ShowOne):
         is_chosen = wanted.pins_hosts or wanted.is_drs_enabled
         facts = {
             'spec': f'{properties.TYPE} {wanted.version}: valid',
-            'server group': hint or wanted.server_group_name or '(one of its own for each cluster)',
+            'server group': hint or wanted.server_group_name or '(a new one for each cluster)',
             'policy': wanted.policy,
             'rules': rules or '(none)',
             'availability zone': wanted.availability_zone or '(any)',

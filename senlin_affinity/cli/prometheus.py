@@ -36,7 +36,7 @@ class PrometheusFormatter(ListFormatter):
         """Add the option for the output file."""
         group = parser.add_argument_group('prometheus formatter')
         group.add_argument(
-            '--output', metavar='FILE', help='write the gauges to this file, in place of stdout'
+            '--output', metavar='FILE', help='write the gauges to this file (default: stdout)'
         )
 
     def emit_list(

@@ -35,7 +35,7 @@ def add_hint(add: base.Add) -> None:
         metavar='KEY=VALUE',
         **REPEATED,
         type=pair,
-        help='a scheduler hint, such as same_host=ID or group=ID, in place of that of the '
+        help='a scheduler hint, such as same_host=ID or group=ID, which overrides the hint of the '
         'profile; may be repeated, also with the same key',
     )
 
@@ -47,13 +47,13 @@ def add_image_properties(add: base.Add) -> None:
         metavar='K=V',
         **REPEATED,
         type=pair,
-        help='a property of their image, such as trait:CUSTOM_X=required, beside those that '
-        'it has; may be repeated',
+        help='an additional property of the image, such as trait:CUSTOM_X=required; may be '
+        'repeated',
     )
     add(
         '--boot-from-volume',
         action='store_true',
-        help='their root disk is a volume: a host needs no room for it',
+        help='the root disk is a volume, which uses no disk of the host',
     )
 
 
@@ -62,28 +62,29 @@ def add_settings(add: base.Add) -> None:
     add(
         '--enabled-filters',
         metavar='LIST',
-        help="nova.conf's enabled_filters, with commas (default: the option of the file, or "
-        "Nova's own)",
+        help='enabled_filters of nova.conf, separated by commas (default: that of the file, or '
+        "Nova's default)",
     )
     add(
         '--option',
         metavar='NAME=VALUE',
         **REPEATED,
         type=pair,
-        help='the value of an option of a constraint, instead of that in the file ("constraint '
-        'show" lists the options); may be repeated',
+        help='the value of an option of a constraint, which overrides the file ("constraint show" '
+        'lists the options); may be repeated',
     )
     add(
         '--config-file',
         metavar='FILE',
-        help="options of this project, such as senlin.conf, or nova.conf's enabled_filters",
+        help='senlin.conf, or another file with the options of this project or with '
+        'enabled_filters of nova.conf',
     )
     add(
         '--nova-conf',
         metavar='FILE',
         **REPEATED,
-        help='nova.conf, or a directory of .conf files: what it says of where servers go, and '
-        "Nova's default of what it does not say; may be repeated",
+        help="nova.conf, or a directory of .conf files, with Nova's options about scheduling "
+        "(Nova's defaults replace missing options); may be repeated",
     )
 
 
@@ -92,13 +93,12 @@ def add_outcome(add: base.Add) -> None:
     add(
         '--strict',
         action='store_true',
-        help='exit status 4 for servers that fit only if the listed assumptions hold',
+        help='exit with status 4 if the servers fit only under the listed assumptions',
     )
     add(
         '--accept-upper-bound',
         action='store_true',
-        help='exit status 0, not 4, for servers that only fit if the host takes as many as '
-        '"at most" says',
+        help='exit with status 0, not 4, if the servers fit by an upper bound only ("at most")',
     )
     add(
         '--no-skipped',

@@ -23,14 +23,14 @@ class Up(base.Command):
             '--cloud',
             metavar='<file>',
             type=Path,
-            help='hosts, aggregates, flavors, quotas, filters and options of the services, in YAML '
-            '(default: two hosts)',
+            help='a YAML file with hosts, aggregates, flavors, quotas, filters and options of the '
+            'services (default: two hosts)',
         )
         add(
             '--senlin',
             action=argparse.BooleanOptionalAction,
             default=True,
-            help='whether there is a Senlin beside Nova and Placement (default: there is)',
+            help='run Senlin in addition to Nova and Placement (default)',
         )
         add(
             '--operator-credentials',
@@ -42,7 +42,7 @@ class Up(base.Command):
         add(
             '--foreground',
             action='store_true',
-            help='stay until Ctrl-C, instead of running in the background',
+            help='run in the foreground until Ctrl-C, not in the background',
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -74,14 +74,14 @@ class Up(base.Command):
         self.app.stdout.write(
             f'the sandbox runs at {running.base_url}; use it with\n'
             f'    export OS_CLIENT_CONFIG_FILE={running.clouds_yaml} OS_CLOUD=sandbox\n'
-            '(OS_CLOUD=sandbox-demo is a plain member), and end it with "sandbox down".\n'
+            '(as a non-admin user: OS_CLOUD=sandbox-demo), and end it with "sandbox down".\n'
             f'Its logs are in {running.directory}.\n'
         )
         self.app.stdout.flush()
 
 
 class Down(base.Command):
-    """End the sandbox of "sandbox up", and see that nothing of it is left."""
+    """End the sandbox that "sandbox up" started, and remove its files."""
 
     example = ''
 

@@ -36,7 +36,8 @@ class ExplainServer(base.ShowOne):
             metavar='N',
             type=request_options.count,
             default=0,
-            help='how many servers were requested together (default: those that Nova shows)',
+            help='the number of servers that were requested together (default: the number that '
+            'Nova shows)',
         )
         add('--flavor', metavar='F', help='the name or id of the flavor')
         add('--image', metavar='I', help='the name or id of the image, or "none"')
@@ -48,7 +49,7 @@ class ExplainServer(base.ShowOne):
         self._add_common(add)
 
     def _add_common(self, add: base.Add) -> None:
-        add('--long', action='store_true', help='list all hosts, with the codes of the reasons')
+        add('--long', action='store_true', help='list all hosts, with their reason codes')
         request_options.add_settings(add)
         request_options.add_outcome(add)
         base.add_timeout(add)

@@ -70,7 +70,7 @@ def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
         yield f'{counted(number, "server")}: {", ".join(shown)}'
     outside = sum(later.members_on.values()) - sum(held.values())
     if names and outside:
-        yield f'{counted(outside, "server")}: on hosts that are not in one of them'
+        yield f'{counted(outside, "server")}: on hosts in no domain, or in several'
     if spread.is_hard:
         yield from _uncounted(resolved, spread, decision)
 
@@ -90,7 +90,7 @@ def _uncounted(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
     for name, words in sorted(why.items()):
         if None not in words:
             reasons = ', '.join(sorted({each for each in words if each is not None}))
-            yield f'{name} does not count: no host in it may take a server ({reasons})'
+            yield f'{name} does not count for max_skew: none of its hosts fits ({reasons})'
 
 
 def rule(group: ServerGroup) -> str:
@@ -128,7 +128,7 @@ def together(group: ServerGroup) -> Iterator[str]:
         return
     numbers = ', '.join(map(str, held_by))
     words = f'{counted(sum(held_by), "server")}, on {counted(len(held_by), "host")}: {numbers}'
-    yield f'{words}; and {lost} of which the host is not known' if lost else words
+    yield f'{words}; {lost} on unknown hosts' if lost else words
     limit = group.max_server_per_host
     if limit is not None:
         slots = sum(group.free_slots(held) or 0 for held in held_by)

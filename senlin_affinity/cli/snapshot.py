@@ -23,24 +23,24 @@ _WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
 
 
 class SaveSnapshot(base.ShowOne):
-    """Save what the cloud has, to plan without it (plan --snapshot)."""
+    """Save a snapshot of the cloud, for "plan --snapshot"."""
 
     example = 'cloud.json'
 
     def _add_arguments(self, add: base.Add) -> None:
-        add('file', metavar='FILE', help='where to save it (JSON)')
-        add('--flavor', metavar='F', help="with Placement's own answer for servers of this flavor")
+        add('file', metavar='FILE', help='the file to write (JSON)')
+        add('--flavor', metavar='F', help='add the allocation candidates for this flavor')
         add(
             '--availability-zone',
             metavar='Z',
-            help="limit Placement's answer to servers in this zone",
+            help='limit the allocation candidates to this zone',
         )
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Take the snapshot, save it, and return a summary."""
         if parsed_args.file == '-':
-            raise base.UsageError('a snapshot is saved in a file: name one in place of "-"')
+            raise base.UsageError('specify a file, not "-": a snapshot cannot be written to stdout')
         if not self.has_cloud():
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
         from senlin_affinity.cloud import snapshot_file, whole_cloud
@@ -48,7 +48,7 @@ class SaveSnapshot(base.ShowOne):
         path, timeout = parsed_args.file, parsed_args.timeout
         flavor, zone = parsed_args.flavor, parsed_args.availability_zone
         if zone is not None and flavor is None:
-            raise base.UsageError('--availability-zone needs --flavor: it limits the answer for it')
+            raise base.UsageError('--availability-zone requires --flavor')
         question = None if flavor is None else api.Question(1, flavor, availability_zone=zone)
         with _writing(path):
             snapshot_file.check_place(path)  # fail before any request is sent
@@ -60,9 +60,7 @@ class SaveSnapshot(base.ShowOne):
         with _writing(path):
             snapshot_file.save(taken.snapshot, path)
         if taken.snapshot.hosts is None:
-            words = (
-                'the hosts are not in the file, so a plan with it cannot tell whether servers fit'
-            )
+            words = 'the snapshot has no hosts: "plan" cannot determine whether servers fit'
             self.app.stderr.write(f'warning: {words}\n')
         facts = {'file': path, **_counts(taken.snapshot)}
         if question is not None:
@@ -86,7 +84,7 @@ def _answer(snapshot: CloudSnapshot) -> str:
     """Return how many hosts Placement's allocation candidates contain."""
     number = sum(bool(host.grants) for host in snapshot.hosts or ())
     if not snapshot.answered:
-        return f'of {number} hosts, perhaps not all' if number else 'not known'
+        return f'{number} hosts have room, perhaps more' if number else 'not known'
     return f'{number} of {len(snapshot.hosts or ())} hosts have room'
 
 

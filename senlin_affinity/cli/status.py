@@ -36,11 +36,11 @@ COLUMNS = ('Check', 'State', 'Object', 'Details', 'Fix')
 _STATE = COLUMNS.index('State')
 #: How to fix each finding of ``group audit``.
 _FIXES = {
-    group_view.VIOLATED: 'migrate or delete servers until the policy of the group holds',
-    group_view.OUTSIDE: 'replace the node: a server cannot join a group later',
+    group_view.VIOLATED: 'migrate or delete servers that violate the policy of the group',
+    group_view.OUTSIDE: 'replace the node: an existing server cannot join a group',
     group_view.DOUBLED: 'detach or disable one of the policies',
     group_view.GONE: 'detach the policy, and attach it again',
-    group_view.TWO_OWNERS: 'detach the policy of all owners but one, with on_detach: keep',
+    group_view.TWO_OWNERS: 'detach the policy from all clusters but one, with on_detach: keep',
     group_view.ORPHAN: 'senlin-affinity group delete --orphans',
 }
 #: A right that the credentials of the policy do not need. Nova 26 and older grant it to every role.
@@ -200,7 +200,7 @@ class Status(AuditGroups):
         scope = FetchScope(server_groups=())
         snapshot = whole_cloud.fetch(clients, scope, timeout).snapshot
         if snapshot.hosts is None or snapshot.aggregates is None:
-            raise CloudError('the credentials may not list hosts and aggregates')
+            raise CloudError('the credentials have no right to list hosts and aggregates')
         sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
         compared = mirrors.compare(clients.operator, snapshot, sets, timeout)
         return configuration_check.differing_aggregates(compared.hosts or (), snapshot.aggregates)

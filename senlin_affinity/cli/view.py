@@ -66,7 +66,7 @@ def show_explanation(
     required = () if explained.decision.is_hosts_known else explained.requirements
     sections = (
         ('What the request requires of a host', required),
-        ('What Nova does not return, and an option specifies', options),
+        ('What Nova does not return (specify it with the option)', options),
     )
     remedies = explained.remedies()
     _show(answer, explained.sentences(), remedies, sections, stream, is_long=is_long)

@@ -14,10 +14,10 @@ from senlin_affinity.planner.scheduler_filters import KNOWN
 
 #: The beginning of Nova's answer to a request that only an administrator may send.
 _DENIED, _ADMINS = 'Nova answered 403', 'Nova shows them to administrators only'
-_NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the rules about it'
+_NAMED_HOST = 'the host: the profile names one, and Nova checks few constraints on it'
 _NEW_GROUP_NEEDED = (
     'Nova cannot change the rules of an existing group. Create a new group, which counts only its '
-    'own servers. With Senlin: another policy, or another cluster.'
+    'own servers. With Senlin, use another policy or another cluster.'
 )
 
 
@@ -106,12 +106,12 @@ def missing(resolved: ResolvedRequest, view: api.CloudView) -> Iterator[str]:
             snapshot.aggregates if request.member_of or keys else (),
             'the names in member_of cannot be looked up' if request.member_of else of_keys,
         ),
-        'flavors': (snapshot.flavors, f'nobody checked that there is {request.flavor!r}'),
+        'flavors': (snapshot.flavors, f'{request.flavor!r} is not checked'),
         'server_groups': (
             snapshot.server_groups if request.server_group is not None else (),
-            f'nobody checked that there is {request.server_group!r}',
+            f'{request.server_group!r} is not checked',
         ),
-        'quotas': (snapshot.quotas, 'no server is refused for them'),
+        'quotas': (snapshot.quotas, 'quotas are not checked'),
     }
     for part, (value, why) in lacking.items():
         if value is None and part not in view.unavailable:

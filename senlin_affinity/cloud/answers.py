@@ -51,9 +51,7 @@ def reading(what: str) -> Iterator[None]:
     except KeyError as error:
         raise malformed(what, f'the answer lacks {error}') from error
     except (AttributeError, TypeError, ValueError) as exc:
-        raise malformed(
-            what, 'a value in the answer has another type than the API documents'
-        ) from exc
+        raise malformed(what, 'a value in the answer has the wrong type') from exc
 
 
 def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
@@ -133,5 +131,5 @@ def by_marker(
         with reading(what):
             following = {'marker': str(page[-1]['id'])}
         if following == marker:
-            raise malformed(what, f'the page after {marker["marker"]} repeats the one before')
+            raise malformed(what, f'the page after {marker["marker"]} repeats the previous page')
         marker = following

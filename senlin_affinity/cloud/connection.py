@@ -43,8 +43,8 @@ LOG = logging.getLogger(__name__)
 T = TypeVar('T')
 #: The first microversion of Placement with forbidden aggregates in ``member_of``.
 FORBIDDEN: Microversion = (1, 32)
-_PLACES = 'OS_CLIENT_CONFIG_FILE, ., ~/.config/openstack and /etc/openstack'
-_NO_CLOUDS = f'No clouds.yaml of {_PLACES} defines a cloud.'
+_PLACES = 'OS_CLIENT_CONFIG_FILE, ., ~/.config/openstack, /etc/openstack'
+_NO_CLOUDS = f'No clouds.yaml defines a cloud (searched: {_PLACES}).'
 #: What openstacksdk raises for a number where it expects a string or a mapping.
 _ODD_VALUE = (AttributeError, TypeError, ValueError)
 

@@ -108,7 +108,7 @@ def within(
     if not errors:
         return values[0]
     if session is not None and isinstance(errors[0], _ODD):
-        raise GivenUp('an answer is not what the API documents', is_uncertain=True) from errors[0]
+        raise GivenUp('an answer does not conform to the API', is_uncertain=True) from errors[0]
     cause = errors[0].__context__
     try:
         raise errors[0]

@@ -169,7 +169,7 @@ class _ActionReader:
         # Senlin may call an action successful although one of its nodes failed.
         if status not in _FAILED and not any(map(_is_failed, failed)):
             how = 'succeeded' if status == 'SUCCEEDED' else f'is {status}'
-            raise InvalidSpec(f'the last action of {self._what}, {name}, {how}')
+            raise InvalidSpec(f'the last action of {self._what} ({name}) {how}')
         return action, failed
 
     def _bound(self) -> BindingRecord | None:

@@ -211,7 +211,7 @@ class _Reader:
             raise InvalidSpec(f'{is_at}: its creation did not fail')
         last = max(actions, key=lambda each: str(each['start_time']))
         ended = 'succeeded' if last['message'] is None else 'failed'
-        why = '' if last['message'] is None else ', and this command explains failed creations only'
+        why = '' if last['message'] is None else ', but this command explains failed creations only'
         raise InvalidSpec(f'{is_at}; its last action, {last["action"]}, {ended}{why}')
 
     def _failure(self, actions: Iterable[Mapping[str, Any]]) -> CreationFailure:
@@ -321,7 +321,7 @@ class _Reader:
             ('--hint', has_hints, 'the scheduler hints (from 2.100)'),
             ('--server-group', has_hints or has_group, 'the server group (from 2.71)'),
             ('--image-property', body.get('image') != '', 'the image properties of the volume'),
-            ('--host', not self._is_administrator, 'a host that the request may have forced'),
+            ('--host', not self._is_administrator, 'the requested host, if any'),
         )
         return {option: what for option, is_shown, what in parts if not is_shown}
 

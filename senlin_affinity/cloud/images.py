@@ -47,7 +47,7 @@ def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> I
     if len(found) > 1:
         ids = ', '.join(sorted(str(item.get('id')) for item in found))
         raise InvalidSpec(
-            f"{len(found)} of them are called '{name_or_id}' ({ids}): name the one by its id",
+            f"{len(found)} images are called '{name_or_id}': use an id ({ids})",
             'image',
         )
     if not isinstance(found[0], dict):

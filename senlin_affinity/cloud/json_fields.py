@@ -158,7 +158,7 @@ def each(
         if identity is not None:
             first = numbers.setdefault(identity(made[-1]), number)
             if first != number:
-                raise InvalidSpec(f'is also that of item {first}', f'[{number}].{keys[0]}')
+                raise InvalidSpec(f'is the same as in item {first}', f'[{number}].{keys[0]}')
     return tuple(made)
 
 
@@ -212,7 +212,7 @@ def stored(value: Any) -> str:
     if type(value) is not str:
         raise wrong('must be a string', value)
     if not value.isprintable() and _SURROGATE.search(value):
-        raise wrong('must be text that UTF-8 can write', value)
+        raise wrong('must not contain lone surrogates', value)
     return value
 
 

@@ -69,7 +69,7 @@ class _Impatient:
         if more.get('authenticated') and is_own:
             refused = sys.exc_info()[1]
             answered = f' ({words.error_text(refused)})' if refused is not None else ''
-            why = f'it requires a token before it issues one{answered}'
+            why = f'the service requires a token to issue a token{answered}'
             raise GivenUp(why, getattr(refused, 'http_status', None)) from refused
         try:
             return self._shared.request(*arguments, **more)
@@ -88,6 +88,6 @@ def _refused(connection: Connection, why: str, error: BaseException) -> CloudErr
     url = (connection.config.get_auth_args() or {}).get('auth_url')
     at = f' at {url}' if url else ''
     if url and '://' not in url:
-        why = 'this is not a URL: write one such as https://keystone.example.com/v3'
+        why = 'auth_url must be a URL such as https://keystone.example.com/v3'
     status = error.status if isinstance(error, GivenUp) else getattr(error, 'http_status', None)
     return CloudError(f'could not log in{at}: {why}', status)

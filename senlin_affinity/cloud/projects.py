@@ -33,7 +33,7 @@ def find(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
     except CloudError as error:
         if error.status != _FORBIDDEN:
             raise
-        raise InvalidSpec(f'{error} (name the project by its id)', 'project') from error
+        raise InvalidSpec(f'{error} (use the id of the project)', 'project') from error
     with reading(what):
         found = list_of(body, 'projects', what)
         check_unique(found, 'id', what)
@@ -44,7 +44,7 @@ def find(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
         raise InvalidSpec(f'there is no project {named!r}', 'project')
     if len(ids) > 1:
         raise InvalidSpec(
-            f'{len(ids)} of them are called {named!r} ({", ".join(ids)}): name the one by its id',
+            f'{len(ids)} projects are called {named!r}: use an id ({", ".join(ids)})',
             'project',
         )
     return ids[0]

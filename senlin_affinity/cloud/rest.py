@@ -108,7 +108,7 @@ class Rest:
         if response.status_code != requests.codes.no_content:
             status = response.status_code
             message = (
-                f'{self.name} answered {status} in place of 204: {words.one_line(response.text)!r}'
+                f'{self.name} answered {status} instead of 204: {words.one_line(response.text)!r}'
             )
             raise _error(what, message, response)
         return True
@@ -140,7 +140,7 @@ class Rest:
         if data is None:
             raise CloudError(
                 f'could not find {self.name}: '
-                'the catalogue has no endpoint of it, or it does not answer'
+                'the catalog has no endpoint for it, or the endpoint does not answer'
             )
         return data
 
@@ -229,7 +229,7 @@ class Rest:
         """Check for a 404 with ``itemNotFound``; raise CloudError for any other 404."""
         is_missing = response.status_code == requests.codes.not_found
         if is_missing and not _has_fault(response, NOT_FOUND):
-            whose = f"the answer 404 is not {self.name}'s own ({NOT_FOUND})"
+            whose = f'the 404 does not come from {self.name} itself (no {NOT_FOUND})'
             raise _error(what, f'{whose}: {_message(response)}', response)
         return is_missing
 

@@ -23,9 +23,9 @@ GROUP = cfg.OptGroup(
     'senlin_affinity_cloud',
     title='Operator credentials',
     help='The read-only credentials with which the policy in Senlin reads hosts, services, '
-    "aggregates and Placement. Without auth_type and auth_section, those of each cluster's owner "
-    'are used, and the hosts are not known for tenants. auth_section = authentication selects the '
-    "service user of Senlin's own group of this name.",
+    'aggregates and Placement. Without auth_type and auth_section, the policy uses the credentials '
+    "of each cluster's owner, which cannot list hosts if the owner is a tenant. auth_section = "
+    "authentication selects Senlin's own service user, from Senlin's group [authentication].",
 )
 #: Senlin's group of this name has its own options for a log-in.
 _SENLINS = 'authentication'

@@ -144,7 +144,7 @@ class _SnapshotBuilder:
         if groups == () and not is_administrator and self._is_elsewhere(wanted):
             groups = None  # Nova ignores all_projects for a non-admin
             self._unknown['server_groups'] = (
-                'Nova lists the groups of another project for administrators only'
+                'Nova shows the groups of another project to administrators only'
             )
         soft_deleted, known = None, None
         if groups is not None:
@@ -258,7 +258,7 @@ class _SnapshotBuilder:
         if cut:
             self._unknown['resources'] = (
                 f"Placement's answers lack {cut} of {len(largest)} hosts "
-                '(if it truncates them, raise its option max_allocation_candidates)'
+                '(if Placement truncates its answers, raise max_allocation_candidates)'
             )
         return inventories
 

@@ -141,7 +141,7 @@ MEMBER = Schema(
     *alike(text, 'user', 'host_id', 'zone', 'state', is_rare=True),
     Field('also_on', lambda items: each(items, text), is_rare=True),
     Field('project', text, is_rare=True),
-    Field('left', by_name('must be an object of seconds', text, fields.amount), is_rare=True),
+    Field('left', by_name('must be an object with seconds', text, fields.amount), is_rare=True),
 )
 
 

@@ -120,7 +120,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
         raise InvalidSpec('the name of the file is empty')
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        raise InvalidSpec(f'{os.fspath(path)} is not a regular file: name one')
+        raise InvalidSpec(f'{os.fspath(path)} must be a regular file')
     return target
 
 
@@ -175,7 +175,7 @@ def _check_format(value: Any) -> None:
     if value is None:
         raise InvalidSpec(f'is missing: write "format": {oldest}', 'format')
     if type(value) is int and value > newest:
-        words = f'upgrade senlin-affinity, this one reads {oldest} and {newest}'
+        words = f'upgrade senlin-affinity (this version reads {oldest} and {newest})'
         raise InvalidSpec(f'{value} was written by a newer version: {words}', 'format')
     if type(value) is not int or value not in FORMATS:
         raise below('format', wrong(f'must be {oldest} or {newest}', value))
@@ -204,6 +204,6 @@ def _check_pools(hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resourc
         for name, has in (host.resources or {}).items():
             if has.pool is not None and name not in pools.get(has.pool, ()):
                 raise InvalidSpec(
-                    f'{has.pool!r} has no {name}: add it to pools',
+                    f'the pool {has.pool!r} has no {name}: add {name} to it in pools',
                     f'hosts[{number}].resources.{name}.pool',
                 )

@@ -54,7 +54,7 @@ class _Bounded(BaseAdapter):
     ) -> requests.Response:
         """Send the request, and read the response, unless the caller reads it as a stream."""
         if self._is_read_only and request.method != 'GET' and not _is_log_in(request):
-            raise GivenUp(f'{request.method} is rejected: this connection only reads')
+            raise GivenUp(f'{request.method} is rejected: this connection is read-only')
         response = self._inner.send(request, stream=True, **more)
         if not stream:
             # Here requests stores a body that was read.
@@ -84,8 +84,8 @@ class _Bounded(BaseAdapter):
         """
         response.close()
         return AnswerTooLarge(
-            f'the answer is larger than {self._largest // _MEBIBYTE} MiB{size}; max_answer_size in '
-            '[affinity], or --max-answer-size of a command, allows more',
+            f'the answer is larger than {self._largest // _MEBIBYTE} MiB{size}: raise '
+            'max_answer_size in [affinity], or --max-answer-size of the command',
             response.status_code,
             is_uncertain=True,
         )

@@ -74,7 +74,7 @@ def _check_options(constraints: Iterable[Constraint]) -> None:
                 if declared != option:
                     raise PluginError(
                         f'constraints {other} and {constraint.name} declare the option '
-                        f'[{option.group}] {option.dest} ({option.key}) in two ways'
+                        f'[{option.group}] {option.dest} ({option.key}) differently'
                     )
 
 
@@ -98,7 +98,7 @@ def check_declarations(constraint: Constraint, target: str) -> None:
     if not isinstance(constraint, Constraint):
         raise PluginError(f'{target} is not a subclass of {_BASE}')
     if not any(overrides(constraint, check) for check in _CHECKS):
-        raise PluginError(f'{target} has none of {", ".join(_CHECKS)}')
+        raise PluginError(f'{target} must define one of {", ".join(_CHECKS)}')
     missing = [name for name in _DECLARED if name not in dir(constraint)]
     for check, other in _CHECKS.items():
         if other and overrides(constraint, check) and not overrides(constraint, other):
@@ -113,10 +113,10 @@ def check_declarations(constraint: Constraint, target: str) -> None:
             raise PluginError(f'{target}: {name} must be a tuple of {kind.__name__}, not {items!r}')
     for name in constraint.needs:
         if name not in _PARTS:
-            hint = suggestion.meant(name, _PARTS, 'there are')
+            hint = suggestion.meant(name, _PARTS)
             raise PluginError(f'{target}: needs: a snapshot has no {name!r}: {hint}')
     for code, reason in constraint.reasons.items():
         if not isinstance(reason, Reason):
             raise PluginError(f'{target}: {code} must be a Reason, not {reason!r}')
         if not code.startswith(f'{constraint.name}.'):
-            raise PluginError(f'{target} declares the code {code}: it must begin with its name')
+            raise PluginError(f'{target}: the code {code} must begin with "{constraint.name}."')

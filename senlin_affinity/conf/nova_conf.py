@@ -173,11 +173,11 @@ def _is_set(conf: Any, group: str, name: str, text: str, path: str) -> bool:
         value = conf[group][name]
     except (cfg.Error, ValueError):
         if '$' not in text:
-            raise InvalidSpec('has a value that is not valid', where) from None
+            raise InvalidSpec('has an invalid value', where) from None
         conf.clear_override(name, group=group)
-        LOG.warning('%s refers to an option that is not read, and is ignored', where)
+        LOG.warning('%s is ignored: it refers to an option that is not read here', where)
         return False
     is_odd = any(map(_ODD.search, value)) if isinstance(value, list) else '\n' in str(value)
     if is_odd:
-        raise InvalidSpec('goes on over lines that are no part of it', where)
+        raise InvalidSpec('is continued by an indented line that is not part of the value', where)
     return True

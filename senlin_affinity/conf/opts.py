@@ -57,14 +57,15 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         'request_timeout',
         default=60,
         min=0.1,
-        help='Seconds for which Keystone, Nova, Placement or Glance may be silent. A login, the '
-        'discovery of a service, and a request with its answer fail after three times this value.',
+        help='The maximum time in seconds without data from Keystone, Nova, Placement or Glance. A '
+        'login, the discovery of a service, and a request with its answer fail after three times '
+        'this value.',
     ),
     cfg.IntOpt(
         'max_answer_size',
         default=128,
         min=1,
-        help='The size limit of one answer of a service in MiB, after decompression.',
+        help='The maximum size of one answer of a service in MiB, after decompression.',
     ),
     cfg.StrOpt(
         'preflight',
@@ -74,14 +75,14 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
             (PREFLIGHTS[1], 'rejects nothing, and logs a warning if nodes do not fit'),
             (PREFLIGHTS[2], 'no preflight'),
         ],
-        help='The limit for the property preflight of all policies: a spec can be less strict, '
-        'but not more. If a policy has to choose a host or a zone, it reads the cloud in '
-        'any case.',
+        help='The strictest preflight of all policies: the property preflight of a spec can only '
+        'be less strict. A policy that chooses hosts or zones reads the cloud in any case.',
     ),
     cfg.StrOpt(
         'group_name_prefix',
         default=GROUP_NAME_PREFIX,
-        help='The prefix of the name of a created server group, if the spec contains no name.',
+        help='The prefix of the names of the server groups that the policy creates for specs '
+        'without a name.',
     ),
     cfg.ListOpt(
         FILTERS,
@@ -100,9 +101,9 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
     cfg.BoolOpt(
         'serve_version_1_0',
         default=False,
-        help="Whether this policy serves senlin.policy.affinity-1.0 in place of Senlin's own one, "
-        'including existing policies and their clusters. The value must be the same on all engines '
-        'and conductors, which read it when they start.',
+        help="Whether this policy replaces Senlin's own senlin.policy.affinity-1.0, also for "
+        'existing policies and their clusters. The value must be the same on all engines and '
+        'conductors, which read it when they start.',
     ),
 )
 
@@ -137,7 +138,7 @@ def register(conf: Any, constraints: Iterable[Any] = ()) -> Any:
         try:
             conf.register_opt(as_oslo(option), group=option.group)
         except cfg.DuplicateOptError as error:
-            message = f'[{option.group}] {option.dest} of a constraint is an option already'
+            message = f'[{option.group}] {option.dest}: a constraint declares an existing option'
             raise PluginError(message) from error
     return conf.affinity
 

@@ -46,7 +46,7 @@ class AggregateMetadataConstraint(Constraint):
 
     name = 'aggregate_metadata'
     order = 70
-    summary = "the flavor's extra specs agree with the metadata of the host's aggregates"
+    summary = "the extra specs of the flavor match the metadata of the host's aggregates"
     needs = ('aggregates', 'flavors')
     is_host_specific = False
     uses_resources = False
@@ -61,7 +61,7 @@ class AggregateMetadataConstraint(Constraint):
         ),
         'aggregate_metadata.unknown': Reason('the flavor or the aggregates are not known'),
         UNCERTAIN: Reason(
-            'the request filter of senlin-affinity may leave keys of reservations out of the '
+            "senlin-affinity's request filter may exclude the keys of reservations from the "
             'comparison'
         ),
     }

@@ -62,7 +62,7 @@ class AvailabilityZoneConstraint(Constraint):
 
     name = 'availability_zone'
     order = 20
-    summary = 'only a host in the requested availability zone'
+    summary = 'the host is in the requested availability zone'
     needs = ('hosts',)
     is_host_specific = False
     uses_resources = False
@@ -87,7 +87,7 @@ class AvailabilityZoneConstraint(Constraint):
             for_owner=_FOR_OWNER,
         ),
         'availability_zone.only_in_placement': Reason(
-            'in {aggregates} in Placement but not in Nova; Nova enforces the zone by Placement'
+            'in {aggregates} in Placement, but not in Nova; Placement decides about the zone'
         ),
         'availability_zone.any': Reason('the request names no zone'),
         'availability_zone.not_enforced': Reason(

@@ -32,7 +32,8 @@ from senlin_affinity.nova.options import ROUTED
 LIMIT = Option(
     'max_placement_results',
     1000,
-    "The largest number of hosts that Nova requests from Placement; as in nova.conf's [scheduler].",
+    'The maximum number of hosts that Nova requests from Placement. Use the value in section '
+    '[scheduler] of nova.conf.',
     minimum=1,
     nova='scheduler',
 )
@@ -54,7 +55,7 @@ class CandidatesConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'candidates.all': Reason('Nova considers every host that Placement offers'),
         'candidates.enough': Reason(
-            'Nova considers {limit} hosts, and filters cannot reject as many'
+            'Nova considers {limit} hosts, and filters cannot reject all of them'
         ),
         'candidates.cut': Reason(
             'Nova considers {limit} of the hosts that Placement offers, and filters may reject '

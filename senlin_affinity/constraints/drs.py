@@ -22,7 +22,7 @@ from senlin_affinity.constraints.base import (
 PATTERN = Option(
     'drs_pattern',
     'drs',
-    'What the name of a vSphere DRS host contains, ignoring case.',
+    'The text that the names of vSphere DRS hosts contain, in upper or lower case.',
     pattern=r'\S',
 )
 
@@ -32,7 +32,7 @@ class DrsConstraint(Constraint):
 
     name = 'drs'
     order = 60
-    summary = 'with enable_drs_extension: only an enabled vSphere host with DRS that is up'
+    summary = 'with enable_drs_extension: the host is a vSphere DRS host, enabled and up'
     needs = ('hosts',)
     is_host_specific = True
     uses_resources = False

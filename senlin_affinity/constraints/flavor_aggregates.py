@@ -21,7 +21,7 @@ class FlavorAggregatesConstraint(Constraint):
 
     name = 'flavor_aggregates'
     order = 74
-    summary = 'hosts of aggregates that name flavors accept these flavors only'
+    summary = 'hosts in aggregates that name flavors accept only these flavors'
     needs = ('aggregates', 'flavors', 'hosts')
     filters = (_FILTER,)
     is_host_specific = False
@@ -33,9 +33,7 @@ class FlavorAggregatesConstraint(Constraint):
             'is in {aggregates}, which does not accept flavor {flavor}',
             advice=f'name the flavor in the aggregate, under {KEY}, or use another flavor',
         ),
-        'flavor_aggregates.unknown': Reason(
-            'the flavor, or the flavors that the host accepts, are not known'
-        ),
+        'flavor_aggregates.unknown': Reason('it is not known whether the host accepts the flavor'),
         'flavor_aggregates.not_enforced': Reason(
             f'not enforced here: the scheduler does not run {_FILTER}'
         ),

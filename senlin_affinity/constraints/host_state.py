@@ -32,7 +32,7 @@ class HostStateConstraint(Constraint):
 
     name = 'host_state'
     order = 10
-    summary = 'only a compute service that is enabled and up'
+    summary = 'the compute service of the host is enabled and up'
     needs = ('hosts',)
     is_host_specific = False
     uses_resources = False
@@ -55,8 +55,9 @@ class HostStateConstraint(Constraint):
             advice='enable a compute service in the zone, or request another zone',
         ),
         'host_state.disabled_in_placement': Reason(
-            'the compute service is enabled, and its provider still has the trait {trait}',
-            advice='restart nova-compute on the host, or take the trait from its provider',
+            'the compute service is enabled, but its resource provider still has the trait {trait}',
+            advice='restart nova-compute on the host, or remove the trait from its resource '
+            'provider',
         ),
     }
 

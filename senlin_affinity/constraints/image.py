@@ -42,7 +42,7 @@ class ImageConstraint(Constraint):
 
     name = 'image'
     order = 890
-    summary = 'only a flavor with the memory and the disk that the image requires'
+    summary = 'the flavor has the memory and the disk that the image requires'
     needs = ('flavors',)
     is_unresolvable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -51,17 +51,17 @@ class ImageConstraint(Constraint):
             'the image is {status}, and Nova answers 400', advice='use an image that is active'
         ),
         'image.min_ram': tenant_reason(
-            'the image requires {min_ram} MiB of memory, and the flavor has {ram}: Nova answers '
+            'the image requires {min_ram} MiB of memory, but the flavor has {ram}: Nova answers '
             '400',
             advice='use a flavor with the memory that the image requires',
         ),
         'image.min_disk': tenant_reason(
-            'the image requires a disk of {min_disk} GB, and the flavor has {disk}: Nova answers '
+            'the image requires a disk of {min_disk} GB, but the flavor has {disk}: Nova answers '
             '400',
             advice='use a flavor with the disk that the image requires, or boot from a volume',
         ),
         'image.size': tenant_reason(
-            'the image has {size} GB, and the disk of the flavor {disk}: Nova answers 400',
+            'the image has {size} GB, but the disk of the flavor has {disk}: Nova answers 400',
             advice='use a flavor with a disk that holds the image, or boot from a volume',
         ),
         'image.not_told': Reason('the image is not specified'),

@@ -27,13 +27,13 @@ NAMESPACE = Option(
     'aggregate_image_properties_isolation_namespace',
     None,
     f'The prefix of the metadata keys that {_FILTER} compares with the properties of images; '
-    "without it, all keys. As in nova.conf's [filter_scheduler].",
+    'by default, it compares all keys. Use the value in section [filter_scheduler] of nova.conf.',
     nova='filter_scheduler',
 )
 SEPARATOR = Option(
     'aggregate_image_properties_isolation_separator',
     '.',
-    "The separator after that namespace; as in nova.conf's [filter_scheduler].",
+    'The separator after this prefix. Use the value in section [filter_scheduler] of nova.conf.',
     nova='filter_scheduler',
 )
 NO_NAMESPACE = Assumption(f'image_aggregates.{NAMESPACE.key}', f'no {NAMESPACE.key}')
@@ -44,7 +44,7 @@ class ImageAggregatesConstraint(Constraint):
 
     name = 'image_aggregates'
     order = 76
-    summary = "the image's properties agree with the metadata of the host's aggregates"
+    summary = "the properties of the image match the metadata of the host's aggregates"
     needs = ('aggregates', 'hosts')
     filters = (_FILTER,)
     is_host_specific = False
@@ -52,10 +52,10 @@ class ImageAggregatesConstraint(Constraint):
     options = NAMESPACE, SEPARATOR
     reasons: ClassVar[Mapping[str, Reason]] = {
         'image_aggregates.matches': Reason(
-            'the properties of the image and the metadata of the aggregates agree'
+            'the properties of the image match the metadata of the aggregates'
         ),
         'image_aggregates.mismatch': Reason(
-            'the image has {key} "{asked}", the metadata of the aggregates "{found}"',
+            'the image has {key} "{asked}", but the metadata of the aggregates has "{found}"',
             advice='use another image or hosts of another aggregate, or change the metadata',
             detail='key',
         ),

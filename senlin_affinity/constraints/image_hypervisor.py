@@ -27,8 +27,8 @@ _FILTER = 'ImagePropertiesFilter'
 ARCHITECTURE = Option(
     'image_properties_default_architecture',
     None,
-    f"The architecture that {_FILTER} assumes for images without one; as in nova.conf's "
-    '[filter_scheduler].',
+    f'The architecture that {_FILTER} assumes for images without one. Use the value in section '
+    '[filter_scheduler] of nova.conf.',
     nova='filter_scheduler',
 )
 _ARCH, _KIND, _MODE = 'hw_architecture', 'img_hv_type', 'hw_vm_mode'
@@ -73,7 +73,7 @@ class ImageHypervisorConstraint(Constraint):
 
     name = 'image_hypervisor'
     order = 79
-    summary = 'only a hypervisor that supports what the image requires'
+    summary = 'the hypervisor supports what the image requires'
     needs = ('hosts',)
     filters = (_FILTER,)
     is_host_specific = False
@@ -84,7 +84,7 @@ class ImageHypervisorConstraint(Constraint):
         'image_hypervisor.supported': Reason('the hypervisor supports what the image requires'),
         'image_hypervisor.unsupported': Reason(
             'the image requires {key} "{asked}", which {hypervisor} does not support',
-            advice='use another image, or hosts with such a hypervisor',
+            advice='use another image, or hosts whose hypervisor supports it',
             detail='key',
         ),
         'image_hypervisor.unknown': Reason(

@@ -25,19 +25,22 @@ _FILTER, _NOVA = 'IsolatedHostsFilter', 'filter_scheduler'
 HOSTS = Option(
     'isolated_hosts',
     (),
-    f"The hosts that {_FILTER} reserves for isolated images; as in nova.conf's [filter_scheduler].",
+    f'The hosts that {_FILTER} reserves for isolated images. Use the value in section '
+    '[filter_scheduler] of nova.conf.',
     nova=_NOVA,
 )
 IMAGES = Option(
     'isolated_images',
     (),
-    "The ids of the images that need isolated hosts; as in nova.conf's [filter_scheduler].",
+    'The ids of the images that need isolated hosts. Use the value in section [filter_scheduler] '
+    'of nova.conf.',
     nova=_NOVA,
 )
 IS_RESTRICTED = Option(
     'restrict_isolated_hosts_to_isolated_images',
     True,
-    "Whether these hosts reject all other images; as in nova.conf's [filter_scheduler].",
+    'Whether isolated hosts reject all other images. Use the value in section [filter_scheduler] '
+    'of nova.conf.',
     nova=_NOVA,
 )
 NOTHING = Assumption('isolated_hosts.isolated_hosts', 'no isolated hosts or images')
@@ -49,7 +52,7 @@ class IsolatedHostsConstraint(Constraint):
 
     name = 'isolated_hosts'
     order = 78
-    summary = 'isolated hosts and isolated images only with each other'
+    summary = 'isolated images use isolated hosts, and other images use other hosts'
     needs = ('hosts',)
     filters = (_FILTER,)
     is_host_specific = True

@@ -32,7 +32,7 @@ class MemberOfConstraint(Constraint):
 
     name = 'member_of'
     order = 40
-    summary = 'only hosts in the aggregates that member_of requires, and in none that it forbids'
+    summary = 'the aggregates of the host satisfy member_of'
     needs = ('aggregates', 'hosts')
     is_host_specific = False
     uses_resources = False
@@ -42,12 +42,12 @@ class MemberOfConstraint(Constraint):
         'member_of.admitted': Reason('its aggregates satisfy member_of'),
         'member_of.forbidden': Reason(
             'is in {aggregates}, which member_of forbids',
-            advice='take the host out of the aggregate, or leave the aggregate out of member_of',
+            advice='remove the host from the aggregate, or the aggregate from member_of',
             for_owner=_FOR_OWNER,
         ),
         'member_of.required': Reason(
             'is not in {aggregates}, which member_of requires',
-            advice='add the host to the aggregate, or name another one in member_of',
+            advice='add the host to the aggregate, or name another aggregate in member_of',
             for_owner=_FOR_OWNER,
         ),
         'member_of.unknown': Reason('the aggregates of the host are not known'),

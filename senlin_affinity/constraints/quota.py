@@ -28,7 +28,7 @@ from senlin_affinity.nova.quotas import Cost, Counting
 DRIVER = Option(
     'quota_driver',
     'nova.quota.DbQuotaDriver',
-    "The driver of the quotas; as in nova.conf's [quota].",
+    'The quota driver. Use the value in section [quota] of nova.conf.',
     'driver',
     'quota',
     nova='quota',
@@ -36,7 +36,8 @@ DRIVER = Option(
 USAGE = Option(
     'is_usage_from_placement',
     False,
-    "Whether Nova reads the usage of cores and ram from Placement; as in nova.conf's [quota].",
+    'Whether Nova reads the usage of cores and ram from Placement. Use the value in section '
+    '[quota] of nova.conf.',
     'count_usage_from_placement',
     'quota',
     nova='quota',
@@ -51,7 +52,7 @@ class QuotaConstraint(Constraint):
 
     name = 'quota'
     order = 900
-    summary = "no more servers, and no more in a group, than the project's quotas allow"
+    summary = 'the quotas of the project allow the servers and the members of the group'
     needs = ('quotas', 'flavors', 'server_groups')
     is_unresolvable = True
     options = DRIVER, USAGE

@@ -104,7 +104,7 @@ class ReservationsConstraint(Constraint):
 
     name = 'reservations'
     order = 50
-    summary = 'reserved, isolated and tenant aggregates only for requests that may use them'
+    summary = 'the request may use the reserved, isolated and tenant aggregates of the host'
     needs = ('aggregates', 'flavors', 'hosts')
     is_host_specific = False
     uses_resources = False
@@ -128,7 +128,7 @@ class ReservationsConstraint(Constraint):
         ),
         NO_RESERVATION: Reason(
             'no aggregate carries the reservation {reservation}',
-            advice='give an aggregate the key of the reservation, or take the key out of the '
+            advice='give an aggregate the key of the reservation, or remove the key from the '
             'flavor and the image',
         ),
         ISOLATED: Reason(
@@ -136,7 +136,7 @@ class ReservationsConstraint(Constraint):
             advice='use a flavor or an image that requires the traits, or add a host elsewhere',
         ),
         OTHER_TENANT: Reason(
-            'is not in {aggregates}, and project {project} may use no other aggregate',
+            'is in no aggregate that project {project} may use ({aggregates})',
             advice='add the host to an aggregate of the project',
         ),
         NOT_MIRRORED: Reason(

@@ -62,7 +62,7 @@ class ResourcesConstraint(Constraint):
 
     name = 'resources'
     order = 110
-    summary = 'only a host with enough free resources for the flavor'
+    summary = 'the host has enough free resources for the flavor'
     needs = ('hosts', 'flavors')
     is_host_specific = False
     uses_resources = True
@@ -73,17 +73,17 @@ class ResourcesConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'resources.room': Reason('the resources are free'),
         'resources.exhausted': Reason(
-            '{free} of {capacity} {resource} are free, and the flavor requests {amount}',
-            advice='free or add hosts, or use a smaller flavor',
+            '{free} of {capacity} {resource} are free, but the flavor requests {amount}',
+            advice='free capacity, add hosts, or use a smaller flavor',
             detail='resource',
         ),
         'resources.too_large': Reason(
-            'one server can get {max_unit} {resource} here, and the flavor requests {amount}',
+            'one server can get {max_unit} {resource} here, but the flavor requests {amount}',
             advice='use a smaller flavor, or larger hosts',
             detail='resource',
         ),
         'resources.step': Reason(
-            '{resource} is allocated in steps of {step_size}, and the flavor requests {amount}',
+            '{resource} is allocated in steps of {step_size}, but the flavor requests {amount}',
             advice='use a flavor that requests a multiple of the step',
             detail='resource',
         ),
@@ -94,8 +94,8 @@ class ResourcesConstraint(Constraint):
         ),
         'resources.not_granted': Reason(
             'Placement does not offer the host to a server of this flavor',
-            advice='compare the inventories, traits and aggregates of its resource providers with '
-            'what the flavor requests',
+            advice="compare the inventories, traits and aggregates of the host's resource "
+            'providers with what the flavor requests',
         ),
         'resources.nothing': Reason('the flavor requests no resources'),
         'resources.unknown': Reason('the free resources are not known'),

@@ -40,7 +40,7 @@ class SchedulerHintsConstraint(Constraint):
 
     name = 'scheduler_hints'
     order = 90
-    summary = 'the hosts of servers that scheduler hints name'
+    summary = 'the host satisfies the scheduler hints that name servers'
     needs = ('hosts',)
     filters = (*OF_SERVERS.values(),)
     is_host_specific = True
@@ -50,17 +50,17 @@ class SchedulerHintsConstraint(Constraint):
         'scheduler_hints.none': Reason('no scheduler hint names servers'),
         'scheduler_hints.satisfied': Reason('the scheduler hints {hints} allow it'),
         'scheduler_hints.same_host': Reason(
-            'has none of the servers of the scheduler hint same_host ({servers})',
+            'has none of the servers in the scheduler hint same_host ({servers})',
             advice='free capacity on the host of these servers, or leave out the hint',
             for_owner=_FOR_OWNER,
         ),
         'scheduler_hints.different_host': Reason(
-            'has a server of the scheduler hint different_host ({servers})',
+            'has a server in the scheduler hint different_host ({servers})',
             advice='add a host, or leave out the hint',
             for_owner=_FOR_OWNER,
         ),
         'scheduler_hints.unknown': Reason(
-            'the hosts of the servers of the scheduler hint {hint} ({servers}) are not known'
+            'the hosts of the servers in the scheduler hint {hint} ({servers}) are not known'
         ),
         'scheduler_hints.not_enforced': Reason(
             'not enforced here: the scheduler does not run {filters}'

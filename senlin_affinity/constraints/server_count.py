@@ -25,8 +25,8 @@ KEY = 'max_instances_per_host'
 MOST = Option(
     KEY,
     50,
-    'How many servers a host may hold if NumInstancesFilter or AggregateNumInstancesFilter is '
-    "enabled; as in nova.conf's [filter_scheduler].",
+    'The maximum number of servers on a host if NumInstancesFilter or AggregateNumInstancesFilter '
+    'is enabled. Use the value in section [filter_scheduler] of nova.conf.',
     minimum=1,
     nova='filter_scheduler',
 )
@@ -39,7 +39,7 @@ class ServerCountConstraint(Constraint):
 
     name = 'server_count'
     order = 102
-    summary = 'no more servers on a host than its limit'
+    summary = 'the number of servers on the host is within its limit'
     needs = ('hosts', 'aggregates')
     filters = (_OF_HOSTS, _OF_AGGREGATES)
     is_host_specific = True
@@ -53,7 +53,7 @@ class ServerCountConstraint(Constraint):
             advice=f'raise {KEY}, or add hosts',
         ),
         'server_count.not_counted': Reason(
-            'may hold {most} servers, and its current number is not known',
+            'may hold {most} servers, but its current number of servers is not known',
             caveat='the number of servers on a host is not known',
         ),
         'server_count.unknown': Reason(
@@ -61,7 +61,7 @@ class ServerCountConstraint(Constraint):
             caveat='the limit of servers on a host is not known',
         ),
         'server_count.not_enforced': Reason(
-            'not enforced here: the scheduler counts no servers of a host'
+            'not enforced here: no filter limits the number of servers on a host'
         ),
     }
 

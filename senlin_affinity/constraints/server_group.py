@@ -67,7 +67,7 @@ class ServerGroupConstraint(Constraint):
 
     name = 'server_group'
     order = 100
-    summary = 'no more servers of one group on a host than its policy and rules allow'
+    summary = 'the policy and the rules of the server group allow another server on the host'
     needs = ('server_groups',)
     is_host_specific = True
     uses_resources = False
@@ -90,7 +90,7 @@ class ServerGroupConstraint(Constraint):
             for_owner='a host may hold {max_server_per_host} of server group {group}',
         ),
         'server_group.other_host': Reason(
-            'the servers of group {group} are on {hosts}, and its policy is affinity',
+            'group {group} has the policy affinity, and its servers are on {hosts}',
             advice='free capacity on the host of the group, or use soft-affinity',
             for_owner='the servers of server group {affinity_group} must share a host',
         ),

@@ -53,7 +53,7 @@ class SpreadConstraint(Constraint):
             for_owner=_FOR_OWNER,
         ),
         'spread.skew': Reason(
-            '{by} {domain} holds {servers} servers, and the emptiest can hold {least} '
+            '{by} {domain} holds {servers} servers, but the emptiest domain can hold only {least} '
             '(max_skew {max_skew})',
             advice='free capacity in the emptiest domain, or raise max_skew',
             detail='domain',
@@ -61,12 +61,12 @@ class SpreadConstraint(Constraint):
         ),
         'spread.no_domain': Reason(
             'in no domain by {by}',
-            advice='add the host to an aggregate with the key, or a zone',
+            advice='add the host to an aggregate with this metadata key (or with a zone)',
             for_owner=_FOR_OWNER,
         ),
         'spread.several_domains': Reason(
             'in several domains by {by}: {domains}',
-            advice='leave the host in one aggregate with the key',
+            advice='remove the host from the aggregates of all domains but one',
             for_owner=_FOR_OWNER,
         ),
         'spread.default_zone': Reason(

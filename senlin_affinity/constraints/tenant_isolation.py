@@ -21,7 +21,7 @@ class TenantIsolationConstraint(Constraint):
 
     name = 'tenant_isolation'
     order = 72
-    summary = 'hosts of aggregates that name projects accept these projects only'
+    summary = 'hosts in aggregates that name projects accept only these projects'
     needs = ('aggregates', 'hosts')
     filters = (_FILTER,)
     is_host_specific = False
@@ -34,9 +34,7 @@ class TenantIsolationConstraint(Constraint):
             advice=f'name the project in the aggregate, under a key that begins with {TENANT}, or '
             'use hosts of another aggregate',
         ),
-        'tenant_isolation.unknown': Reason(
-            'the project, or the projects that the host accepts, are not known'
-        ),
+        'tenant_isolation.unknown': Reason('it is not known whether the host accepts the project'),
         'tenant_isolation.not_enforced': Reason(
             f'not enforced here: the scheduler does not run {_FILTER}'
         ),

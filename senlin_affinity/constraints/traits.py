@@ -50,7 +50,7 @@ class TraitsConstraint(Constraint):
 
     name = 'traits'
     order = 80
-    summary = 'only a host with the traits that the flavor and the image require'
+    summary = 'the host has the traits that the flavor and the image require'
     needs = ('hosts', 'flavors')
     is_host_specific = False
     uses_resources = False

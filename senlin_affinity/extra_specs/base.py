@@ -63,7 +63,7 @@ class Parameter:
         path = f'parameters.{given["name"]}'
         check_keys(given, ('name', 'type', 'pattern', 'description'), path)
         if ('type' in given) == ('pattern' in given):
-            raise InvalidSpec('give a type (int or str) or a pattern, one of the two', path)
+            raise InvalidSpec('must have either a type (int or str) or a pattern', path)
         if 'pattern' in given:
             pattern = given['pattern']
         elif given['type'] in (int, str):
@@ -235,9 +235,9 @@ def _parameters(name: str, given: Iterable[Parameter | Mapping[str, Any]]) -> tu
     placeholders = pieces[1::2]
     for piece in pieces[::2]:
         if '{' in piece or '}' in piece:
-            raise InvalidSpec('braces are for placeholders: write {word}', 'name')
+            raise InvalidSpec('must have braces only around a placeholder: {word}', 'name')
     for known, used, what in (
-        ([each.name for each in read], placeholders, 'the name does not use it'),
+        ([each.name for each in read], placeholders, 'the name has no such placeholder'),
         (placeholders, [each.name for each in read], 'the placeholder has no parameter'),
     ):
         for word in known:

@@ -67,7 +67,7 @@ def _check_cpus(text: str) -> None:
     for part in filter(None, map(str.strip, text.split(','))):
         numbers = [int(each.strip()) for each in part.removeprefix('^').split('-', 1)]
         if numbers[0] > numbers[-1]:
-            raise ValueError(f'must not have the range {quoted(part)}: its end is too low')
+            raise ValueError(f'must not have the range {quoted(part)}: its end is below its start')
 
 
 def _check_versions(text: str) -> None:
@@ -92,7 +92,7 @@ def _check_adapter(text: str) -> None:
 
 def _refuse(instead: str) -> Callable[[str], None]:
     def check(_text: str) -> None:
-        raise ValueError(f'Nova cannot read it from an image: set {instead}')
+        raise ValueError(f'Nova does not read it from an image: set {instead}')
 
     return check
 
@@ -309,7 +309,7 @@ def _of_table() -> Iterator[ImageProperty]:
 def _renamed(known: Mapping[str, ImageProperty]) -> Iterator[ImageProperty]:
     for old, new in OLD_NAMES.items():
         if old in known:
-            words, name, instead = 'Nova writes it, but reads the old name.', new, old
+            words, name, instead = f'Nova writes this name, but reads only ``{old}``.', new, old
         else:
             words, name, instead = f'An old name of ``{new}``.', old, new
         more = {'deprecated': True, 'replaced_by': instead, 'drivers': known[instead].drivers}

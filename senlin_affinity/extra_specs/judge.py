@@ -112,9 +112,9 @@ def _judge(
         validator = known.find(name)
     missing = known.missing_for(name) if known.missing else ()
     if missing:
-        why = '' if validator is not None else ', as nothing that loads defines it'
+        why = '' if validator is not None else ', because a plugin that may define it is missing'
         raise PluginError(
-            f'{name} cannot be judged{why}: {"; ".join(map(str, missing))}'
+            f'{name} cannot be checked{why}: {"; ".join(map(str, missing))}'
         ) from missing[0]
     if validator is not None:
         message = validator.complaint(value)
@@ -131,7 +131,7 @@ def _judge(
     suggestion = known.suggest(name)
     is_error = mode == STRICT
     package = 'define it in a package, or ' if known.kind == EXTRA_SPEC else ''
-    advice = f': {package}use permissive' if is_error else ''
+    advice = f': {package}use the mode permissive' if is_error else ''
     hint = advice if suggestion is None else f': did you mean {suggestion}?'
     message = f'no {known.kind} of this name is known{hint}'
     return Finding(name, value, message, suggestion, is_error)

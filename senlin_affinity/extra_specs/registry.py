@@ -259,7 +259,7 @@ def load(entry_point: EntryPoint) -> Plugin:
     except BaseException as error:
         raise PluginError(
             f'extra spec validators {plugin} cannot be read: {error}; the entry point must be a '
-            'list of definitions, or a module or callable that gives one'
+            'list of definitions, or a module or callable that returns such a list'
         ) from error
 
 
@@ -318,7 +318,7 @@ def _unique(
             if other is not plugin:
                 words = f'two plugins define {name}: {other} and {plugin}'
             elif known != validator:
-                words = f'{plugin} defines {name} twice, and differently'
+                words = f'{plugin} has two different definitions of {name}'
             else:
                 continue
             clashes.setdefault(name, PluginError(words))

@@ -54,7 +54,7 @@ class Value:
             raise InvalidSpec(f'must be a text, not {self.description!r}', 'value.description')
         for key in ('min', 'max', 'pattern', 'enum'):
             if key not in kinds and getattr(self, key) not in (None, ()):
-                raise InvalidSpec(f'not for {self.type.__name__}: leave it out', f'value.{key}')
+                raise InvalidSpec(f'is not allowed for {self.type.__name__}', f'value.{key}')
         self._check_limits()
         enum = _words(self.enum)
         if self.pattern is not None and enum:
@@ -73,7 +73,7 @@ class Value:
         if 'type' not in given:
             raise InvalidSpec('is missing: write int, bool or str', 'value.type')
         if 'enum' in given and not given['enum']:
-            raise InvalidSpec('names no value: leave it out, or name some', 'value.enum')
+            raise InvalidSpec('must not be empty: remove it, or add values', 'value.enum')
         return cls(**given)
 
     def complaint(self, text: object) -> str | None:

@@ -120,8 +120,8 @@ def check_choice(properties: Properties, inventory: Inventory) -> None:
         reasons = ['member_of', *reasons] if properties.member_of else reasons
         reasons = ['enable_drs_extension', *reasons] if properties.is_drs_enabled else reasons
         raise InvalidSpec(
-            f'{" and ".join(reasons) or "pin_hosts"} needs the host of every node to be chosen, '
-            'which Nova does not let the owner of the cluster do (its rule '
+            f'for {" and ".join(reasons) or "pin_hosts"}, the policy must choose the host of every '
+            'node, but Nova does not let the owner of the cluster choose hosts (rule '
             'os_compute_api:servers:create:forced_host)',
             'properties',
         )
@@ -218,7 +218,7 @@ class Attach:
             give_up = f', or delete the group with "openstack server group delete {group_id}"'
             raise PolicyMismatch(
                 f"{why_not} Servers of the cluster are in '{group.name}' ({group_id}), which was "
-                'kept when its policy was detached: attach a policy that matches it'
+                'kept when its policy was detached: attach a policy that matches this group'
                 f'{"" if is_shared else give_up}'
             )
         if use.has_owner:
@@ -297,7 +297,7 @@ class Attach:
         cluster = cluster_of(name, self.prefix)
         if cluster not in (None, self.cluster) and not (use and use.has_cluster):
             raise PolicyMismatch(
-                f"the name '{name}' belongs to cluster {cluster}, which does not exist: "
+                f"the name '{name}' is reserved for cluster {cluster}, which does not exist: "
                 'name another server group'
             )
 
@@ -332,14 +332,13 @@ class Attach:
             attached: Attached | None = yield from self._existing()
         except CloudError as again:
             raise GroupMayExist(
-                f"{error}; whether server group '{name}' was created is not known ({again}): "
-                f'the next attach {does} if it was',
+                f"{error}; it is not known whether server group '{name}' was created ({again}): "
+                f'if it was, the next attach {does}',
                 error.status,
             ) from error
         if attached is None:  # Nova may still process a request that timed out
             raise GroupMayExist(
-                f"{error}; if server group '{name}' is created all the same, the next attach "
-                f'{does}',
+                f"{error}; if Nova still creates server group '{name}', the next attach {does}",
                 error.status,
             ) from error
         return attached
@@ -367,18 +366,18 @@ def find(
         group = yield from _find(hint or name or '', wanted, is_locked=is_locked)
     if hint and group is None:
         raise PolicyMismatch(
-            f"the server group '{hint}' that the profile's scheduler_hints name does not "
-            'exist: create it, or take the hint out of the profile'
+            f"the profile's scheduler_hints name server group '{hint}', which does not exist: "
+            'create the group, or remove the hint from the profile'
         )
     if hint and group and name and name != group.name and name.lower() != group.id:
         raise PolicyMismatch(
-            f"the profile's scheduler_hints name the server group '{hint}', but the policy's "
-            f"servergroup.name is '{name}': take one of them out"
+            f"the profile's scheduler_hints name server group '{hint}', but the policy's "
+            f"servergroup.name is '{name}': remove the hint or servergroup.name"
         )
     if group is None and name and is_uuid(name):
         raise PolicyMismatch(
-            f"servergroup.name '{name}' is an id, but no server group has it: "
-            'name an existing group, or write a name for a new one'
+            f"servergroup.name '{name}' is an id, but no server group has this id: "
+            'name an existing group, or choose a name for a new one'
         )
     return group
 
@@ -395,7 +394,7 @@ def _find(name: str, wanted: Properties, *, is_locked: bool) -> Step[ServerGroup
         if len(found) > 1:
             ids = ', '.join(sorted(group.id for group in found))
             raise PolicyMismatch(
-                f"{len(found)} server groups are called '{name}' ({ids}): name the one by its id"
+                f"{len(found)} server groups are called '{name}': use an id ({ids})"
             )
         group = found[0] if found else None
         if is_uuid(name) or (group is not None and is_locked):

@@ -136,8 +136,8 @@ def leave_owned(group_id: str, use: Use) -> Step[Detached]:
         if use.attaching:
             names = ', '.join(use.attaching)
             raise GroupBusy(
-                f'server group {group_id}: a policy that may use it is being attached to '
-                f'cluster {names}: try again'
+                f'server group {group_id} cannot be deleted now: a policy that may use it is being '
+                f'attached to cluster {names}; try again'
             )
         if why := _why_it_stays(group, use):
             yield Leave(group_id)
@@ -183,7 +183,7 @@ def fetch(group_id: str) -> Step[ServerGroup | None]:
     """
     group: ServerGroup | None = yield GetGroup(group_id)
     if group is None and any(each.id == group_id for each in (yield SearchGroups())):
-        raise CloudError(f'Nova lists server group {group_id}, but does not find it')
+        raise CloudError(f'Nova lists server group {group_id}, but answers 404 for it')
     return group
 
 

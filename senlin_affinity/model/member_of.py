@@ -76,7 +76,7 @@ class MemberOf:
 
     def __post_init__(self) -> None:
         if not all(self.required):
-            raise InvalidSpec('a required set without an aggregate: no provider is in it')
+            raise InvalidSpec('a required set must contain at least one aggregate')
         # Plain sets: isdisjoint iterates over the smaller set only if neither is a subclass.
         required = (frozenset(map(spelt, any_of)) for any_of in self.required)
         vars(self).update(
@@ -149,9 +149,9 @@ def read(values: Iterable[str], path: str, look_up: Callable[[str], str]) -> Mem
 def hint(part: str) -> str:
     """Return a hint in brackets for a misspelled prefix (``IN:``, ``not:``), or ''."""
     if _WRONG_CASE.match(part):
-        return ' (the prefix is written in lower case, in:)'
+        return ' (write the prefix in lower case: in:)'
     if _WORDED.match(part):
-        return ' (a forbidden aggregate is written with a !, as !U)'
+        return ' (write a forbidden aggregate as !U)'
     return ''
 
 
@@ -167,11 +167,11 @@ def _split(value: object) -> tuple[bool, list[str]]:
     prefix = f'{not_sign}in:' if rest.startswith('in:') else not_sign
     listed = value.removeprefix(prefix)
     if not listed:
-        raise InvalidSpec(f'{prefix} without an aggregate: write one after it, {prefix}U')
+        raise InvalidSpec(f'{prefix} must be followed by an aggregate: {prefix}U')
     if not prefix.endswith('in:') and ',' in listed:
         raise InvalidSpec(
             f'{quoted(value)} names several aggregates without a prefix: '
-            f'write {not_sign}in: before the first, {not_sign}in:U,V{hint(rest)}'
+            f'write {not_sign}in:U,V{hint(rest)}'
         )
     parts = listed.split(',') if prefix.endswith('in:') else [listed]
     for part in parts:
@@ -186,14 +186,12 @@ def _check(part: str, prefix: str, value: str) -> None:
     if part.startswith('!'):
         if prefix == 'in:':
             raise InvalidSpec(
-                f'{quoted(part)} cannot be forbidden after in:, where all are required: '
-                'write it as a value of its own, with ! (or with !in: for several)'
+                f'{quoted(part)} must not follow in:, which requires aggregates: write forbidden '
+                'aggregates as a separate value, !U or !in:U,V'
             )
         raise InvalidSpec(f'{quoted(part)} needs no ! after {prefix}')
     if part.startswith('in:'):
-        raise InvalidSpec(
-            f'{quoted(part)} has one prefix too many: write {prefix} once, {prefix}U,V'
-        )
+        raise InvalidSpec(f'{quoted(part)} repeats the prefix: write {prefix} once, {prefix}U,V')
     if hint(part):
         raise InvalidSpec(f'{quoted(part)} is not an aggregate{hint(part)}')
 

@@ -186,13 +186,13 @@ def parse_create(body: Mapping[str, Any]) -> ServerGroup:
         policy = check_policy(inner['policy'], f'{path}.policy')
     else:
         if 'rules' in inner:
-            words = 'not beside a policy object: write server_group.policy.rules'
+            words = 'must be in the policy object: write server_group.policy.rules'
             raise InvalidSpec(words, f'{path}.rules')
         path = f'{path}.policy'
         inner = _only(inner['policy'], path, 'name', rules=True)
         policy = check_policy(inner['name'], f'{path}.name')
         if 'rules' in inner and policy != ANTI_AFFINITY:
-            words = f'only {ANTI_AFFINITY} takes rules: leave them out'
+            words = f'only {ANTI_AFFINITY} allows rules: remove them'
             raise InvalidSpec(words, f'{path}.rules')
     rules = check_rules(inner.get('rules', {}), policy, f'{path}.rules')
     return ServerGroup('', name, policy, rules)
@@ -240,9 +240,9 @@ def check_rules(value: object, policy: str, path: str) -> dict[str, int]:
         )
     for key in value:
         if key != MAX_SERVER_PER_HOST:
-            raise InvalidSpec(f'unknown rule {key!r}: the only one is {MAX_SERVER_PER_HOST}', path)
+            raise InvalidSpec(f'unknown rule {key!r}: the only rule is {MAX_SERVER_PER_HOST}', path)
     if value and policy != ANTI_AFFINITY:
-        raise InvalidSpec(f'only {ANTI_AFFINITY} takes rules, not {policy}', path)
+        raise InvalidSpec(f'only {ANTI_AFFINITY} allows rules, not {policy}', path)
     return {key: whole(number, f'{path}.{key}', 1) for key, number in value.items()}
 
 
@@ -270,7 +270,7 @@ def _policy_of(inner: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     elif policy is None and isinstance(inner.get('policies'), list | tuple):
         policy = (*inner['policies'], '')[0]
     if not isinstance(policy, str) or not isinstance(rules or {}, Mapping):
-        raise CloudError(f'a server group without a policy that can be read: {quoted(inner)}')
+        raise CloudError(f'a server group has no readable policy: {quoted(inner)}')
     return policy, rules or {}
 
 
@@ -294,7 +294,7 @@ def _only(value: object, path: str, *keys: str, rules: bool = False) -> Mapping[
             raise InvalidSpec(f'{key} is missing', path)
     for key in value:
         if key == 'policies' and 'policy' in known:
-            raise InvalidSpec('write policy: <word> in place of the list policies', path)
+            raise InvalidSpec('use policy: <name> instead of the list policies', path)
         if key not in known:
-            raise InvalidSpec(f'unknown key {key!r}: known are {", ".join(known)}', path)
+            raise InvalidSpec(f'unknown key {key!r}: choose from {", ".join(known)}', path)
     return value

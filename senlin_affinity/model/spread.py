@@ -74,7 +74,7 @@ def read_all(values: Any, path: str) -> tuple[Spread, ...]:
             first = places.setdefault(spread.by, number)
             if first < number:
                 raise InvalidSpec(
-                    f'{spread.by!r} is that of {path}[{first}], too: write both as one',
+                    f'{spread.by!r} is also in {path}[{first}]: combine both spreads',
                     f'{path}[{number}].by',
                 )
             spreads[spread.by] = spread

@@ -14,7 +14,7 @@ _NEAR = 0.6
 _MOST = 50
 
 
-def meant(word: str, known: Collection[str], otherwise: str = 'known are') -> str:
+def meant(word: str, known: Collection[str]) -> str:
     """Return 'did you mean X?' for the nearest known word, or a list of at most 50 known words."""
     near = nearest(word, known)
     if near is not None:
@@ -22,7 +22,7 @@ def meant(word: str, known: Collection[str], otherwise: str = 'known are') -> st
     shown = [*islice(known, _MOST)]
     if len(shown) < len(known):
         shown.append('...')
-    return f'{otherwise} {", ".join(shown)}' if shown else 'there are none'
+    return f'choose from {", ".join(shown)}' if shown else 'there are none'
 
 
 def nearest(word: str, known: Collection[str], cutoff: float = _NEAR) -> str | None:

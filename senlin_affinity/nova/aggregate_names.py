@@ -49,7 +49,7 @@ def resolve(
         if len(found) > 1:
             listed = ', '.join(sorted(found))
             raise InvalidSpec(
-                f'{quoted(part)} means {len(found)} aggregates: write the UUID of one, {listed}'
+                f'{quoted(part)} matches {len(found)} aggregates: write a UUID ({listed})'
             )
         return found.pop()
 
@@ -77,5 +77,5 @@ def _odd(expressions: Sequence[str], names: Mapping[str, set[str]]) -> str:
         is_odd = ',' in name or name != name.strip() or name.startswith('!') or hint(name)
         if is_odd and any(isinstance(value, str) and name in value for value in expressions):
             uuids = ' or '.join(sorted(names[name]))
-            return f'; the aggregate named {quoted(name)} can only be written as its UUID, {uuids}'
+            return f'; write the aggregate named {quoted(name)} as its UUID, {uuids}'
     return ''

@@ -16,39 +16,39 @@ from senlin_affinity.model.reason import Reason
 
 REASONS: Mapping[str, Reason] = {
     'aggregate_metadata.matches': Reason(
-        'the extra specs and the metadata of the aggregates agree (mode: {mode})'
+        'the extra specs match the metadata of the aggregates (mode: {mode})'
     ),
     'aggregate_metadata.nothing_asked': Reason(
         'neither the extra specs nor the aggregates require anything'
     ),
     'aggregate_metadata.missing_key': Reason(
-        'the flavor requires {key} "{asked}", and no aggregate of the host has that key '
+        'the flavor requires {key} "{asked}", but no aggregate of the host has this key '
         '(its aggregates: {aggregates})',
         advice='set the key on an aggregate of the host, or write "<or> VALUE <or> ~" in the extra '
         'spec',
     ),
     'aggregate_metadata.mismatch': Reason(
-        'the flavor requires {key} "{asked}", and the metadata of {aggregates} is "{found}"',
+        'the flavor requires {key} "{asked}", but the metadata of {aggregates} has "{found}"',
         advice='change the extra spec or the metadata, or use hosts of another aggregate',
     ),
     'aggregate_metadata.unwanted_key': Reason(
-        'the flavor requires hosts without {key} ("{asked}"), and the metadata of {aggregates} '
-        'is "{found}"',
+        'the flavor requires hosts without {key} ("{asked}"), but the metadata of {aggregates} '
+        'has "{found}"',
         advice='use hosts without the key, or name the values that are allowed after "<or>"',
     ),
     'aggregate_metadata.forced_missing_key': Reason(
-        'the metadata of {aggregates} requires {key} "{asked}" of every flavor, and this one '
+        'the metadata of {aggregates} requires {key} "{asked}" of every flavor, but this flavor '
         'lacks it',
         advice='set the extra spec, or use hosts of another aggregate',
     ),
     'aggregate_metadata.forced_mismatch': Reason(
         'the metadata of {aggregates} requires {key} "{asked}" of every flavor, '
-        'and this one has "{found}"',
+        'but this flavor has "{found}"',
         advice='change the extra spec, or use hosts of another aggregate',
     ),
     'aggregate_metadata.forced_unwanted_key': Reason(
         'the metadata of {aggregates} requires flavors without {key} ("{asked}"), '
-        'and this one has "{found}"',
+        'but this flavor has "{found}"',
         advice='remove the extra spec from the flavor, or use hosts of another aggregate',
     ),
     'aggregate_metadata.not_comparable': Reason(
@@ -63,27 +63,27 @@ REASONS: Mapping[str, Reason] = {
     ),
     'aggregate_metadata.unsatisfiable': Reason(
         '{key} is "{value}" in {where}, which no value satisfies',
-        advice='give the operator its operand: a number for = == != >= <=, words for the others',
+        advice='add an operand to the operator: a number for = == != >= <=, words for the others',
     ),
     'aggregate_metadata.unreadable': Reason(
         '{key} is {value} in {where}, which is not a string',
-        advice='write the metadata as a text',
+        advice='write the metadata as a string',
     ),
 }
 
 #: The reasons of Nova's own filter, which has neither sentinels nor forced keys.
 NOVA_REASONS: Mapping[str, Reason] = {
     'aggregate_metadata.nova_matches': Reason(
-        "the extra specs and the metadata agree, as Nova's own filter compares them"
+        "Nova's own filter: the extra specs match the metadata of the aggregates"
     ),
     'aggregate_metadata.nova_missing_key': Reason(
-        'Nova\'s own filter: the flavor requires {key} "{asked}", and no aggregate of the host '
-        'has that key (its aggregates: {aggregates})',
+        'Nova\'s own filter: the flavor requires {key} "{asked}", but no aggregate of the host '
+        'has this key (its aggregates: {aggregates})',
         advice='set the key on an aggregate of the host, or remove the extra spec from the flavor',
     ),
     'aggregate_metadata.nova_mismatch': Reason(
-        'Nova\'s own filter: the flavor requires {key} "{asked}", and the metadata of '
-        '{aggregates} is "{found}"',
+        'Nova\'s own filter: the flavor requires {key} "{asked}", but the metadata of '
+        '{aggregates} has "{found}"',
         advice='change the extra spec or the metadata, or use hosts of another aggregate',
     ),
     'aggregate_metadata.nova_fails': Reason(

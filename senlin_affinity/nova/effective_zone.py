@@ -14,13 +14,13 @@ from senlin_affinity.model.spread import ZONE
 DEFAULT_SCHEDULE_ZONE = Option(
     'default_schedule_zone',
     None,
-    "The zone for requests without a zone; as in nova.conf's [DEFAULT].",
+    'The zone for requests without a zone. Use the value in section [DEFAULT] of nova.conf.',
     nova='DEFAULT',
 )
 DEFAULT_AVAILABILITY_ZONE = Option(
     'default_availability_zone',
     'nova',
-    "The name of the default zone, for hosts without a zone; as in nova.conf's [DEFAULT].",
+    'The zone of hosts without a zone. Use the value in section [DEFAULT] of nova.conf.',
     nova='DEFAULT',
 )
 #: A filter of older releases of Nova, which compares the names of zones.

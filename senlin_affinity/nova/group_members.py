@@ -25,23 +25,25 @@ _DEFAULT_SPACING = 60
 RECLAIM = Option(
     'reclaim_instance_interval',
     0,
-    'Seconds after which Nova reclaims a deleted server, as in nova.conf. Until then, the server '
-    'counts in its group, but is not listed there. 0: servers are deleted at once.',
+    'Seconds after which Nova reclaims a soft-deleted server. Until then, the server counts in its '
+    'group, but is not listed there. 0: servers are deleted immediately. Use the value in section '
+    '[DEFAULT] of nova.conf.',
     minimum=0,
     nova='DEFAULT',
 )
 ATTEMPTS = Option(
     'max_attempts',
     3,
-    "The number of hosts that Nova tries for one server; as in nova.conf's [scheduler].",
+    'The maximum number of hosts that Nova tries for one server. Use the value in section '
+    '[scheduler] of nova.conf.',
     minimum=1,
     nova='scheduler',
 )
 SYNC = Option(
     'scheduler_instance_sync_interval',
     120,
-    'Seconds for which nova-scheduler may count a server on its former host after a '
-    'migration, as in nova.conf. A negative value: without limit.',
+    'Seconds for which nova-scheduler may count a server on its former host after a migration. A '
+    'negative value: without limit. Use the value in section [DEFAULT] of nova.conf.',
     nova='DEFAULT',
 )
 

@@ -17,17 +17,17 @@ DISABLED = 'COMPUTE_STATUS_DISABLED'
 _MOST_NAMED = 5
 _MEMBERSHIP = (
     (
-        'in Nova, and not in Placement',
+        'in Nova, but not in Placement',
         'unmirrored',
         ', ',
         'run "nova-manage placement sync_aggregates"',
     ),
     (
-        'in Placement, and not in Nova',
+        'in Placement, but not in Nova',
         'stale_aggregates',
         ' or ',
-        'Nova sends servers there as if it were a member; remove the provider from the aggregate '
-        '("openstack resource provider aggregate set", with the aggregates that Nova has it in)',
+        'Nova treats the host as a member; remove its provider from the aggregate ("openstack '
+        'resource provider aggregate set" with the aggregates of the host in Nova)',
     ),
 )
 
@@ -52,13 +52,13 @@ def differences(snapshot: CloudSnapshot) -> Iterator[str]:
     hosts = snapshot.hosts or ()
     if orphans := [host.host for host in hosts if _has_orphans(host)]:
         yield (
-            f'{_listed(orphans)}: Placement holds allocations, and Nova counts no servers: orphans '
-            '(nova-manage placement audit), or a resize that waits for its confirmation'
+            f'{_listed(orphans)}: allocations in Placement, but no servers in Nova: orphaned '
+            'allocations (nova-manage placement audit), or an unconfirmed resize'
         )
     if disabled := [host.host for host in hosts if _is_unknown_to_placement(host)]:
         yield (
-            f'{_listed(disabled)}: disabled in Nova, and not in Placement: restart nova-compute, '
-            'or Nova considers it for every request, in vain'
+            f'{_listed(disabled)}: disabled in Nova, but still offered by Placement: restart '
+            'nova-compute'
         )
     yield from _of_aggregates(snapshot)
 

@@ -33,7 +33,7 @@ TENANT = 'filter_tenant_id'
 NO_TENANT_AGGREGATE = 'reservations.no_tenant_aggregate'
 REASONS: Mapping[str, Reason] = {
     NO_TENANT_AGGREGATE: Reason(
-        'no aggregate names project {project}, and every project needs one',
+        'no aggregate names project {project}, but Nova requires such an aggregate',
         advice=f'give an aggregate the metadata {TENANT}=<project id>, or switch '
         'placement_aggregate_required_for_tenants off',
     ),

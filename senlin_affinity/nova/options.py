@@ -10,8 +10,8 @@ from senlin_affinity.model.option import Option
 ISOLATION = Option(
     'is_isolation_enforced',
     False,
-    'Whether Nova excludes servers that do not require the trait from aggregates with '
-    'trait:<trait>=required.',
+    'Whether aggregates with the metadata trait:<trait>=required accept only servers that require '
+    'this trait.',
     'enable_isolated_aggregate_filtering',
     'scheduler',
     nova='scheduler',
@@ -28,7 +28,8 @@ TENANTS = Option(
 TENANT_AGGREGATE = Option(
     'is_tenant_aggregate_required',
     False,
-    'Whether a project without such an aggregate cannot have servers.',
+    'Whether Nova rejects the servers of a project that no aggregate names under '
+    'filter_tenant_id*.',
     'placement_aggregate_required_for_tenants',
     'scheduler',
     nova='scheduler',
@@ -36,8 +37,8 @@ TENANT_AGGREGATE = Option(
 IMAGE_TYPES = Option(
     'are_image_types_asked',
     False,
-    'Whether Nova requests only hosts that support the disk format of the image; as in '
-    "nova.conf's [scheduler].",
+    'Whether Nova requests only hosts that support the disk format of the image. Use the value in '
+    'section [scheduler] of nova.conf.',
     'query_placement_for_image_type_support',
     nova='scheduler',
 )
@@ -60,15 +61,15 @@ ROUTED = Option(
 FALLBACK_OFF = Option(
     'is_pinning_strict',
     False,
-    'Whether Nova does not send its second query for servers with pinned CPUs, with VCPU '
-    "instead of PCPU; as in nova.conf's [workarounds].",
+    'Whether Nova skips the second query (VCPU instead of PCPU) for servers with pinned CPUs. Use '
+    'the value in section [workarounds] of nova.conf.',
     'disable_fallback_pcpu_query',
     nova='workarounds',
 )
 NO_LATE_CHECK = Option(
     'disable_group_policy_check_upcall',
     False,
-    "Whether compute hosts do not perform the late check of server groups; as in nova.conf's "
-    '[workarounds].',
+    'Whether compute hosts skip the late check of server groups. Use the value in section '
+    '[workarounds] of nova.conf.',
     nova='workarounds',
 )

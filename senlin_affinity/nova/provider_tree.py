@@ -94,7 +94,7 @@ def _roots(providers: Sequence[Provider]) -> Mapping[str, Provider]:
                     'providers of a tree'
                 )
             if parent.uuid in branch:
-                raise InvalidSpec(f'the provider {parent.uuid} is an ancestor of its own')
+                raise InvalidSpec(f'the provider {parent.uuid} is its own ancestor')
             step = parent
         roots.update(dict.fromkeys(branch, roots[step.uuid]))
     return roots

@@ -43,7 +43,7 @@ REASONS: Mapping[str, Reason] = {
         'quota server_groups',
     ),
     'quota.server_group_members': tenant_reason(
-        'server group {group} has {members} of {limit} members allowed: no room for {wanted} more',
+        'server group {group} has {members} of {limit} allowed members: no room for {wanted} more',
         advice='raise the quota server_group_members, or split the cluster over two groups',
     ),
     'quota.instances': tenant_reason(
@@ -71,7 +71,7 @@ REASONS: Mapping[str, Reason] = {
         advice="raise the user's ram quota, delete servers, or use a smaller flavor",
     ),
     'quota.metadata_items': tenant_reason(
-        'each server has {items} metadata items, and the quota metadata_items allows {limit}',
+        'each server has {items} metadata items, but the quota metadata_items allows {limit}',
         advice='remove metadata from the profile, or raise the quota metadata_items',
     ),
     'quota.ok': Reason('the quotas leave room'),

@@ -115,7 +115,7 @@ def _required(reservation: str, aggregates: Sequence[Aggregate]) -> frozenset[st
     if not found:
         raise InvalidSpec(
             f'no aggregate carries the reservation {reservation!r}: give an aggregate this '
-            'metadata key, or take the key out of the flavor and the image'
+            'metadata key, or remove the key from the flavor and the image'
         )
     return found
 
@@ -129,5 +129,5 @@ def _texts(keys: Iterable[str]) -> list[str]:
 
 def _prefix(prefix: str | None) -> str:
     if prefix is not None and not isinstance(prefix, str):
-        raise InvalidSpec(f'a prefix must be a text such as "reservation:", not {quoted(prefix)}')
+        raise InvalidSpec(f'a prefix must be a string such as "reservation:", not {quoted(prefix)}')
     return prefix or ''

@@ -197,7 +197,9 @@ def _caveats(
     known: set[int] = set()
     for host, row in hosts:
         if row.unbounded:
-            yield from (f'constraint {name}, which gives no number' for name in row.unbounded)
+            yield from (
+                f'constraint {name}, which returns no number of servers' for name in row.unbounded
+            )
             if not any(verdict.bounds.is_at_most for verdict in row.verdicts.values()):
                 continue
         grant = host.grant(answer.query)

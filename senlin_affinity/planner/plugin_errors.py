@@ -49,7 +49,7 @@ def check_verdict(constraint: Constraint, verdict: object) -> Verdict:
         raise ValueError(f'the answer must be a Verdict, not {verdict!r}')
     room = verdict.room
     if room is not None and (not isinstance(room, int) or room < 0):
-        raise ValueError(f'room must be None or a whole number, 0 or more, not {room!r}')
+        raise ValueError(f'room must be None or an integer of 0 or more, not {room!r}')
     reason = constraint.reasons.get(verdict.code)
     if reason is None:
         raise ValueError(f'code {verdict.code} is not in reasons')

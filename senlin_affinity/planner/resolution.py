@@ -103,9 +103,7 @@ def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | Non
         return found[0]
     if found:
         ids = ', '.join(sorted(thing.id for thing in found))
-        raise InvalidSpec(
-            f'{len(found)} of them are called {wanted!r} ({ids}): name the one by its id', path
-        )
+        raise InvalidSpec(f'{len(found)} {what}s are called {wanted!r}: use an id ({ids})', path)
     near = _near(wanted, (thing.name for thing in things))
     raise InvalidSpec(f'there is no {what} {wanted!r}{near}', path)
 

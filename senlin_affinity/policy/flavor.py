@@ -33,7 +33,9 @@ def check(properties: Properties, name: str | None, inventory: Inventory) -> str
     if flavor is None:
         words = f"the flavor '{name}' of the profile does not exist"
         if mode == 'strict':
-            raise InvalidSpec(f'{words}: name one that the project may use', 'properties.flavor')
+            raise InvalidSpec(
+                f'{words}: name a flavor that the project can use', 'properties.flavor'
+            )
         return f'{words}: its extra specs are not checked'
     nova = Releases.of_microversion(inventory.highest_microversion())
     try:

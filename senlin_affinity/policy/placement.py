@@ -127,7 +127,7 @@ def _drs_host(hosts: Iterable[Host], pattern: str) -> str | Refusal:
         f'{code} on {len(lines)}: {", ".join(lines)}' for code, lines in sorted(rejected.items())
     )
     matched = sum(map(len, rejected.values()))
-    why = f'{matched} matched "{pattern}", none takes servers: {counts}'
+    why = f'{matched} host(s) match "{pattern}", but none accepts servers: {counts}'
     if not rejected:
         why = f'no hypervisor and no compute service has "{pattern}" in its name'
     return Refusal(NO_DRS_HOST, why)

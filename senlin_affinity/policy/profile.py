@@ -67,8 +67,8 @@ def check_zone(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> None:
     zone = _zone(spec)
     if zone and any(item.by == ZONE for item in spreads):
         raise InvalidSpec(
-            f'the profile names {zone!r}, and its servers must be spread over the zones: remove '
-            f'it from the profile, or leave out the spread by {ZONE}',
+            f'the profile names {zone!r}, but its servers must be spread over the zones: remove '
+            f'availability_zone from the profile, or the spread by {ZONE}',
             'properties.availability_zone',
         )
 
@@ -77,10 +77,10 @@ def zone_note(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> str | None:
     """Return a note about servers that are spread over zones; None for other servers."""
     if not any(spread.by == ZONE for spread in spreads):
         return None
-    note = 'a server cannot leave a zone that is chosen for it'
+    note = 'a server cannot leave the zone that the policy chooses for it'
     if is_volume_booted(spec):
         note += (
-            '; its volume must be in the zone, too, or [cinder] cross_az_attach true in nova.conf'
+            '; its volume must be in the same zone, unless nova.conf sets [cinder] cross_az_attach'
         )
     return note
 

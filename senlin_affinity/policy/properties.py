@@ -162,8 +162,8 @@ def _check_zones(spreads: tuple[Spread, ...], zone: str | None, is_drs_enabled: 
     for number, item in enumerate(spreads):
         if item.by == ZONE and other is not None:
             raise InvalidSpec(
-                f'must not be {ZONE} beside the property {other}, which determines the zone of '
-                'every node: leave one of them out',
+                f'must not be {ZONE} together with the property {other}, which determines the zone '
+                'of every node: remove one of them',
                 f'{PROPERTIES}.spread[{number}].by',
             )
 
@@ -179,8 +179,8 @@ def _pins_hosts(
     needing += [f'a spread by {item.by}' for item in spreads if item.by != ZONE]
     if needing and is_given is False:
         raise InvalidSpec(
-            f'must not be false beside {needing[0]}, which is effective only if the policy '
-            f'chooses the hosts: leave pin_hosts out, or {needing[0]}',
+            f'must not be false together with {needing[0]}, for which the policy must choose the '
+            f'hosts: remove pin_hosts, or {needing[0]}',
             f'{PROPERTIES}.pin_hosts',
         )
     return bool(needing) or bool(is_given)
@@ -197,7 +197,7 @@ def _read_map(
 ) -> dict[str, Any]:
     """Return the valid values and the defaults of the declared keys."""
     if not isinstance(value, Mapping):
-        mistakes.add(f'must be a mapping, not {value!r}; {{}} if there is nothing in it', path)
+        mistakes.add(f'must be a mapping, not {value!r}; write {{}} for an empty mapping', path)
         value = {}
     known = {item.name: item for item in declared}
     read = {item.name: item.default for item in declared if item.default is not None}
@@ -216,7 +216,7 @@ def _read(item: Property, value: Any, path: str, version: str, mistakes: Mistake
     if item.since > version:
         raise InvalidSpec(f"needs version {item.since} of the spec: write version: '1.1'", path)
     if value is None:
-        raise InvalidSpec('must not be null: leave the key out, or give it a value', path)
+        raise InvalidSpec('must not be null: remove the key, or set a value', path)
     if item.kind == 'map':
         return _read_map(item.children, value, path, version, mistakes)
     if item.kind == 'list':
@@ -241,7 +241,7 @@ def _check_string(value: object, path: str) -> None:
     if not isinstance(value, str):
         raise InvalidSpec(f'must be a string, not {value!r}: put it in quotes', path)
     if not value.strip():
-        raise InvalidSpec('must not be empty: leave the key out, or give it a value', path)
+        raise InvalidSpec('must not be empty: remove the key, or set a value', path)
 
 
 def _read_expression(value: object, path: str) -> tuple[str, ...]:

@@ -44,8 +44,8 @@ _New = partial(Property, since='1.1')
 _GROUP = (
     Property(
         'name',
-        'Name or id of the server group: an existing one is inherited, a name that does not '
-        'exist yet is created.',
+        'Name or id of the server group. An existing group is inherited; a group with a new name '
+        'is created.',
     ),
     Property(
         'policies', 'The policy of the server group.', default=ANTI_AFFINITY, allowed=POLICIES
@@ -57,7 +57,7 @@ _GROUP = (
         children=(
             _New(
                 MAX_SERVER_PER_HOST,
-                'Servers of the group that one host may hold; 1 when left out.',
+                'Maximum number of servers of the group on one host (default: 1).',
                 'integer',
             ),
         ),
@@ -73,17 +73,18 @@ _GROUP = (
 _SPREAD = (
     _New(
         'by',
-        'What makes a domain: availability_zone, or a metadata key of aggregates such as rack.',
+        'Criterion of the domains: availability_zone, or a metadata key of aggregates such as '
+        'rack.',
     ),
     _New(
         'max_skew',
-        'The number of servers that a domain may have more than the emptiest one.',
+        'Maximum difference between the servers in a domain and those in the emptiest domain.',
         'integer',
         default=1,
     ),
     _New(
         'max_per_domain',
-        'Servers of the group that one domain may hold; no limit when left out.',
+        'Maximum number of servers of the group in one domain (default: no limit).',
         'integer',
     ),
     _New(
@@ -117,14 +118,14 @@ DECLARED = (
     ),
     _New(
         'member_of',
-        'Aggregates that the hosts of the nodes must and must not be in, by name or id, in the '
-        'grammar of Placement (clusters owned by an administrator).',
+        'Aggregates that the hosts of the nodes must be in, or must not be in, by name or id, in '
+        'the syntax of Placement (clusters owned by an administrator).',
         'list',
     ),
     _New(
         'pin_hosts',
         'Whether the policy chooses the host of every node (clusters owned by an administrator). '
-        'True with member_of, or with a spread by a metadata key.',
+        'Always true with member_of, or with a spread by a metadata key.',
         'boolean',
     ),
     _New(

@@ -45,14 +45,21 @@ _HEADLINES: Mapping[Cause, str] = {
     Cause.TIMEOUT: 'timed out',
     Cause.CANCELLED: 'was cancelled',
 }
-_NOT_PLACEMENT = 'This is not a failure of the placement. The rest is about hosts and quotas only.'
+_NOT_PLACEMENT = 'This is not a placement failure. The rest is about hosts and quotas only.'
 _NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'
-_CHECKED_LATE = 'Nova checks quotas twice: meanwhile, servers were created or a limit was lowered.'
-_RACE = 'Nova used up its attempts: a race for a place, or failed starts. Request the server again.'
-_BY_PLACEMENT = 'Placement had no host with the resources, traits and aggregates of such a server.'
+_CHECKED_LATE = (
+    'Nova checks quotas twice; between the checks, servers were created or a limit was lowered.'
+)
+_RACE = (
+    'Nova used up its attempts, because of a race for capacity or failed starts. Request the '
+    'server again.'
+)
+_BY_PLACEMENT = (
+    'Placement had no host with the resources, traits and aggregates that such a server needs.'
+)
 _BY_FILTERS = "Placement had hosts for one such server, but the scheduler's filters left too few."
 _MEANINGS: Mapping[Cause, str] = {Cause.QUOTA: _CHECKED_LATE, Cause.NOT_SHOWN: _NOT_SHOWN}
-_NO_RECORD = 'Nova keeps no record of an enabled host, of a trait or of a quota.'
+_NO_RECORD = 'Nova keeps no record of changes to hosts, traits or quotas.'
 #: Of ``_consume_selected_host`` in nova-scheduler, until the computes report their servers again
 #: (``scheduler_instance_sync_interval``).
 _STILL_COUNTED = (
@@ -62,9 +69,9 @@ _STILL_COUNTED = (
 _HOST_FULL = 'server_group.host_full'
 #: Phrases for the codes whose facts differ from host to host.
 _SHORT: Mapping[str, str] = {
-    'availability_zone.other_zone': 'in another zone than {wanted}',
+    'availability_zone.other_zone': 'not in zone {wanted}',
     'resources.exhausted': 'too little {resource} left',
-    'resources.too_large': 'one server may not have as much {resource}',
+    'resources.too_large': 'one server cannot have as much {resource}',
     'server_count.full': 'too many servers',
     _HOST_FULL: 'server group {group} allows {max_server_per_host} per host',
 }
@@ -162,7 +169,8 @@ class Explanation:
         if decision.fits is None:
             words = 'Whether the same request would fit today is not known.'
         elif decision.fits_by_upper_bound:
-            words = f'The same request may fit today: {", ".join(decision.at_most)}.'
+            why = ', '.join(decision.at_most)
+            words = f'The same request may fit today, but this is uncertain because of {why}.'
         elif decision.fits:
             after = ', after the failed servers are deleted' if self.must_delete_first else ''
             words = f'The same request would fit today{after}.'
@@ -212,7 +220,7 @@ class Explanation:
         delete = f'delete the {f"{number} servers" if number > 1 else "server"}, then '
         if self.must_delete_first and decision.fits:
             ids = ' '.join(each.id for each in failed.remaining)
-            yield f'{delete}request the same again', [f'openstack server delete {ids}']
+            yield f'{delete}repeat the request', [f'openstack server delete {ids}']
         elif fits_some:
             yield f'{delete if number else ""}request {decision.capacity}', ()
         for remedy in decision.remedies:
@@ -361,7 +369,7 @@ def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[s
     group, known = question.server_group, snapshot.server_groups
     if group is None or known is None or any(group in (each.id, each.name) for each in known):
         return question
-    notes.append(f'Server group {group} no longer exists. The answer is about no server group.')
+    notes.append(f'Server group {group} no longer exists. The answer ignores it.')
     return replace(question, server_group=None)
 
 
@@ -386,7 +394,7 @@ def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> Clo
     used = then if now is None else replace(then, id=now.id, is_shared=now.is_shared)
     if used != now and snapshot.flavors is not None:
         what = 'no longer exists' if now is None else 'has changed since'
-        notes.append(f'Flavor {then.name} {what}. The answer is about the flavor of the request.')
+        notes.append(f'Flavor {then.name} {what}. The answer uses the flavor of the request.')
     return replace(snapshot, flavors=(used, *(each for each in listed if each is not now)))
 
 

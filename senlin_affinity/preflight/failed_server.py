@@ -189,9 +189,7 @@ def question_of(failed: FailedServer, given: Question) -> Question:
     """
     flavor = given.flavor or failed.flavor_name
     if flavor is None:
-        words = (
-            'is deleted, and Nova shows only its actions: specify its request, at least --flavor'
-        )
+        words = 'is deleted, and Nova shows only its actions: specify at least --flavor'
         raise InvalidSpec(f'{failed.name} {words}')
     hints = {**failed.hints, **given.scheduler_hints}
     hinted = profile.group_hint({'scheduler_hints': hints})

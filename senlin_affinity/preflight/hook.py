@@ -79,7 +79,7 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
     if not placement.is_planned(scale_request.properties):
         return _on_drs_host(scale_request, binding, _view_or_raise(fetched))
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
-        note = f'fits, on {len(fetched.snapshot.hosts or ())} of the hosts that are possible'
+        note = f'fits on {len(fetched.snapshot.hosts or ())} of the possible hosts'
         assumed = assumptions.find(scale_request.resolve(fetched), scale_request.constraints)
         return HookResult(scheduler_chooses(scale_request), note=note + assuming(assumed))
     freed, why = _without_reservations(scale_request, fetched)

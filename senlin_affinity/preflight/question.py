@@ -255,8 +255,8 @@ def _check_zones(question: Question, zone: str | None) -> None:
     profile.check_zone(question.profile or {}, question.spreads)
     if zone is not None and any(item.by == ZONE for item in question.spreads):
         raise InvalidSpec(
-            f'must not be {zone!r} for servers that are spread over the zones: leave out the zone, '
-            f'or the spread by {ZONE}',
+            f'must not be {zone!r} for servers that are spread over the zones: remove the zone, or '
+            f'the spread by {ZONE}',
             'availability_zone',
         )
 

@@ -76,7 +76,7 @@ class ZoneAssignment:
         if not zones:
             if decision.fits is False and decision.is_hosts_known:
                 return ()
-            raise CloudError('the policy has to choose the zone of every node: none is known')
+            raise CloudError('the policy has to choose the zone of every node, but knows no zone')
         held = topology.servers(self.resolved, ZONE)
         if most is not None and _free_slots(zones, held, most) < decision.wanted:
             return Refusal(self._too_many(zones, held, most))
@@ -122,7 +122,7 @@ class ZoneAssignment:
             enough += 1
         return (
             f'does not fit: at most {_free_slots(zones, held, max_per_domain)} of {wanted}; '
-            f'a zone may hold max_per_domain: {max_per_domain}; '
+            f'max_per_domain allows {max_per_domain} in each zone; '
             f'would help: max_per_domain: {enough} (at most {wanted} of {wanted})'
         )
 

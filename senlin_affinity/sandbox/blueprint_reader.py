@@ -121,7 +121,7 @@ def _aggregates(aggregates: Any, hosts: Iterable[HostSpec]) -> Iterator[Aggregat
                 words = f'no host "{member}"{_hint(member, known)}'
                 raise InvalidSpec(words, path=f'{path}.hosts')
         if 'availability_zone' in values.get('metadata', {}):
-            words = 'write it as the key availability_zone of the aggregate'
+            words = 'set the key availability_zone of the aggregate instead'
             raise InvalidSpec(words, path=f'{path}.metadata.availability_zone')
         yield AggregateSpec(name, **values)
 
@@ -183,11 +183,11 @@ def _zones_of_hosts(blueprint: Blueprint) -> dict[str, str]:
             continue
         for host in aggregate.hosts:
             if zones.setdefault(host, zone) != zone:
-                words = f'it would be in two zones, "{zones[host]}" and "{zone}"'
+                words = f'its aggregates are in two zones, "{zones[host]}" and "{zone}"'
                 raise InvalidSpec(words, path=f'hosts.{host}.availability_zone')
     for spec in blueprint.hosts:
         if spec.availability_zone not in (None, zones.get(spec.name, DEFAULT_ZONE)):
-            words = f'one of its aggregates is the zone "{zones[spec.name]}"'
+            words = f'must be the zone of its aggregate, "{zones[spec.name]}"'
             raise InvalidSpec(words, path=f'hosts.{spec.name}.availability_zone')
     return zones
 
@@ -234,7 +234,7 @@ def _names(value: Any, path: str) -> tuple[str, ...]:
 def _text(value: Any, path: str) -> str:
     """Return a non-empty string; reject YAML's unquoted true and 1."""
     if not isinstance(value, str) or not value:
-        raise InvalidSpec(f'must be a text: write "{value}" in quotes', path=path)
+        raise InvalidSpec(f'must be a string: write "{value}" in quotes', path=path)
     return value
 
 
@@ -277,7 +277,7 @@ def _refuse_unknown(values: Mapping[str, Any], known: Iterable[str], path: str) 
     for key in values:
         if key not in known:
             where = f'{path}.{key}' if path else str(key)
-            advice = _hint(key, known) or f'; known are: {", ".join(known)}'
+            advice = _hint(key, known) or f'; choose from {", ".join(known)}'
             raise InvalidSpec(f'unknown key{advice}', path=where)
 
 

@@ -91,7 +91,7 @@ class SandboxCloud:
         if self._plan is not None:
             raise CloudError('this sandbox has been started already')
         for directory in work_directory.remove_abandoned():
-            self._progress(f'removed {directory}, which a killed sandbox had left')
+            self._progress(f'removed {directory} of a sandbox that was killed')
         try:
             self._start()
         except BaseException as error:
@@ -194,5 +194,5 @@ class SandboxCloud:
     @property
     def _running(self) -> RunPlan:
         if self._plan is None:
-            raise CloudError('this sandbox does not run: use it in a with block')
+            raise CloudError('this sandbox is not running: use it in a with block')
         return self._plan

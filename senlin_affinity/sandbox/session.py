@@ -51,7 +51,7 @@ def path(name: str) -> Path:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         why = f'{directory} cannot be made: {error.strerror}'
-        raise CloudError(f'{why}; XDG_RUNTIME_DIR must name a directory of yours') from error
+        raise CloudError(f'{why}: set XDG_RUNTIME_DIR to a directory that you own') from error
     if directory.is_symlink() or directory.stat().st_uid != os.getuid():
         raise CloudError(f'{directory} belongs to another user: set XDG_RUNTIME_DIR')
     return directory / name
@@ -123,7 +123,7 @@ def end(session: Session) -> None:
                 return
             time.sleep(_LOOK_EVERY)
     raise CloudError(
-        f'the sandbox did not end: look at process {session.pid}, its children '
+        f'the sandbox did not end: check process {session.pid}, its children '
         f'{", ".join(map(str, session.children))}, and {session.directory}'
     )
 

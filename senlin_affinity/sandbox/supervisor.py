@@ -61,7 +61,7 @@ def hold(wanted: Wanted, progress: Progress, on_ready: Callable[[], None]) -> No
         session.write(session.Session(os.getpid(), *places, cloud.pids))
         on_ready()
         cloud.wait()
-        raise CloudError(f'a part of the sandbox has ended by itself\n{cloud.logs()}')
+        raise CloudError(f'a process of the sandbox ended unexpectedly\n{cloud.logs()}')
 
 
 @contextlib.contextmanager

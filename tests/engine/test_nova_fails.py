@@ -13,7 +13,7 @@ ONE_GROUP = '/os-server-groups/[^/]+$'
 WORDS = 'The database took a nap.'
 BODY = {'computeFault': {'code': 503, 'message': WORDS}}
 PAGE = {'message': 'nothing here', 'code': '404 Not Found', 'title': 'Not Found'}
-NOT_NOVAS = "the answer 404 is not Nova's own (itemNotFound): nothing here"
+NOT_NOVAS = 'the 404 does not come from Nova itself (no itemNotFound): nothing here'
 FORBIDDEN = {'forbidden': {'code': 403, 'message': 'Quota exceeded, too many server groups.'}}
 
 

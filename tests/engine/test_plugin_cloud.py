@@ -199,7 +199,7 @@ def test_an_answer_that_is_too_large_is_read_once_and_no_fault_of_the_credential
     edge, configured, caplog, owner
 ):
     configured(**LOGIN)
-    words = 'the answer is larger than 128 MiB; max_answer_size in [affinity]'
+    words = 'the answer is larger than 128 MiB: raise max_answer_size in [affinity]'
     error = AnswerTooLarge(words, 200, is_uncertain=True)
     edge.fail('GET', '/allocation_candidates', at_edge.Failure('large', words, exception=error))
     assert str(view(edge, owner)) == disclosure.NOT_KNOWN
@@ -222,7 +222,7 @@ def test_the_engines_bounds_count_for_it(edge, configured, option):
     assert made.session.timeout == 7
     assert made.config.get_region_name('compute') == 'RegionTwo'
     assert made.config.get_interface('compute') == ['internal']
-    with pytest.raises(deadline.GivenUp, match='DELETE is rejected: this connection only reads'):
+    with pytest.raises(deadline.GivenUp, match='DELETE is rejected: this connection is read-only'):
         requests.Session.get_adapter(made.session.session, 'http://nova').send(
             requests.Request('DELETE', 'http://nova/servers/1').prepare()
         )

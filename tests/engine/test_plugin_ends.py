@@ -14,7 +14,7 @@ from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeNova
 
 LOCKED = (
-    'it requires a token before it issues one (The request you have made requires authentication.'
+    'the service requires a token to issue a token (The request you have made requires authenticat'
 )
 NOT_OVER = 'no complete answer within {:g} seconds'
 #: Seconds that a server may be silent; a test waits for three of them. What comes before the drops

@@ -320,8 +320,8 @@ def test_a_profile_that_names_another_group_is_reported_for_each_action(
         assert f'cluster {made.id}, action {action.id}' in line
         events = objects.Event.get_all(desk.context, filters={'cluster_id': made.id})
         assert [each.status_reason for each in events] == number * [
-            "the profile's scheduler_hints name the server group 'other', but the affinity policy "
-            'is bound to server group XYZ-ABCD, which the new nodes join: take the hint out of the '
+            "the profile's scheduler_hints name server group 'other', but the affinity policy "
+            'is bound to server group XYZ-ABCD, which the new nodes join: remove the hint from the '
             'profile, or detach the policy and attach it again'
         ]
 

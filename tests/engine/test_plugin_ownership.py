@@ -433,7 +433,7 @@ def test_another_enabled_affinity_policy_with_another_group_is_noticed(desk):
     assert data['status'] == 'ERROR'
     assert data['reason'] == (
         'the cluster has another affinity policy, web (senlin.policy.affinity-1.0), with another '
-        'server group, another: detach or disable one of them'
+        'server group, another: detach or disable one of the policies'
     )
     objects.ClusterPolicy.update(desk.context, party.id, other.id, {'enabled': False})
     assert party.grow()['status'] == 'NONE'

@@ -108,7 +108,7 @@ def test_what_a_preflight_only_warns_of_is_an_event_for_the_owner(plain, monkeyp
     policy.pre_op(cluster.id, action := plain.action(cluster, SCALE_OUT, {'count': 60}))
     events = objects.Event.get_all(plain.context, filters={'oid': cluster.id})
     found = [each.status_reason for each in events]
-    begins = 'the preflight expects nodes to fail, and the policy only warns: does not fit: '
+    begins = 'the preflight expects nodes to fail, but the policy only warns: does not fit: '
     assert [each.startswith(f'{begins}at most 3 of 60; ') for each in found] == [True] * (
         mode == 'warn'
     )

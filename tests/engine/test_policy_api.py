@@ -85,8 +85,8 @@ def test_r1_17_a_plain_user_s_attach_says_that_he_may_not_choose_hosts(demo, clo
     policy = demo.policy(member_of=['!vsphere'])
     why = demo.attach(demo.cluster(), policy).failed()
     assert (
-        'member_of needs the host of every node to be chosen, which Nova does not let the owner of '
-        'the cluster do (its rule os_compute_api:servers:create:forced_host)'
+        'for member_of, the policy must choose the host of every node, but Nova does not let the '
+        'owner of the cluster choose hosts (rule os_compute_api:servers:create:forced_host)'
     ) in why
     name = demo.clustering.get_policy(policy).name
     (line,) = (each for each in cloud.logs(1000).splitlines() if f'affinity policy {name}:' in each)

@@ -48,6 +48,6 @@ def test_profile_that_names_another_group_after_an_update(demo, truth):
     (node,) = demo.nodes(cluster)
     assert (truth.members(mine), truth.members(other)) == ({node.physical_id}, set())
     events = [each.status_reason for each in demo.clustering.events(cluster_id=cluster)]
-    words = f"name the server group '{other}', but the affinity policy is bound to server group"
+    words = f"name server group '{other}', but the affinity policy is bound to server group"
     assert sum(words in (each or '') for each in events) == 1
     demo.delete_cluster(cluster)

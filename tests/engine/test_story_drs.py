@@ -52,7 +52,7 @@ def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host):
     ('mode', 'why'),
     [
         ('enforce', 'does not fit: 0 of 2 placed; '),
-        ('off', f'1 matched "drs", none takes servers: drs.disabled on 1: {DRS_HOST} is disabled'),
+        ('off', f'but none accepts servers: drs.disabled on 1: {DRS_HOST} is disabled'),
     ],
 )
 def test_r3_20_q3_11_disabled_drs_host_is_the_reason(admin, truth, mode, why):
@@ -83,7 +83,7 @@ def test_r3_25_a_tenants_drs_policy_is_rejected_at_attach(demo, truth, mode):
     cluster, groups = demo.cluster(), truth.groups()
     policy = demo.policy(enable_drs_extension=True, preflight=mode)
     reason = demo.attach(cluster, policy).failed()
-    assert 'enable_drs_extension needs the host of every node to be chosen' in reason
+    assert 'for enable_drs_extension, the policy must choose the host of every node' in reason
     assert truth.groups() == groups
 
 

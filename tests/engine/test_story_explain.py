@@ -85,7 +85,7 @@ def test_a_rejection_of_the_policy_is_explained_and_each_remedy_helps(
         admin.act(cluster, made, **inputs).succeeded()
     finally:
         truth.disable(DRS_HOST)
-    words = f'the last action of cluster {name}, {action}, succeeded'
+    words = f'the last action of cluster {name} ({action}) succeeded'
     command.check_refused(explain('admin', 'cluster', cluster), words)
 
 
@@ -106,7 +106,7 @@ def test_nodes_that_failed_in_nova_are_explained_by_their_servers(admin, demo, e
         name = admin.clustering.get_cluster(cluster).name
         events = [each.status_reason for each in tenant.clustering.events(cluster_id=cluster)]
         assert 'Failed in creating nodes.' in events
-        expected = 'the preflight expects nodes to fail, and the policy only warns: does not fit: '
+        expected = 'the preflight expects nodes to fail, but the policy only warns: does not fit: '
         assert any(each.startswith(expected) for each in events) is (user == 'admin')
         assert text.startswith('node found no host at ' if user == 'admin' else 'node failed at ')
         text = explain(user, 'cluster', cluster).stdout
@@ -114,7 +114,7 @@ def test_nodes_that_failed_in_nova_are_explained_by_their_servers(admin, demo, e
         assert text.startswith(failed)
         for other in nodes:
             if other is not node:
-                words = f'the last action of node {other.name}, NODE_CREATE, succeeded'
+                words = f'the last action of node {other.name} (NODE_CREATE) succeeded'
                 command.check_refused(explain(user, 'node', other.id), words)
 
 

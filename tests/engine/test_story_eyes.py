@@ -86,7 +86,7 @@ def test_rx_02_six_of_a_plain_users_nodes_for_four_hosts(cloud, demo):
 )
 def test_r3_25_what_needs_chosen_hosts_is_refused_at_attach(demo, properties, what):
     reason = demo.attach(demo.cluster(), demo.policy(**properties)).failed()
-    assert f'{what} needs the host of every node to be chosen' in reason
+    assert f'for {what}, the policy must choose the host of every node' in reason
     assert 'os_compute_api:servers:create:forced_host' in reason
 
 

@@ -65,10 +65,10 @@ def test_r3_13_r3_14_r3_29_q3_2_group_that_is_another_or_missing_is_an_error(dem
         ('other', {'rules': {'max_server_per_host': 2}}, 'max_server_per_host specified (2)'),
         (None, {**named, 'rules': {'max_server_per_host': 4}}, "servergroup 'other' (3)"),
         ('other', {'name': 'another'}, "servergroup.name is 'another'"),
-        (None, {'name': no_id}, 'no server group has it'),
+        (None, {'name': no_id}, 'no server group has this id'),
         (None, {'name': 'twin', 'policies': 'affinity'}, ', '.join(sorted(twins))),
-        ('no', {}, "'no' that the profile's scheduler_hints name does not exist"),
-        (no_id, {}, f"'{no_id}' that the profile's scheduler_hints name does not exist"),
+        ('no', {}, "scheduler_hints name server group 'no', which does not exist"),
+        (no_id, {}, f"scheduler_hints name server group '{no_id}', which does not exist"),
     ]
     for hint, wanted, words in refused:
         assert words in demo.attach(clusters[hint], demo.policy(servergroup=wanted)).failed()

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.long
 
 RULES = {'max_server_per_host': 3}
 UNCHECKED = (
-    'only an administrator can check whether a cluster of another project uses one of the orphans\n'
+    'clusters of other projects may use these orphans: only an administrator can check this\n'
 )
 
 
@@ -71,12 +71,12 @@ def test_a_group_that_is_left_behind_is_shown_and_deleted(demo, truth, group, cl
     status, said = group('demo', 'delete', '--orphans', '--dry-run')
     assert (status, f'{named} ({bound}), made by: policy\n' in said) == (3, True)
     status, said = group('demo', 'delete', '--orphans', text='n\n')
-    assert (status, said.endswith('[y/N] nothing is deleted\n')) == (3, True)
+    assert (status, said.endswith('[y/N] nothing was deleted\n')) == (3, True)
     assert truth.group_by_id(bound) is not None
     status, said = group('demo', 'delete', '--orphans', text='yes\n')
     assert (status, f'deleted {named} ({bound})\n' in said) == (0, True)
     assert truth.group_by_id(bound) is None
-    assert group('demo', 'delete', '--orphans', '--yes') == (0, 'no server group is left behind\n')
+    assert group('demo', 'delete', '--orphans', '--yes') == (0, 'there are no orphans\n')
     assert group('demo', *orphans) == (0, '')
 
 

@@ -157,6 +157,6 @@ def test_a_plain_user_reads_how_many_the_zones_may_hold(running):
     spread = [{'by': 'availability_zone', 'max_per_domain': 1}]
     cluster, _policy, _group = user.bound(user.policy(servergroup=SOFT, spread=spread))
     assert (
-        'does not fit: at most 3 of 4; a zone may hold max_per_domain: 1; '
+        'does not fit: at most 3 of 4; max_per_domain allows 1 in each zone; '
         'would help: max_per_domain: 2 (at most 4 of 4)'
     ) in user.scale_out(cluster, 4).failed()

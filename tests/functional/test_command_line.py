@@ -77,7 +77,7 @@ def test_commands_are_listed_within_80_columns(help_arguments, first):
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        ((), 'name a command; --help lists them'),
+        ((), 'specify a command; --help lists the commands'),
         (('polcy',), 'there is no command polcy; did you mean: policy validate'),
         (('policy', 'validate'), 'the following arguments are required: FILE'),
         (('constraint', 'list', '--format', 'morse'), "invalid choice: 'morse'"),
@@ -110,7 +110,7 @@ def test_an_error_has_a_traceback_only_with_debug():
 
 def test_a_snapshot_is_not_saved_to_a_dash(tmp_path):
     done = run('--os-cloud', 'any', 'snapshot', 'save', '-', cwd=tmp_path)
-    message = 'error: a snapshot is saved in a file: name one in place of "-"\n'
+    message = 'error: specify a file, not "-": a snapshot cannot be written to stdout\n'
     assert (done.returncode, done.stderr, [*tmp_path.iterdir()]) == (2, message, [])
 
 
@@ -129,7 +129,7 @@ def test_a_directory_instead_of_a_file_is_an_error(arguments, message):
 
 def test_an_impossible_runtime_directory_is_an_error():
     done = run('sandbox', 'down', env={**os.environ, 'XDG_RUNTIME_DIR': '/dev/null'})
-    message = 'error: /dev/null/senlin-affinity cannot be made: Not a directory; XDG_RUNTIME_DIR'
+    message = 'error: /dev/null/senlin-affinity cannot be made: Not a directory: set XDG_RUNTIME'
     assert (done.returncode, done.stderr.startswith(message)) == (1, True)
     assert done.stderr.count('\n') == 1
 
@@ -178,7 +178,7 @@ def test_an_error_on_a_full_stderr_keeps_its_exit_status(arguments, status, unbu
     [
         ('>&-', 'error: could not write the answer: standard output is closed\n'),
         ('>&- 2>&-', ''),
-        ('<&-', 'error: standard input: it is closed\n'),
+        ('<&-', 'error: standard input is closed\n'),
     ],
 )
 def test_a_closed_stream_is_a_one_line_error(closed, message):

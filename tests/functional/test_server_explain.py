@@ -403,7 +403,7 @@ def test_a_race(tenant, explain):
         until(lambda: len(list(tenant.compute.servers())) == 1, 30, 'it is gone')
         until(lambda: explain('admin', failed.id).returncode == 0, 30, 'the host is free')
         said = json.loads(explain('admin', failed.id, '-f', 'json').stdout)
-        assert said['explanation'][-1].startswith('Nova used up its attempts: a race')
+        assert said['explanation'][-1].startswith('Nova used up its attempts, because of a race')
     finally:
         compute.enable_service(service, 'cmp-2', 'nova-compute')
 

@@ -64,7 +64,7 @@ DRIPS = {
     'GET /compute/v2.1/os-server-groups': ('could not list the server groups: ', LONGER),
 }
 LOCKED = (
-    'it requires a token before it issues one (The request you have made requires authentication.'
+    'the service requires a token to issue a token (The request you have made requires authenticat'
 )
 
 

@@ -221,7 +221,7 @@ def test_the_command_saves_the_candidates_of_a_flavor(group, named_cloud, tmp_pa
 @pytest.mark.parametrize(
     ('more', 'error'),
     [
-        (('--availability-zone', 'az1'), '--availability-zone needs --flavor'),
+        (('--availability-zone', 'az1'), '--availability-zone requires --flavor'),
         (('--flavor', 'm1.tini'), 'did you mean m1.tiny'),
     ],
     ids=['a zone without a flavor', 'an unknown flavor'],
@@ -243,4 +243,4 @@ def test_a_non_admin_reads_which_parts_are_unknown(group, named_cloud, tmp_path)
         2,
     )
     assert 'hosts: could not list the hypervisors: Nova answered 403' in summary['not known']
-    assert done.stderr.startswith('warning: the hosts are not in the file')
+    assert done.stderr.startswith('warning: the snapshot has no hosts: ')

@@ -83,6 +83,6 @@ def test_an_unknown_name_or_namespace_is_a_warning(tmp_path):
     index = 'See :extra-spec:`hw:cpu_pollicy`.\n\n.. extra-specs:: hw\n\n.. extra-specs:: nope'
     pages, warnings = build(tmp_path, index=index)
     assert 'reference target not found: hw:cpu_pollicy' in warnings
-    assert 'there is no namespace nope; there are no-namespace, accel, ' in warnings
+    assert 'unknown namespace: nope (namespaces: no-namespace, accel, ' in warnings
     assert '>hw:cpu_policy</span>' in pages['index']
     assert '>os:secure_boot</span>' not in pages['index']

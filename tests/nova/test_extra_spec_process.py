@@ -115,12 +115,12 @@ def test_r4_20_a_check_is_made_by_the_other_process(install, played):
         (
             CompletedProcess('', 9, b'', b''),
             PluginError,
-            'ended with status 9, and no answer: no output',
+            'ended with status 9 without an answer: no output',
         ),
         (
             CompletedProcess('', 1, b'x', b'a\nb\xff\n'),
             PluginError,
-            'ended with status 1, and no answer: b\ufffd',
+            'ended with status 1 without an answer: b\ufffd',
         ),
     ],
     ids=['not run', 'late', 'silent', 'words'],

@@ -256,5 +256,5 @@ def test_one_prefix_is_enough(prefixes, options, caplog, monkeypatch):
 def test_another_nova_does_not_start(monkeypatch, thing, name, value, why):
     """Rather than that reserved hosts are open to everybody."""
     monkeypatch.setattr(thing, name, value)
-    with pytest.raises(PluginError, match=f'reservations cannot be enforced: .*{why}.*take'):
+    with pytest.raises(PluginError, match=f'reservations cannot be enforced: .*{why}.*remove'):
         install()

@@ -103,5 +103,5 @@ def test_a_rejection_discloses_what_trials_show(hosts, question):
         if 'a host may hold' in reason:
             assert trial(hosts, question, policy='soft') > trial(hosts, question), reason
         else:
-            own = ('the project ', 'the user ', 'members allowed', NO_ROOM, *restricted)
+            own = ('the project ', 'the user ', 'allowed members', NO_ROOM, *restricted)
             assert any(words in reason for words in own), reason

@@ -16,7 +16,7 @@ _MODULES = (devices, hw, placement, quota, scheduling)
 _NAMESPACES = {
     '': (
         'Without a namespace',
-        'Names from before there were namespaces, and those that belong to no one part.',
+        'Old and general names, which belong to no namespace.',
     ),
     'accel': ('Accelerators', 'Accelerators (such as GPUs and FPGAs) that Cyborg manages.'),
     'aggregate_instance_extra_specs': (
@@ -27,7 +27,7 @@ _NAMESPACES = {
     ),
     'capabilities': (
         'Capabilities',
-        'What the state of a host must be, for the scheduler filter ``ComputeCapabilitiesFilter``.',
+        'The required state of the host, for the scheduler filter ``ComputeCapabilitiesFilter``.',
     ),
     'hw': (
         'Virtual hardware',
@@ -43,14 +43,14 @@ _NAMESPACES = {
     'quota': ('Quotas', "How much of a host's CPU, memory, disk and network a server may use."),
     'reservation': (
         'Reservations',
-        'Hosts that are kept for some flavors, by a key of the metadata of their aggregate.',
+        'Hosts that are reserved for some flavors, by a metadata key of an aggregate.',
     ),
     'resources': (
         'Resources',
-        'Amounts of resource classes, in place of or beside what the flavor itself says.',
+        'Amounts of resource classes, which replace or extend the amounts of the flavor itself.',
     ),
     'trait': ('Traits', 'Traits that the resource provider of a server must or must not have.'),
-    'vmware': ('VMware', 'What only VMware knows.'),
+    'vmware': ('VMware', 'Extra specs that only VMware has.'),
 }
 
 

@@ -16,7 +16,7 @@ VALIDATORS = (
     ),
     ExtraSpecValidator(
         'hw_rng:allowed',
-        'Whether guests whose image requests the device get it.',
+        'Whether a guest gets the device if its image requests it.',
         Value(bool),
         drivers=_LIBVIRT,
     ),

@@ -11,7 +11,7 @@ from senlin_affinity.extra_specs.values import Value
 _GROUP = Parameter(
     'group',
     r'(?:[a-zA-Z0-9_-]{1,64})?',
-    'The group of a granular request; without one, the request as a whole.',
+    'The suffix of a request group; empty for the request group without a suffix.',
 )
 _AMOUNT = Value(int, 'The amount, in the unit of the resource class.')
 _WANTED = Value(str, enum=('required', 'forbidden'))

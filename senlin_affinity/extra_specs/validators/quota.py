@@ -26,7 +26,7 @@ def _vmware(key: str, what: str, unit: str) -> tuple[ExtraSpecValidator, ...]:
             f'The maximum {what} that a server gets, even on an idle host; 0: no limit.',
             Value(int, unit, min=0),
         ),
-        spec('reservation', f'The {what} that a server gets in any case.', Value(int, unit)),
+        spec('reservation', f'The guaranteed {what} of a server.', Value(int, unit)),
         spec(
             'shares_level',
             f'The weight of a server if {what} is scarce; ``custom``: the value of '
@@ -61,21 +61,21 @@ VALIDATORS = (
         'quota:cpu_period',
     ),
     *(
-        _libvirt(f'disk_{way}_{unit}_sec', f'The maximum {what} per second {both} a disk.')
-        for way, both in (
-            ('read', 'read from'),
-            ('write', 'written to'),
-            ('total', 'read from and written to'),
+        _libvirt(f'disk_{way}_{unit}_sec', f'The maximum {what} per second {which} a disk.')
+        for way, which in (
+            ('read', 'for reads from'),
+            ('write', 'for writes to'),
+            ('total', 'for reads from and writes to'),
         )
         for unit, what in (('bytes', 'bytes'), ('iops', 'operations'))
     ),
     *(
-        _libvirt(f'vif_{way}_{key}', f'{words} of a network card, {way}.', unit)
+        _libvirt(f'vif_{way}_{key}', f'{words} of {way} traffic of a network card.', unit)
         for way in ('inbound', 'outbound')
         for key, words, unit in (
             ('average', 'The average rate', 'kB per second.'),
-            ('peak', 'The highest rate', 'kB per second.'),
-            ('burst', 'The amount at the highest rate', 'kB.'),
+            ('peak', 'The maximum rate', 'kB per second.'),
+            ('burst', 'The amount at the maximum rate', 'kB.'),
         )
     ),
 )

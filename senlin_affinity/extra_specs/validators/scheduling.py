@@ -56,8 +56,8 @@ def _check(value: str) -> None:
 VALIDATORS = (
     ExtraSpecValidator(
         'force_metadata_check',
-        'Reserved. In the metadata of an aggregate, it makes the aggregate filter require the keys '
-        'of that aggregate of every flavor. In a flavor, it has no effect.',
+        'Reserved. If it is true in the metadata of an aggregate, every flavor must match the keys '
+        'of this aggregate. In a flavor, it has no effect.',
         Value(bool),
     ),
     ExtraSpecValidator(

@@ -87,8 +87,8 @@ def _ask(*questions: Sequence[Any]) -> list[dict[str, Any]]:
     except ValueError as error:
         last = done.stderr.decode(errors='replace').strip().rpartition('\n')[2]
         raise PluginError(
-            f'the process that loads them ended with status {done.returncode}, '
-            f'and no answer: {last or "no output"}'
+            f'the process that loads them ended with status {done.returncode} '
+            f'without an answer: {last or "no output"}'
         ) from error
 
 

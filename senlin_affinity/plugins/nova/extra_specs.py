@@ -86,8 +86,7 @@ def _replace(ours: NovaValidator) -> None:
         is_replaced = False
     if not is_replaced:
         LOG.warning(
-            '%s was not found in %s: which validator of it counts depends on the order in which '
-            'nova-api loads them',
+            "Nova's validator of %s was not found in %s, so nova-api may use either validator",
             ours.name,
             _IN_TREE,
         )

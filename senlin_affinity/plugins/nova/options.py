@@ -21,7 +21,11 @@ OPTIONS: tuple[Any, ...] = (
         default='enforce',
         choices=[
             ('enforce', 'rejects hosts'),
-            ('log', 'rejects no host, and logs which it would reject and where Nova differs'),
+            (
+                'log',
+                'rejects no host, but logs which hosts it would reject, and on which hosts '
+                "Nova's own filter differs",
+            ),
         ],
         help='What AggregateInstanceTypeFilter does in nova-scheduler.',
     ),
@@ -29,16 +33,16 @@ OPTIONS: tuple[Any, ...] = (
         'aggregate_filter_on_error',
         default='reject',
         choices=[
-            ('reject', 'the host is rejected: no server is placed against the metadata'),
-            ('pass', 'the host passes: a defect of the filter prevents no server'),
+            ('reject', 'rejects the host, so that no server violates the metadata'),
+            ('pass', 'accepts the host, so that the failure prevents no server'),
         ],
         help='What happens to a host for which AggregateInstanceTypeFilter fails.',
     ),
     cfg.BoolOpt(
         'validate_extra_specs',
         default=True,
-        help='Whether nova-api adds the extra spec validators of this package, and of packages '
-        'that register validators with it, to its own.',
+        help='Whether nova-api also uses the extra spec validators of senlin-affinity, and of the '
+        'packages that register validators with senlin-affinity.',
     ),
 )
 

@@ -75,8 +75,8 @@ def install() -> list[type]:
             _aggregates(nova_context.get_admin_context(), (required, *forbidden))
     except (AttributeError, TypeError) as error:
         raise PluginError(
-            f'reservations cannot be enforced: this Nova has other request filters ({error}); take '
-            f'{__name__} out of available_filters, and reserved hosts are open to everybody'
+            f'reservations cannot be enforced: this Nova has other request filters ({error}). If '
+            f'you remove {__name__} from available_filters, every server may use reserved hosts'
         ) from error
     if keep_reservations not in request_filter.ALL_REQUEST_FILTERS:
         request_filter.ALL_REQUEST_FILTERS.append(keep_reservations)

@@ -93,14 +93,14 @@ def warn_of_hint(
         if any(group.id == group_id and group.name == hint for group in named):
             return
         why = (
-            f"the profile's scheduler_hints name the server group '{escaped(hint)}', but the "
-            f'affinity policy is bound to server group {group_id}, which the new nodes join: take '
-            'the hint out of the profile, or detach the policy and attach it again'
+            f"the profile's scheduler_hints name server group '{escaped(hint)}', but the affinity "
+            f'policy is bound to server group {group_id}, which the new nodes join: remove the '
+            'hint from the profile, or detach the policy and attach it again'
         )
         LOG.warning('%s: %s', who, why)
         emit_event(action.entity, why, action)
     except Exception as error:
-        line = '%s: it is not known whether the profile names another server group than %s: %s'
+        line = '%s: it is not known whether the profile names a server group other than %s: %s'
         why, is_mistake = registry.in_words(error), registry.is_mistake(error)
         LOG.warning(line, who, group_id, why, exc_info=is_mistake)
 
@@ -116,7 +116,7 @@ def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None
                 return (
                     f'the cluster has another affinity policy, {other.policy.name} '
                     f'({other.policy.type}), with another server group, {held.servergroup_id}: '
-                    'detach or disable one of them'
+                    'detach or disable one of the policies'
                 )
     return None
 

@@ -71,8 +71,8 @@ def clients_of(owner: Any) -> Clients:
 def warn_of_fallback(error: CloudError) -> None:
     """Log that the owner's credentials take the place of the operator's."""
     OPERATORS.warning(
-        'affinity policy: the cloud could not be read with the credentials of [%s], and is read '
-        "with the cluster owner's: %s",
+        'affinity policy: the cloud could not be read with the credentials of [%s], so those of '
+        "the cluster's owner are used: %s",
         _GROUP,
         error,
     )

@@ -195,7 +195,9 @@ def _resized_by(action: Any) -> int | None:
         number = _number(inputs.get(consts.ADJUSTMENT_NUMBER))
         desired = scaleutils.calculate_desired(current, adjustment, number, step)
         if not isinstance(desired, int):
-            raise InvalidSpec(f'leads to {desired!r} nodes: must be an integer', 'inputs.number')
+            raise InvalidSpec(
+                f'leads to {desired!r} nodes, which is not an integer', 'inputs.number'
+            )
     if not is_strict:
         desired = scaleutils.truncate_desired(cluster, desired, smallest, largest)
     why_not = scaleutils.check_size_params(cluster, desired, smallest, largest, is_strict)

@@ -85,5 +85,5 @@ class Driver:
 
 _ANNOUNCED = (
     "a policy creates server group '{name}' for the cluster: if the attach is interrupted, the "
-    'group stays, and nobody owns it'
+    'group remains without an owner'
 )

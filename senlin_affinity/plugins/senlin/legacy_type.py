@@ -48,8 +48,8 @@ def _serving(ours: type, found: Any) -> Any:
     place = getattr(found, '__module__', None), getattr(found, '__name__', None)
     if place != IN_TREE:
         LOG.error(
-            '[affinity] serve_version_1_0 has no effect: %s is served by %s.%s, which is not the '
-            'policy that Senlin brings; remove that package, or switch the option off',
+            '[affinity] serve_version_1_0 has no effect: %s is served by %s.%s, which is not '
+            "Senlin's own policy; remove that package, or switch the option off",
             NAME,
             *place,
         )

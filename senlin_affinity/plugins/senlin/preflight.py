@@ -40,7 +40,7 @@ with contextlib.suppress(AffinityError):
     load_constraints()
 
 
-_EXPECTED = 'the preflight expects nodes to fail, and the policy only warns: {}'
+_EXPECTED = 'the preflight expects nodes to fail, but the policy only warns: {}'
 _NOT_CHOSEN = 'Nova does not let the owner of the cluster choose the hosts of its nodes'
 
 
@@ -154,8 +154,8 @@ def warn_if_unenforced(who: str, cluster: Any, wanted: Properties, bound: Bindin
 
 
 UNCHECKED = (
-    'the preflight does not check whether the nodes of this cluster fit: its owner may not list '
-    'the hosts, and the policy has no operator credentials'
+    'the preflight does not check whether the nodes of this cluster fit: its owner cannot list '
+    'hosts, and the policy has no operator credentials'
 )
 
 

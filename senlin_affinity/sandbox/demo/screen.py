@@ -86,7 +86,7 @@ class Screen:
             self._list_failed()
         else:
             self.console.print(Text(f'All {self.passed} checks passed.', 'bold green'))
-        words = 'The sandbox is ended; no process and no directory is left.'
+        words = 'The sandbox has ended, and left no process and no directory.'
         self.console.print(Text(words, 'dim'))
         return not self.failed
 

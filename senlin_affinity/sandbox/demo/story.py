@@ -73,7 +73,7 @@ def the_cloud(scene: Scene) -> None:
 def create_group(scene: Scene) -> None:
     """Let the policy create a group with rules; check that six nodes land three and three."""
     screen = scene.screen
-    screen.title('S2  A server group of its own: at most 3 nodes on a host')
+    screen.title('S2  A server group that the policy creates: at most 3 nodes on a host')
     screen.say('policy anti-affinity.yaml (max_server_per_host: 3), a cluster without nodes')
     user = scene.user
     cluster, policy = _attached(scene, user, 'six', 'anti-affinity.yaml')
@@ -97,7 +97,7 @@ def create_group(scene: Scene) -> None:
 def inherit_group(scene: Scene) -> None:
     """Let the policy inherit the group of the profile; check that a detach keeps it."""
     screen, user = scene.screen, scene.user
-    screen.title('S1  A group that exists already, named by the profile')
+    screen.title('S1  An existing group, named by the profile')
     group_id = user.create_group('web')
     screen.say('profile server-with-group.yaml (scheduler_hints: {group: web})')
     screen.say('policy inherit.yaml')
@@ -107,10 +107,10 @@ def inherit_group(scene: Scene) -> None:
     found = (data.get('servergroup_id'), data.get('inherited_group'))
     screen.check('the binding inherits the group', (group_id, True), found)
     _must_succeed(screen, 'the scale-out by 1', 'scaling out by 1', user.scale_out(cluster, 1))
-    with screen.working('creating a node straight into the cluster'):
+    with screen.working('creating a node in the cluster'):
         profile = user.clustering.get_cluster(cluster).profile_id
         node = user.create_node('straight', profile, cluster)
-    screen.check('the node that was created straight into the cluster is up', 'ACTIVE', node.status)
+    screen.check('the node that was created in the cluster is up', 'ACTIVE', node.status)
     landed = _show_servers(scene, scene.nova.group('web'))
     what = 'both servers are in the group, one on each host'
     screen.check(what, {'cmp-1': 1, 'cmp-2': 1}, landed)
@@ -122,7 +122,7 @@ def inherit_group(scene: Scene) -> None:
 def refuse_mismatch(scene: Scene) -> None:
     """Check that a policy which differs from the group's is rejected with a reason."""
     screen, user = scene.screen, scene.user
-    screen.title('A policy that does not match its group is refused')
+    screen.title('A policy that does not match its group is rejected')
     screen.say('the same profile (group web is anti-affinity), policy affinity.yaml')
     cluster, policy = _create(user, 'misfit', 'affinity.yaml', 'server-with-group.yaml')
     ended = _ended(screen, 'attaching the policy', user.attach(cluster, policy))
@@ -138,7 +138,7 @@ def spread_zones(scene: Scene) -> None:
     """Place a tenant's nodes evenly over the zones."""
     screen, user = scene.screen, scene.user
     screen.title('A spread over the zones, for everybody')
-    screen.say('policy spread-zones.yaml, a plain user, who sees no host; zones az1 and az2')
+    screen.say('policy spread-zones.yaml, a user who cannot list hosts; zones az1 and az2')
     cluster, policy = _attached(scene, user, 'even', 'spread-zones.yaml')
     _must_succeed(screen, 'the scale-out by 4', 'scaling out by 4', user.scale_out(cluster, 4))
     landed = _show_servers(scene, scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}'))
@@ -152,14 +152,14 @@ def spread_zones(scene: Scene) -> None:
 def ask_first(scene: Scene) -> None:
     """Check that a tenant's oversized scale-out is rejected before Nova receives a request."""
     screen, user = scene.screen, scene.user
-    screen.title('The preflight: refused before Nova is asked, with the reason')
-    screen.say('policy one-per-host.yaml, a plain user; two hosts are enabled, six nodes wanted')
+    screen.title('The preflight: rejected before any request to Nova, with the reason')
+    screen.say('policy one-per-host.yaml, a non-admin; two hosts are enabled, six nodes requested')
     cluster, policy = _attached(scene, user, 'many', 'one-per-host.yaml')
     ended = _ended(screen, 'scaling out by 6', user.scale_out(cluster, 6))
     is_refused = 'does not fit: at most 2 of 6; a host may hold 1 of server group' in ended.reason
-    screen.check("the scale-out is refused for the rule of the user's own group", True, is_refused)
+    screen.check("the scale-out is rejected by the rule of the user's own group", True, is_refused)
     is_helped = 'max_server_per_host: 3 (6 of 6)' in ended.reason
-    screen.check('it says what would help', True, is_helped)
+    screen.check('the reason contains what would help', True, is_helped)
     group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
     landed = scene.nova.servers_on_hosts(group.id) if group else None
     screen.check('no server was created', {}, landed)
@@ -167,7 +167,7 @@ def ask_first(scene: Scene) -> None:
     screen.quote("The log of Senlin's engine has more, for operators", log)
     hosts = '2 of 6 placed; 0/2 hosts left: server_group.host_full on 2'
     is_only_there = hosts in log and 'hosts left' not in ended.reason
-    screen.check('only the log says how the hosts are', True, is_only_there)
+    screen.check('only the log describes the hosts', True, is_only_there)
     _detach(screen, user, cluster, policy)
     _delete(screen, user, cluster)
 
@@ -180,7 +180,7 @@ def use_drs(scene: Scene) -> None:
     cluster, policy = _attached(scene, admin, 'drs', 'drs.yaml')
     ended = _ended(screen, 'resizing to 2', admin.resize(cluster, 'EXACT_CAPACITY', 2))
     is_told = 'host_state.disabled on 1' in ended.reason
-    screen.check('the resize is refused, with the reason', True, is_told)
+    screen.check('the resize is rejected, with the reason', True, is_told)
     scene.nova.enable(DRS_HOST)
     screen.say(f'{DRS_HOST} is enabled now')
     resize = admin.resize(cluster, 'EXACT_CAPACITY', 2)

@@ -19,7 +19,7 @@ def test_a_mismatch_is_rejected_with_a_reason(run):
     assert answer == {
         'outcome': 'REJECT',
         'code': 'aggregate_metadata.mismatch',
-        'reason': 'the flavor requires ssd "true", and the metadata of the aggregate is "false"',
+        'reason': 'the flavor requires ssd "true", but the metadata of the aggregate has "false"',
         'advice': 'change the extra spec or the metadata, or use hosts of another aggregate',
         'facts': {'key': 'ssd', 'asked': 'true', 'found': 'false', 'aggregates': 'the aggregate'},
     }
@@ -65,7 +65,7 @@ def test_an_invalid_value_of_the_reserved_key_is_a_warning(run):
         (['--extra-spec', 'a'], "--extra-spec: must be KEY=VALUE, not 'a'"),
         (['--metadata', '=1'], "--metadata: must be KEY=VALUE, not '=1'"),
         (['--extra-spec', 'a=1', 'a=2'], '--extra-spec: a is given twice'),
-        (['--metadata', FORCED, FORCED], 'force_metadata_check is given twice: it is True or Fals'),
+        (['--metadata', FORCED, FORCED], 'force_metadata_check is given twice: give it once'),
         (['--filter', 'both'], 'invalid choice'),
         (['word'], 'unrecognized arguments: word'),
     ],

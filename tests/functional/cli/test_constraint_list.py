@@ -118,7 +118,7 @@ def test_show_prints_the_options_and_codes(run):
         'reference/constraints/drs',
     )
     (option,) = decoded['options']
-    assert option.pop('help').startswith('What the name of')
+    assert option.pop('help').startswith('The text that')
     assert option == {'name': 'drs_pattern', 'group': 'affinity', 'default': 'drs'}
     codes = {each['code']: each for each in decoded['codes']}
     assert list(codes) == list(DrsConstraint.reasons)
@@ -139,7 +139,7 @@ def test_show_prints_the_defaults_of_options(run):
 
 
 @pytest.mark.parametrize(
-    ('name', 'hint'), [('qota', 'did you mean quota?'), ('x', 'there are host_state, ')]
+    ('name', 'hint'), [('qota', 'did you mean quota?'), ('x', 'choose from host_state, ')]
 )
 def test_an_unknown_constraint_is_an_error(run, name, hint):
     done = run('constraint', 'show', name)

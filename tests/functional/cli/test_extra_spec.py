@@ -82,7 +82,7 @@ def test_list_is_filtered_by_namespaces(run, chosen):
 def test_an_unknown_namespace_is_an_error(run, command):
     done = run('extra-spec', *command, '--namespace', 'nope')
     assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr.startswith("error: there is no namespace 'nope'; there are no-namespace, ")
+    assert done.stderr.startswith("error: unknown namespace: 'nope' (namespaces: no-namespace, ")
     assert done.stderr.count('\n') == 1
 
 

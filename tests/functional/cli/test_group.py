@@ -22,7 +22,7 @@ from tests.support.fake_nova import FakeHost, FakeNova
 PROJECT = 'admin-project'
 OWN = {'project_id': PROJECT}
 BIDI = 'cmp\u202e-1'
-NONE_LEFT = 'no server group is left behind\n'
+NONE_LEFT = 'there are no orphans\n'
 
 
 class Senlin(HttpCloud):
@@ -149,7 +149,9 @@ def test_a_name_that_a_user_chose_deletes_nothing(group, nova, two, words, text)
     cloud, sure, named = two
     listed = group(cloud, 'list', '-f', 'value', '-c', 'ID', '-c', 'Made By')
     assert listed.stdout.splitlines() == [f'{sure} policy', f'{named} perhaps a policy']
-    assert f'if you do not need it: openstack server group delete {named}\n' in listed.stderr
+    assert (
+        f'nothing uses it; to delete it: openstack server group delete {named}\n' in listed.stderr
+    )
     assert group(cloud, 'list', '--orphans', '-f', 'value', '-c', 'ID').stdout == f'{sure}\n'
     audited = group(cloud, 'audit', '-f', 'value', '-c', 'Server Group', '-c', 'State')
     assert audited.returncode == 3
@@ -180,7 +182,7 @@ def test_a_cluster_that_a_list_lacks(group, nova):
         cloud.by_id = {cluster_id}
         done = group(cloud, 'delete', '--orphans', '--yes')
     assert (done.returncode, groups(nova)) == (3, {made})
-    assert done.stderr == f'server group {made} is no longer left behind: kept\n'
+    assert done.stderr == f'server group {made} is no longer an orphan: kept\n'
 
 
 def test_a_deletion_that_nova_does_not_carry_out(group, nova):
@@ -202,7 +204,7 @@ def test_nobody_answers(nova, two, stdin):
     cloud = two[0]
     status, said = delete(cloud, stdin)
     assert (status, len(groups(nova))) == (2, 2)
-    assert said == 'error: nothing is deleted: no answer; --yes deletes without asking\n'
+    assert said == 'error: nothing was deleted: nobody answered; use --yes to confirm\n'
 
 
 def test_a_person_may_think_for_longer_than_the_deadline(nova, two, monkeypatch):
@@ -246,7 +248,7 @@ def test_a_group_that_a_cluster_uses_meanwhile(group, nova, is_before):
         cloud.answer = adopt
         done = group(cloud, 'delete', '--orphans', '--yes')
     if is_before:
-        kept = f'server group {second} is no longer left behind: kept\n'
+        kept = f'server group {second} is no longer an orphan: kept\n'
         assert (done.returncode, done.stderr, groups(nova)) == (3, kept, {second})
     else:
         assert (done.returncode, groups(nova)) == (1, set())
@@ -276,9 +278,9 @@ def test_a_cluster_of_another_project_uses_the_group(group, nova, refers_by, is_
         assert (done.returncode, done.stdout, done.stderr) == (0, NONE_LEFT, '')
         assert (row['Orphan'], groups(nova), shown.stderr) == (False, {sure}, '')
     else:
-        words = 'only an administrator can check whether a cluster of another project uses one of'
+        words = 'clusters of other projects may use these orphans: only an administrator can'
         assert (row['Orphan'], groups(nova), done.returncode) == (True, set(), 0)
-        assert (shown.stderr, done.stderr) == (f'{words} the orphans\n',) * 2
+        assert (shown.stderr, done.stderr) == (f'{words} check this\n',) * 2
 
 
 def test_a_name_that_a_policy_of_another_project_gives(group, nova):

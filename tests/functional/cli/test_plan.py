@@ -153,7 +153,7 @@ def test_the_other_formats_contain_the_decision(plan, answer):
     assert plan(3, '-c', 'fits').stdout.splitlines()[3] == '| fits  | True  |'
     done = plan(3, '-c', 'room')
     assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr.startswith('error: there is no column room; there are fits, wanted')
+    assert done.stderr.startswith('error: unknown column: room (columns: fits, wanted')
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_a_nova_conf_without_relevant_options_is_a_warning(plan, write):
     write('nova.conf', '[DEFAULT]\nmy_ip = 192.0.2.1')
     done = plan(1, '--nova-conf', 'nova.conf', '--image', 'none', '--strict', given=())
     assert done.returncode == 0
-    message = "nova.conf: none of the options that count in a plan; Nova's defaults do\n"
+    message = "nova.conf: no option that affects a plan is set; Nova's defaults apply\n"
     assert done.stderr == f'WARNING senlin_affinity.cli.config_file: {message}'
 
 
@@ -329,7 +329,8 @@ def test_options_precede_the_policy_and_the_profile(answer, plan, write):
 @pytest.mark.parametrize('project', ['ours', SSD.replace('-', ''), SSD, 'demo', '5bbcc3c4', ''])
 def test_a_project_beside_a_snapshot_is_an_id(plan, project):
     done = plan(1, '--project', project, cloud={'project_id': 'ours'})
-    message = f'error: --project {project!r} is not an id: a snapshot contains no project names\n'
+    message = f'error: --project {project!r} is not an id: use the id, because a snapshot'
+    message += ' contains no names of projects\n'
     is_id = project == 'ours' or len(project) >= 32
     status = 0 if project == 'ours' else 4  # the snapshot lacks the quotas of other projects
     assert (done.returncode, done.stderr) == ((status, '') if is_id else (2, message))
@@ -363,7 +364,7 @@ def test_a_snapshot_is_read_from_standard_input(answer, run, tmp_path):
         (('--profile', 'nowhere.yaml'), 'nowhere.yaml cannot be read: No such file'),
         (('--snapshot', 'nowhere.json'), 'nowhere.json cannot be read: No such file'),
         (('--snapshot', '.'), '. cannot be read: Is a directory'),
-        (('--image', 'cirros'), '--image cirros: a snapshot holds no images; say none, or its'),
+        (('--image', 'cirros'), '--image cirros: a snapshot contains no images; use --image no'),
         (('--config-file', 'nowhere.conf'), 'nowhere.conf cannot be read: No such file or'),
         (('--config-file', 'cloud.json'), 'cloud.json: '),
         (('--nova-conf', 'nowhere.conf'), 'nowhere.conf cannot be read: No such file or'),
@@ -383,7 +384,7 @@ def test_an_unknown_name_or_file_is_an_error(plan, options, message):
             (('--count', count, '--flavor', 'f'), 'must be a number from 0 to 1,000,000, not ')
             for count in ('-1', 'six', '1000001', '9' * 5000)
         ),
-        (('--count', '1'), 'error: name a flavor with --flavor, or a profile with --profile'),
+        (('--count', '1'), 'error: specify --flavor or --profile'),
         ((*FLAVOR, '--image-property', 'k'), "must be K=V, not 'k'"),
         ((*FLAVOR, '--spread', 'rack'), 'argument --spread: must be by='),
         ((*FLAVOR, '--spread', 'by=a,by=b'), "once, not 'by=a,by=b'"),
@@ -468,7 +469,7 @@ def test_the_view_has_a_column_for_each_spread(plan):
         'Servers by rack (max_skew 1, soft)',
         '  2 servers: r1',
         '  0 servers: r2',
-        '  2 servers: on hosts that are not in one of them',
+        '  2 servers: on hosts in no domain, or in several',
         '',
         'Servers by availability_zone (max_skew 9)',
         '  4 servers: az-1',
@@ -496,9 +497,9 @@ def test_every_part_that_the_snapshot_lacks_is_listed(run, write, group):
     lines = rows(done)
     assert lines[lines.index('What is not known') + 1 :] == [
         '  hosts: not in the snapshot (Nova shows them to administrators only)',
-        "  flavors: not in the snapshot (nobody checked that there is 'f')",
-        *["  server groups: not in the snapshot (nobody checked that there is 'web')"] * group,
-        '  quotas: not in the snapshot (no server is refused for them)',
+        "  flavors: not in the snapshot ('f' is not checked)",
+        *["  server groups: not in the snapshot ('web' is not checked)"] * group,
+        '  quotas: not in the snapshot (quotas are not checked)',
     ]
 
 
@@ -513,13 +514,13 @@ NO_OTHER = {'availability_zone': 'az-1:cmp-1', 'flavor': 'small'}
         (3, '', {'hosts': []}, 'None of the 3 servers fits: there is no host.'),
         (30, '', {'hosts': [DOWN, host('b')]}, 'What would help (no single change is enough)'),
         (9999, '', {'hosts': [host('a', 1)], 'quotas': {}}, 'No known change would help.'),
-        (1, '', {'hosts': [host('a', 0)]}, '  free or add hosts, or use a smaller flavor'),
+        (1, '', {'hosts': [host('a', 0)]}, '  free capacity, add hosts, or use a smaller flavor'),
         (1, '', {'hosts': [host('[red]a[/red]'), host('b')]},
          '  1 host: chosen, with free capacity left: [red]a[/red] (1)'),
         (2, '', {'quotas': FEW}, 'Both servers fit; 1 more would fit.'),
         (8, '--policy new.yaml', {}, '  max_server_per_host: 4 (capacity 8)'),
         (3, '--profile host.yaml', {},
-         '  the host: the profile names it itself, and Nova asks few of the rules about it'),
+         '  the host: the profile names one, and Nova checks few constraints on it'),
         (1, '--enabled-filters AcmeFilter', {},
          '1 server may fit: at most 16 fit, because of filter AcmeFilter.'),
     ],

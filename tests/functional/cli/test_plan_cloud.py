@@ -72,7 +72,7 @@ def below(done, title):
 def test_a_truncated_answer_of_placement_is_reported(plan, nova):
     cut_after = (
         "the resources: Placement's answers lack 2 of 3 hosts "
-        '(if it truncates them, raise its option max_allocation_candidates)'
+        '(if Placement truncates its answers, raise max_allocation_candidates)'
     )
     done = plan(nova, 1000, cut_after=1)
     assert (done.returncode, done.stderr) == (1, '')

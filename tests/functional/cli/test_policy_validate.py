@@ -35,7 +35,7 @@ def test_a_valid_spec_is_summarized_as_json(run, write):
         'member_of': '(any aggregates)',
         'spread': '(none)',
         'hosts': "chosen by Nova's scheduler",
-        'in the cloud': 'not asked (name a cloud with --os-cloud)',
+        'in the cloud': 'not checked (no --os-cloud)',
     }
 
 
@@ -55,7 +55,7 @@ def test_spreads_are_summarized(run, write):
         'availability_zone (max_skew 1) and rack (max_skew 1, max_per_domain 4, soft)'
     )
     assert shown['hosts'] == 'chosen by the policy'
-    assert shown['note'] == 'a server cannot leave a zone that is chosen for it'
+    assert shown['note'] == 'a server cannot leave the zone that the policy chooses for it'
     profile = write('profile.yaml', PROFILE.replace('{', '{availability_zone: nova, ', 1))
     done = run('policy', 'validate', path, '--profile', profile)
     assert done.returncode == 3
@@ -122,7 +122,7 @@ def test_all_mistakes_of_a_profile_are_listed(run, write):
         ({}, 'could not log in at http://127.0.0.1:9/v3: Connection refused'),
         ({'OS_PASSWORD': ''}, 'could not log in at http://127.0.0.1:9/v3: the password is missing'),
         ({'OS_CLOUD': ''}, 'could not log in at http://127.0.0.1:9/v3: Connection refused'),
-        ({'OS_AUTH_URL': 'nonsense'}, 'could not log in at nonsense: this is not a URL: write one'),
+        ({'OS_AUTH_URL': 'nonsense'}, 'could not log in at nonsense: auth_url must be a URL such'),
         ({'OS_AUTH_TYPE': 'nonsense'}, 'could not connect to the cloud: '),
     ],
 )

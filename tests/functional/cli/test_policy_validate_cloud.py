@@ -109,7 +109,7 @@ def test_a_tenant_may_not_choose_hosts(run, write, properties, feature, user):
     with HttpCloud(FakeNova(), user=user) as cloud:
         done = run('policy', 'validate', 'spec.json', **cloud.environment)
     words = (
-        f'properties: {feature} needs the host of every node to be chosen, which Nova does not let'
+        f'properties: for {feature}, the policy must choose the host of every node, but Nova does'
     )
     assert (words in done.stderr) == (user == 'demo')
     assert user == 'admin' or (done.returncode, done.stdout) == (3, '')

@@ -72,8 +72,8 @@ def test_the_filters_of_a_nova_conf_are_read(read):
 )
 def test_our_option_precedes_novas(read, caplog, text, used, found, is_ambiguous):
     assert read(text) == Settings(used, found=found)
-    assert ('has other filters' in caplog.text) == is_ambiguous
-    assert ('none of the options' in caplog.text) == (not found)
+    assert ('takes precedence' in caplog.text) == is_ambiguous
+    assert ('no option that affects a plan' in caplog.text) == (not found)
 
 
 @pytest.mark.parametrize(

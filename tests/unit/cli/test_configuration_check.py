@@ -97,7 +97,8 @@ def test_aggregates_that_differ_name_the_host_and_the_direction():
 
 
 @pytest.mark.parametrize(
-    ('has_ended', 'words'), [(False, 'lost its engine'), (True, 'has ended, and still locks it')]
+    ('has_ended', 'words'),
+    [(False, 'lost its engine'), (True, 'has ended, but still holds the lock')],
 )
 def test_an_action_that_an_engine_left_is_a_problem(has_ended, words):
     (found,) = check.abandoned([AbandonedAction('a1', 'CLUSTER_SCALE_OUT', 'c1', has_ended)])

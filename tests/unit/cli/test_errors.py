@@ -11,7 +11,7 @@ from senlin_affinity.model import errors
     [
         (errors.InvalidSpec('is wrong', 'properties.servergroup'), 2, 2),
         (errors.InvalidSpec('is wrong', 'properties.servergroup'), 3, 3),
-        (base.UsageError('there is no column x'), 3, 2),
+        (base.UsageError('unknown column: x'), 3, 2),
         (errors.CloudError('no answer'), 3, 1),
         (errors.BindingError('cannot be read'), 3, 1),
         (errors.PluginError('does not load'), 3, 1),
@@ -38,5 +38,5 @@ def test_an_error_is_printed_in_one_line(error, line):
 
 def test_columns_are_matched_as_in_cliff():
     base.check_columns(['server_group', ' Policy '], ('Server Group', 'policy'))
-    with pytest.raises(base.UsageError, match='there is no column zone; there are Server Group'):
+    with pytest.raises(base.UsageError, match=r'unknown column: zone \(columns: Server Group'):
         base.check_columns(['server_group', 'zone'], ('Server Group', 'policy'))

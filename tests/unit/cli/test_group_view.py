@@ -22,10 +22,10 @@ def slots(these, number, limit):
         ('anti-affinity', 2, 'aaab', ['4 servers, on 2 hosts: 3, 1',
                                       slots('these hosts have', '1 slot', 2)]),
         ('anti-affinity', 3, 'ab--', [
-            '2 servers, on 2 hosts: 1, 1; and 2 of which the host is not known',
+            '2 servers, on 2 hosts: 1, 1; 2 on unknown hosts',
             slots('these hosts have', 'at most 4 slots', 3)]),
         ('anti-affinity', 1, 'a-', [
-            '1 server, on 1 host: 1; and 1 of which the host is not known',
+            '1 server, on 1 host: 1; 1 on unknown hosts',
             slots('this host has', '0 slots', 1)]),
         ('affinity', None, 'aaa', ['3 servers, on 1 host: 3', 'new servers must go to that host']),
         ('affinity', None, 'aab', ['3 servers, on 2 hosts: 2, 1',

@@ -263,7 +263,7 @@ def test_a_spread_lists_the_domains_that_do_not_count():
         'request': {'count': 2, 'spread': [{'by': 'availability_zone'}]},
     }
     text = ' '.join(planned(answer_of(row)).split())
-    no_host = 'does not count: no host in it may take a server'
+    no_host = 'does not count for max_skew: none of its hosts fits'
     assert f'az-2 {no_host} (the compute service is disabled)' in text
     assert f'nova {no_host} (' in text
     assert text.count('does not count') == 2
@@ -351,7 +351,7 @@ def test_a_tenant_reads_the_own_requirements():
 
 def test_what_nova_does_not_return_is_named_unless_it_does_not_matter():
     hidden = {'--hint': 'the scheduler hints (from microversion 2.100)'}
-    title = 'What Nova does not return, and an option specifies'
+    title = 'What Nova does not return (specify it with the option)'
     fits = failed_server(1, hidden=hidden)
     assert f'{title}\n  the scheduler hints (from microversion 2.100): --hint\n' in shown(
         explained({'hosts': THREE}, fits)

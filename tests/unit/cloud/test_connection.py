@@ -56,8 +56,8 @@ def test_a_warning_of_openstacksdk_is_logged_once(caplog, monkeypatch):
     [
         (
             '',
-            ' No clouds.yaml of OS_CLIENT_CONFIG_FILE, ., ~/.config/openstack and /etc/openstack '
-            'defines a cloud.',
+            ' No clouds.yaml defines a cloud (searched: OS_CLIENT_CONFIG_FILE, ., '
+            '~/.config/openstack, /etc/openstack).',
         ),
         ('abcdefghijk', ' Known: a, b, c, d, e, f, g, h, i, j.'),
     ],

@@ -44,7 +44,7 @@ def test_an_exception_of_a_call_is_raised_unchanged(session, error):
 
 
 def test_a_malformed_response_that_breaks_a_library_is_reported(session):
-    with pytest.raises(GivenUp, match='an answer is not what the API documents') as caught:
+    with pytest.raises(GivenUp, match='an answer does not conform to the API') as caught:
         within(60, lambda: None['versions'], session)
     assert caught.value.is_uncertain
     assert within(60, lambda: 'yes', session) == 'yes'

@@ -292,7 +292,7 @@ def test_a_server_that_boots_from_a_volume():
         (
             server(1, 'ERROR', **{'OS-SRV-USG:launched_at': CREATED}),
             [action('resize', time='2026-12'), action(message=None)],
-            'is ERROR; its last action, resize, failed, and this command explains failed creations',
+            'is ERROR; its last action, resize, failed, but this command explains failed creations',
         ),
         (server(1, 'BUILD'), [], 'is BUILD: its creation did not fail'),
     ],

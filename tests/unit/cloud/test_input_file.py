@@ -14,7 +14,7 @@ from senlin_affinity.model.errors import InvalidSpec
 def test_a_named_pipe_without_a_writer_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr(input_file, '_WAIT', 1)
     os.mkfifo(tmp_path / 'pipe')
-    with pytest.raises(InvalidSpec, match='pipe: is a pipe without a writer$'):
+    with pytest.raises(InvalidSpec, match='pipe: is a named pipe without data$'):
         input_file.read(tmp_path / 'pipe')
 
 

@@ -252,7 +252,7 @@ def test_a_name_that_is_not_a_valid_path_is_searched_in_the_list(name):
     [
         ({}, "the answer lacks 'flavor'"),
         ({'flavor': {'id': 'tiny'}}, "the answer lacks '"),
-        ({'flavor': []}, 'a value in the answer has another type than the API documents'),
+        ({'flavor': []}, 'a value in the answer has the wrong type'),
     ],
     ids=str,
 )

@@ -54,7 +54,7 @@ def test_a_name_takes_one_lookup(edge):
         ('nobody', "project: there is no project 'nobody'"),
         ('', "project: there is no project ''"),
         (HEX[:31], f'project: there is no project {HEX[:31]!r}'),
-        ('twice', "project: 2 of them are called 'twice' (a1, b2): name the one by its id"),
+        ('twice', "project: 2 projects are called 'twice': use an id (a1, b2)"),
     ],
 )
 def test_an_unknown_or_ambiguous_name_is_invalid(edge, name_or_id, message):
@@ -71,7 +71,7 @@ def test_a_non_admin_must_use_the_id_of_another_project():
     assert str(caught.value) == (
         "project: could not look up the project 'web': Keystone answered 403: You are not "
         'authorized to perform the requested action: identity:list_projects. '
-        '(name the project by its id)'
+        '(use the id of the project)'
     )
 
 

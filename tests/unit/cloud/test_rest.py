@@ -282,7 +282,7 @@ def test_a_foreign_404_does_not_mean_that_the_object_is_missing(edge, rest, meth
     with pytest.raises(CloudError) as caught:
         calls[method]()
 
-    foreign = '' if method == 'post' else "could not ask: the answer 404 is not Nova's own ("
+    foreign = '' if method == 'post' else 'could not ask: the 404 does not come from Nova itself ('
     assert str(caught.value).startswith(foreign)
     assert caught.value.status == 404
     assert caught.value.is_uncertain == (method != 'get')
@@ -292,7 +292,7 @@ def test_the_message_of_a_proxy_is_passed_on(edge, rest):
     edge.fail('DELETE', '/os-server-groups/x', at_edge.PROXY_PAGE)
     with pytest.raises(CloudError) as caught:
         rest.delete('/os-server-groups/x', 'delete it', (2, 64))
-    message_text = "could not delete it: the answer 404 is not Nova's own (itemNotFound): "
+    message_text = 'could not delete it: the 404 does not come from Nova itself (no itemNotFound): '
     assert str(caught.value) == f'{message_text}{at_edge.PROXY_PAGE.words}'
 
 
@@ -354,7 +354,7 @@ def test_an_endpoint_without_a_version_is_an_error(edge):
 
 
 def test_an_adapter_without_an_endpoint_is_an_error():
-    message_text = 'could not find Nova: the catalogue has no endpoint of it'
+    message_text = 'could not find Nova: the catalog has no endpoint for it'
     with pytest.raises(CloudError, match=message_text):
         Rest(Adapter(Session(NoAuth())), 'Nova').pick((2, 64))
 

@@ -139,7 +139,7 @@ def test_a_name_with_special_characters_is_unchanged(edge, name):
 
 def test_an_id_is_quoted_in_the_path(edge):
     """The 404 of Nova's router does not mean that the group is missing."""
-    with pytest.raises(CloudError, match="the answer 404 is not Nova's own"):
+    with pytest.raises(CloudError, match='the 404 does not come from Nova itself'):
         edge.ports.server_groups.get('../limits?x=1#y')
     assert edge.nova.requests() == ['GET /os-server-groups/..%2Flimits%3Fx%3D1%23y']
 
@@ -184,7 +184,7 @@ def test_a_page_of_a_proxy_does_not_confirm_a_deletion(edge):
     """Otherwise, the group would be leaked."""
     group_id = edge.nova.add_group('web')
     edge.fail('DELETE', '/os-server-groups/[^/]+', NO_JSON, times=1)
-    with pytest.raises(CloudError, match='Nova answered 200 in place of 204') as caught:
+    with pytest.raises(CloudError, match='Nova answered 200 instead of 204') as caught:
         edge.ports.server_groups.delete(group_id)
     assert caught.value.status == 200
     assert edge.ports.server_groups.delete(group_id)

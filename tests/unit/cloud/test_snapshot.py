@@ -473,7 +473,7 @@ def test_a_non_admin_reads_no_data_of_another_project(member_edge):
 
     assert (taken.snapshot.server_groups, taken.snapshot.quotas) == (None, None)
     assert taken.unavailable['server_groups'] == (
-        'Nova lists the groups of another project for administrators only'
+        'Nova shows the groups of another project to administrators only'
     )
     assert 'os-quota-sets:detail' in taken.unavailable['quotas']
     assert take(member_edge, server_groups='wbe').snapshot.server_groups == (), 'no such group'
@@ -532,7 +532,7 @@ def test_a_host_missing_from_a_truncated_answer_is_not_full(edge):
     assert [host.resources is None for host in taken.snapshot.hosts] == [False, False, True]
     assert taken.unavailable == {
         'resources': "Placement's answers lack 1 of 3 hosts "
-        '(if it truncates them, raise its option max_allocation_candidates)'
+        '(if Placement truncates its answers, raise max_allocation_candidates)'
     }
     assert edge.placement.asked == [SHARERS, BY_MEMORY, BY_CPU, CHECK]
 

@@ -290,7 +290,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path):
     ('path', 'message'),
     [
         ('', 'the name of the file is empty'),
-        ('.', r'\. is not a regular file: name one'),
+        ('.', r'\. must be a regular file'),
         ('nowhere/cloud.json', 'No such file or directory'),
         ('x' * 250, 'File name too long'),
     ],

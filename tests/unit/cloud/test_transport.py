@@ -65,8 +65,8 @@ def test_a_large_response_is_not_read_to_its_end(session):
 def test_a_large_content_length_is_rejected_and_the_option_is_named(session):
     nova = FixedResponseAdapter(b'x' * (9 * MIB), **{'Content-Length': str(9 * MIB - 1)})
     message = (
-        r'^the answer is larger than 2 MiB \(9 MiB\); max_answer_size in \[affinity\], '
-        'or --max-answer-size of a command, allows more$'
+        r'^the answer is larger than 2 MiB \(9 MiB\): raise max_answer_size in \[affinity\], '
+        'or --max-answer-size of the command$'
     )
     with pytest.raises(TooLarge, match=message):
         send_get(session, nova)
@@ -132,7 +132,7 @@ def test_a_read_only_session_sends_only_reads_and_logins(session, method, path, 
         session.session.request(method, f'http://nova{path}')
     else:
         with pytest.raises(
-            GivenUp, match=f'{method} is rejected: this connection only reads'
+            GivenUp, match=f'{method} is rejected: this connection is read-only'
         ) as caught:
             session.session.request(method, f'http://nova{path}')
         assert not caught.value.is_uncertain

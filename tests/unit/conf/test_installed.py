@@ -98,7 +98,7 @@ FOREIGN = third_party('foreign', reasons={'server_group.full': FULL})
         ('none', None, 'cannot be created'),
         ('needs', lambda _one: None, 'cannot be created'),
         ('no_subclass', NoSubclass, 'is not a subclass of senlin_affinity.constraints.base.'),
-        ('no_check', NoCheck, 'has none of check_host, check_domains, check_request'),
+        ('no_check', NoCheck, 'must define one of check_host, check_domains, check_request'),
         ('no_order', NoOrder, 'has no order, needs'),
         ('no_domains', NoDomains, 'has no domains'),
         ('text', str, 'is not a subclass of senlin_affinity.constraints.base.Constraint'),

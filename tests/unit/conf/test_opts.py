@@ -34,7 +34,7 @@ def test_an_option_of_a_constraint_that_is_one_of_ours_already(conf):
     class Odd:
         options = (Option('request_timeout', 7, 'Another one.'),)
 
-    with pytest.raises(PluginError, match=r'\[affinity\] request_timeout of a constraint is'):
+    with pytest.raises(PluginError, match=r'\[affinity\] request_timeout: a constraint declares'):
         opts.register(conf, [Odd()])
 
 

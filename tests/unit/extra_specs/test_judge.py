@@ -73,7 +73,7 @@ def test_a_name_that_a_missing_plugin_may_define(mode):
     with pytest.raises(PluginError) as caught:
         validate_all({'foo:bar': 'x', 'hw:cpu_policy': 'shared'}, mode, registry)
     assert str(caught.value) == (
-        'foo:bar cannot be judged, as nothing that loads defines it: '
+        'foo:bar cannot be checked, because a plugin that may define it is missing: '
         'custom does not load; nor other'
     )
     assert validate_all({'hw:cpu_policy': 'shared'}, mode, registry) == ()
@@ -96,7 +96,7 @@ def test_a_name_without_a_suggestion_says_what_to_do():
     for call in (lambda: validate('foo', 'bar'), lambda: validate_all({'foo': 'bar'})):
         with pytest.raises(InvalidExtraSpec) as caught:
             call()
-        assert str(caught.value) == f'{known}: define it in a package, or use permissive'
+        assert str(caught.value) == f'{known}: define it in a package, or use the mode permissive'
     assert str(validate('foo', 'bar', 'permissive')) == known
 
 

@@ -143,7 +143,9 @@ class TestPlugins:
         )
         for name in (rack, 'acme:d1'):
             for mode in ('strict', 'permissive'):
-                with pytest.raises(PluginError, match=f'^{name} cannot be judged: two plugins def'):
+                with pytest.raises(
+                    PluginError, match=f'^{name} cannot be checked: two plugins def'
+                ):
                     validate(name, 'x', mode, registry)
         for name, value in (('one:key', 'x'), ('acme:x', 'x'), ('hw:cpu_policy', 'shared')):
             assert validate(name, value, 'strict', registry) is None
@@ -154,7 +156,7 @@ class TestPlugins:
         registry = Registry(plugins=[plugin(definition(), definition())])
         assert (registry.added, registry.missing) == ((definition(),), ())
         (error,) = Registry(plugins=[plugin(definition(), definition(deprecated=True))]).missing
-        assert str(error).endswith('defines foo:bar twice, and differently')
+        assert str(error).endswith('has two different definitions of foo:bar')
 
     def test_one_that_does_not_load(self):
         """Q4-3, D4-04: no silent skip."""

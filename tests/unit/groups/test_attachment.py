@@ -124,14 +124,17 @@ def test_which_cluster_a_group_is_named_after(name, cluster):
 @pytest.mark.parametrize(
     ('properties', 'words'),
     [
-        ({'pin_hosts': True}, 'properties: pin_hosts needs the host of every node to be chosen, '),
-        ({'member_of': ['a']}, 'properties: member_of needs'),
-        ({'spread': [{'by': 'rack'}]}, 'properties: a spread by rack needs'),
-        ({'member_of': ['a'], 'spread': [{'by': 'rack'}]}, 'member_of and a spread by rack need'),
+        (
+            {'pin_hosts': True},
+            'properties: for pin_hosts, the policy must choose the host of every',
+        ),
+        ({'member_of': ['a']}, 'properties: for member_of, the'),
+        ({'spread': [{'by': 'rack'}]}, 'properties: for a spread by rack, the'),
+        ({'member_of': ['a'], 'spread': [{'by': 'rack'}]}, 'member_of and a spread by rack, the'),
         ({'spread': [{'by': 'availability_zone'}]}, None),
         (
             {'enable_drs_extension': True},
-            'properties: enable_drs_extension needs the host of every ',
+            'properties: for enable_drs_extension, the policy must choose',
         ),
         ({}, None),
     ],

@@ -108,7 +108,7 @@ def test_what_is_no_uuid_stays_as_it_is():
 
 @pytest.mark.parametrize(
     ('value', 'says'),
-    [('in:b,IN:a', 'in lower case'), ('NOT:a', 'with a !'), ('in:a,not:b', 'with a !')],
+    [('in:b,IN:a', 'in lower case'), ('NOT:a', 'as !U'), ('in:a,not:b', 'as !U')],
 )
 def test_a_slip_of_the_prefix_is_told_before_any_name_is_looked_up(value, says):
     """R1-14: as when a policy is loaded, whatever the cloud has."""

@@ -10,8 +10,11 @@ from senlin_affinity.model.suggestion import meant
     [
         ((), 'there are none'),
         (('web', 'database'), 'did you mean web?'),
-        (('database', 'mail'), 'known are database, mail'),
-        ([str(number) for number in range(51)], f'known are {", ".join(map(str, range(50)))}, ...'),
+        (('database', 'mail'), 'choose from database, mail'),
+        (
+            [str(number) for number in range(51)],
+            f'choose from {", ".join(map(str, range(50)))}, ...',
+        ),
     ],
     ids=['there is none', 'one is near', 'none is near', 'too many'],
 )

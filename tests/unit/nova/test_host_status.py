@@ -12,7 +12,7 @@ USED = {'MEMORY_MB': Resource(9, 1)}
 @pytest.mark.parametrize(
     ('host', 'said'),
     [
-        ({'servers': 0, 'resources': USED}, 'cmp-1: Placement holds allocations'),
+        ({'servers': 0, 'resources': USED}, 'cmp-1: allocations in Placement, but'),
         ({'servers': 1, 'resources': USED}, None),
         ({'servers': None, 'resources': USED}, None),
         ({'servers': 0, 'resources': {'MEMORY_MB': Resource(9, 0)}}, None),
@@ -20,7 +20,10 @@ USED = {'MEMORY_MB': Resource(9, 1)}
         ({'servers': 0, 'resources': {'DISK_GB': Resource(9, 1, pool='nfs')}}, None),
         ({'servers': 0, 'resources': {'DISK_GB': Resource(9, 1, is_sum=True)}}, None),
         ({'servers': 0, 'resources': None}, None),
-        ({'enabled': False, 'traits': frozenset({'A'})}, 'cmp-1: disabled in Nova, and not in'),
+        (
+            {'enabled': False, 'traits': frozenset({'A'})},
+            'cmp-1: disabled in Nova, but still offered',
+        ),
         ({'enabled': False, 'traits': frozenset({'A', DISABLED})}, None),
         ({'enabled': False, 'traits': frozenset()}, None),
         ({'enabled': False, 'up': False, 'traits': frozenset({'A'})}, None),
@@ -46,8 +49,8 @@ def test_aggregates_that_differ():
         Host('c', 'c', stale_aggregates=frozenset({'x', 'y'})),
     )
     lost, stale = differences(CloudSnapshot(hosts, (Aggregate('x', 'zone-1'),)))
-    assert lost.startswith('a: in aggregate zone-1 in Nova, and not in Placement: run "nova-manage')
-    assert stale.startswith('b, c: in aggregate y or zone-1 in Placement, and not in Nova: Nova')
+    assert lost.startswith('a: in aggregate zone-1 in Nova, but not in Placement: run "nova-manage')
+    assert stale.startswith('b, c: in aggregate y or zone-1 in Placement, but not in Nova: Nova')
 
 
 def test_what_is_started():

@@ -28,8 +28,8 @@ def test_admitted(row):
     [
         ([Provider('a'), Provider('b'), Provider('a')], 'provider a occurs twice'),
         ([Provider('a', parent='z')], 'parent z of the provider a is missing'),
-        ([Provider('a', parent='a')], 'a is an ancestor of its own'),
-        ([Provider('a', 'b'), Provider('b', 'c'), Provider('c', 'b')], 'ancestor of its own'),
+        ([Provider('a', parent='a')], 'a is its own ancestor'),
+        ([Provider('a', 'b'), Provider('b', 'c'), Provider('c', 'b')], 'own ancestor'),
     ],
 )
 def test_providers_that_are_no_forest_are_refused(forest, words, suffixed):

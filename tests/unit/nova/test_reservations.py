@@ -87,7 +87,7 @@ def test_keys_are_a_list(keys):
 
 @pytest.mark.parametrize('options', [{'required': 5}, {'forbidden': [5]}, {'forbidden': [b'r']}])
 def test_a_prefix_is_a_text(options):
-    with pytest.raises(InvalidSpec, match='a prefix must be a text'):
+    with pytest.raises(InvalidSpec, match='a prefix must be a string'):
         query(['ssd'], RESERVED, **options)
 
 

@@ -196,11 +196,11 @@ THINGS = CloudSnapshot(
     [
         ({'flavor': 'smal'}, 'flavor', "there is no flavor 'smal': did you mean small?"),
         ({'flavor': 'twin'}, 'flavor',
-         "2 of them are called 'twin' (2, 3): name the one by its id"),
+         "2 flavors are called 'twin': use an id (2, 3)"),
         ({'server_group': 'zzz'}, 'server_group',
          "there is no server group 'zzz'; there are db, web"),
         ({'server_group': 'web'}, 'server_group',
-         "2 of them are called 'web' (a, b): name the one by its id"),
+         "2 server groups are called 'web': use an id (a, b)"),
         ({'availability_zone': 'novo'}, 'availability_zone',
          "there is no availability zone 'novo': did you mean nova?"),
         ({'availability_zone': 'x'}, 'availability_zone',
@@ -275,7 +275,7 @@ def test_whose_group_a_name_means(project, name, found):
 )
 def test_names_of_aggregates_that_are_not_known_stay(values, asked):
     assert resolve(PlacementRequest(1, 'f', member_of=values), CloudSnapshot()).member_of == asked
-    with pytest.raises(InvalidSpec, match=r'^member_of\[0\]: in: without an aggregate'):
+    with pytest.raises(InvalidSpec, match=r'^member_of\[0\]: in: must be followed by'):
         resolve(PlacementRequest(1, 'f', member_of=('in:', *values)), CloudSnapshot())
 
 

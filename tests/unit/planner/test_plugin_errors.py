@@ -71,7 +71,7 @@ def fails(*_arguments):
 
 
 UNNAMED = RaisedNumber('odd', 'odd: {n}', path=('options', 'x'), now=1, most=2)
-NO_ROOM = ' on host cmp-1: ValueError: room must be None or a whole number'
+NO_ROOM = ' on host cmp-1: ValueError: room must be None or an integer'
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ ONE = {'hosts': {'cmp-1': {'free': 9}}}
 @pytest.mark.parametrize(
     ('answer', 'uses_resources', 'at_most'),
     [
-        (Verdict.passed('odd.ok'), None, ('constraint odd, which gives no number',)),
-        (Verdict.passed('odd.ok'), True, ('constraint odd, which gives no number',)),
+        (Verdict.passed('odd.ok'), None, ('constraint odd, which returns no number of servers',)),
+        (Verdict.passed('odd.ok'), True, ('constraint odd, which returns no number of servers',)),
         (Verdict.passed('odd.ok'), False, ()),
         (Verdict.skipped('odd.ok'), True, ()),
         (Verdict.passed('odd.ok', room=9), True, ()),
@@ -183,7 +183,7 @@ def test_a_room_that_is_not_known_is_at_most(answer, uses_resources, at_most):
     cloud = replace(snapshot_of(ONE), hosts=(nested,))
     decision = plan(request_of(ONE), cloud, [odd, ResourcesConstraint()])
     words = 'hosts with nested resource providers'
-    assert decision.at_most == (*(each for each in at_most if 'gives' in each), words)
+    assert decision.at_most == (*(each for each in at_most if 'returns' in each), words)
 
 
 @pytest.mark.parametrize('is_at_most', [True, False])

@@ -152,7 +152,7 @@ VOLUME = {'boot_index': 0, 'source_type': 'image', 'destination_type': 'volume'}
 def test_a_spread_over_zones_has_notes(by, devices, is_zone_noted, is_volume):
     spec = {'properties': {'block_device_mapping_v2': devices}}
     note = profile.zone_note(spec, (Spread(by),) if by else ())
-    assert ('cannot leave a zone' in (note or ''), 'cross_az_attach' in (note or '')) == (
+    assert ('cannot leave the zone' in (note or ''), 'cross_az_attach' in (note or '')) == (
         is_zone_noted,
         is_volume,
     )

@@ -74,7 +74,7 @@ def test_a_quota_that_the_failed_servers_take(kind):
     assert (found.decision.fits, found.must_delete_first) == (True, True)
     assert 'after the failed servers are deleted' in found.today()
     (words, commands) = next(found.remedies())
-    assert words == 'delete the 4 servers, then request the same again'
+    assert words == 'delete the 4 servers, then repeat the request'
     assert commands == ['openstack server delete id-1 id-2 id-3 id-4']
 
 
@@ -102,7 +102,7 @@ def test_the_quota_of_the_user_is_that_of_another_one():
 @pytest.mark.parametrize(
     ('cause', 'changes', 'last'),
     [
-        (Cause.RETRIES, (), 'Nova used up its attempts: a race '),
+        (Cause.RETRIES, (), 'Nova used up its attempts, because'),
         (Cause.NO_HOST, ('1 server was deleted',), 'The cloud has changed since: 1 server was'),
         (Cause.NO_HOST, (), 'Unless the cloud has changed since, an assumption is wrong on this'),
     ],
@@ -129,7 +129,7 @@ def test_a_failure_that_is_none_of_the_placement():
     found = [*explained({'hosts': THREE}, failed).sentences()]
     assert found[0] == 'web-1 failed because of its volume at 2026-11-24 09:14 UTC.'
     assert found[2] == 'Nova tried cmp-2.'
-    assert found[3].startswith('This is not a failure of the placement.')
+    assert found[3].startswith('This is not a placement failure.')
     assert found[-1] == 'The same request would fit today.'
 
 
@@ -165,7 +165,7 @@ def test_a_deleted_group_and_a_changed_flavor_are_named():
     )
     assert found.decision.fits
     assert found.notes == (
-        'Flavor gone no longer exists. The answer is about the flavor of the request.',
+        'Flavor gone no longer exists. The answer uses the flavor of the request.',
     )
     same = Flavor('small', 'small', 1, 512, 1)
     assert explained({'hosts': THREE}, failed_server(flavor=same)).notes == ()

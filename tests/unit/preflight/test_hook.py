@@ -110,10 +110,10 @@ def test_place_nodes(row):
 @pytest.mark.parametrize(
     ('disk', 'note'),
     [
-        (1, 'fits, on 1 of the hosts that are possible'),
+        (1, 'fits on 1 of the possible hosts'),
         (
             0,
-            'fits, on 1 of the hosts that are possible, assuming that Nova lets the user boot an '
+            'fits on 1 of the possible hosts, assuming that Nova lets the user boot an '
             'image '
             'with a flavor of disk 0',
         ),

@@ -97,7 +97,7 @@ def test_a_blueprint_survives_the_way_into_the_children():
         ('hosts: {1: {}}', 'hosts', '"1" is not a name'),
         ('hosts: {a: 3}', 'hosts.a', 'must be a mapping'),
         ('hosts: {a: {vcpu: 3}}', 'hosts.a.vcpu', 'did you mean "vcpus"?'),
-        ('hosts: {a: {zzz: 3}}', 'hosts.a.zzz', 'known are: vcpus, memory_mb'),
+        ('hosts: {a: {zzz: 3}}', 'hosts.a.zzz', 'choose from vcpus, memory_mb'),
         ('hosts: {a: {vcpus: 0}}', 'hosts.a.vcpus', 'a whole number of 1 or more'),
         ('hosts: {a: {vcpus: true}}', 'hosts.a.vcpus', 'a whole number of 1 or more'),
         ('hosts: {a: {vcpus: 1.5}}', 'hosts.a.vcpus', 'a whole number of 1 or more'),
@@ -113,20 +113,20 @@ def test_a_blueprint_survives_the_way_into_the_children():
         ('{hosts: 1, aggregates: {x: {hosts: [cmp-2]}}}', 'aggregates.x.hosts',
          'no host "cmp-2"; did you mean "cmp-1"?'),
         ('{hosts: 1, aggregates: {x: {metadata: {availability_zone: az1}}}}',
-         'aggregates.x.metadata.availability_zone', 'as the key availability_zone'),
+         'aggregates.x.metadata.availability_zone', 'set the key availability_zone'),
         (
             '{hosts: {a: {availability_zone: az1}},'
             ' aggregates: {x: {hosts: [a], availability_zone: az2}}}',
             'hosts.a.availability_zone',
-            'in two zones, "az2" and "az1"',
+            'are in two zones, "az2" and "az1"',
         ),
         (
             '{hosts: {a: {availability_zone: nova}},'
             ' aggregates: {x: {hosts: [a], availability_zone: az2}}}',
             'hosts.a.availability_zone',
-            'one of its aggregates is the zone "az2"',
+            'must be the zone of its aggregate, "az2"',
         ),
-        ('{hosts: 1, flavors: {x: {memory: 1}}}', 'flavors.x.memory', 'known are: vcpus, ram'),
+        ('{hosts: 1, flavors: {x: {memory: 1}}}', 'flavors.x.memory', 'choose from vcpus, ram'),
         ('{hosts: 1, flavors: {x: {ram: 0}}}', 'flavors.x.ram', 'a whole number of 1 or more'),
         ('{hosts: 1, flavors: {x: {id: 1}}}', 'flavors.x.id', 'write "1" in quotes'),
         ('{hosts: 1, quotas: {server_group: 1}}', 'quotas.server_group', '"server_groups"'),

@@ -18,7 +18,7 @@ SAID = """\
 
 1 of 2 checks failed:
   {no} three servers
-The sandbox is ended; no process and no directory is left.
+The sandbox has ended, and left no process and no directory.
 """
 
 

@@ -88,7 +88,7 @@ class TestMissingNames:
         messages = [message for _, message in logged()]
         assert len(messages) == (0 if passes else 1)
         assert all('the flavor, host cmp-1: rejected' in message for message in messages)
-        assert all('the metadata of aggregate 2 is "1"' in message for message in messages)
+        assert all('the metadata of aggregate 2 has "1"' in message for message in messages)
 
     @pytest.mark.parametrize('kind', [SimpleNamespace, Unset, Mock])
     def test_a_warning_needs_no_names(self, host_passes, logged, kind):
