@@ -43,6 +43,8 @@ def spec(path: str, reader: Callable[[Any], T]) -> T:
         # PyYAML raises other errors for an invalid date, deep nesting, or "!!bool maybe".
         why = f'{type(error).__name__}: {error}'
         raise InvalidSpec(f'is not valid YAML: {why}', path) from error
+    if isinstance(document, dict) and 'format' in document and 'type' not in document:
+        raise InvalidSpec('is a snapshot of a cloud, not a spec', path)
     try:
         return reader(document)
     except InvalidSpec as error:

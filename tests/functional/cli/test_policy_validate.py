@@ -78,9 +78,11 @@ def test_spreads_are_summarized(run, write):
         (b'a: \xff\n', 'is not UTF-8 text'),
         ('[' * 5000, 'is not valid YAML'),
         (SPEC + '  servergroup: {}\n', ": duplicate key 'servergroup'"),
+        ('{"format": 1, "hosts": []}', 'spec.yaml: is a snapshot of a cloud, not a spec\n'),
     ],
     ids=['a wrong value', '1.0', 'a wrong key', 'member_of', 'empty', 'a list', 'no YAML', 'a tag',
-         'no date', 'a long number', 'no UTF-8', 'nested too deep', 'a duplicate key'],
+         'no date', 'a long number', 'no UTF-8', 'nested too deep', 'a duplicate key',
+         'a snapshot'],
 )  # fmt: skip
 def test_an_invalid_spec_is_one_line(run, write, text, words):
     """R3-05: one line on stderr with the file and the position, nothing on stdout."""
