@@ -8,6 +8,7 @@ Raises: nothing. Every error is one line on stderr, with the traceback under ``-
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import itertools
@@ -210,11 +211,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status: int = SenlinAffinity().run(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:
-        return INTERRUPTED
+        status = INTERRUPTED
     except SystemExit as ended:
         status = int(ended.code or 0)
     except OSError:  # stderr cannot be written, so the error cannot be reported
         status = 1
+    if status == INTERRUPTED:  # cliff returns this status, too
+        with contextlib.suppress(OSError):
+            sys.stderr.write('error: interrupted\n')
     return _flushed(status)
 
 
