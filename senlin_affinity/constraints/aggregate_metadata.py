@@ -149,7 +149,7 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
 def _agreement(resolved: ResolvedRequest) -> Agreement | None:
     """Return :func:`agreement` with all aggregates if ``OURS`` is the only enabled filter.
 
-    None otherwise, if the aggregates are unknown, and unless :func:`_strict` is None.
+    Otherwise None; also if the aggregates are unknown, or :func:`_strict` is not None.
     """
     rules, known = resolved.memo(_rules), resolved.snapshot.aggregates
     if known is None or len(rules) != 1 or not isinstance(rules[0], Requirements):

@@ -96,8 +96,8 @@ class HostStateConstraint(Constraint):
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield ``started_hosts`` of all hosts that are disabled, down, or have a stale trait.
 
-        Even of none. If some were disabled with a reason, the first change is without these, a
-        second with all.
+        It may have no hosts. If some were disabled with a reason, the first change is without
+        these, a second with all.
         """
         hosts = resolved.snapshot.hosts or ()
         idle = tuple(

@@ -180,7 +180,7 @@ class _Choice:
     def _eligible(self, domains: DomainCapacity | None) -> Mapping[int, set[str]]:
         """Return the names of the domains in ``domains.limits`` for each hard spread, by its index.
 
-        {} without ``domains``, and for one spread without ``crossing``.
+        {} without ``domains``, or with at most one spread and nothing ``crossing``.
         """
         eligible: dict[int, set[str]] = {}
         if domains is None or not (domains.crossing or len(self._spreads) > 1):

@@ -197,9 +197,9 @@ class Decision:
         }
 
     def advice(self) -> Sequence[str]:
-        """Return the advice for the hosts with the fewest REJECTs, and for the request, once each.
+        """Return the advice for the rejected hosts with the fewest REJECTs, and for the request.
 
-        The advice for the most frequent codes comes first, that for the request last.
+        Each once: that for the most frequent codes first, that for the request last.
         """
         rows = [row for row, _number in self.tally if row.code is not None]
         refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]

@@ -148,7 +148,7 @@ def _best_host(
     Of equal ones, that with more ``numbers`` in sum, then the first by name. ``which`` is as in
     :func:`_add_up`.
 
-    :param by_name: the indexes of the hosts of each service host.
+    :param by_name: the host indexes by service host.
     """
     sums = {name: sum(numbers[index] for index in each) for name, each in by_name.items()}
     best, most = None, -1.0
@@ -259,7 +259,7 @@ def _add_up(
     Only domains with a host that is or may be eligible (``Row.is_eligible``) have a verdict. Of
     overlapping domains of one criterion, the first limits the number.
 
-    :param which: the index of the bound of each verdict that limits its domain.
+    :param which: the index of the bound that limits a domain.
     """
     group_of = list(range(len(numbers)))
     amounts = dict(enumerate(numbers))

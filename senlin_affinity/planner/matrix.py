@@ -149,7 +149,7 @@ class VerdictMatrix:
 def verdicts(
     row: Row, columns: Mapping[str, Sequence[Verdict]], index: int
 ) -> Mapping[str, Verdict]:
-    """Return the row's verdicts by constraint, with those of ``columns`` at this host index."""
+    """Return the row's verdicts, replaced or extended by those of ``columns`` at this index."""
     return {**row.verdicts, **{name: column[index] for name, column in columns.items()}}
 
 
@@ -237,7 +237,7 @@ class _Evaluation:
         return self.specific is None or bool(self.specific)
 
     def of_classes(self, classes: HostClasses) -> list[Verdict]:
-        """Return the verdict about the example host of each class, in the order of the classes.
+        """Return the verdict about the example host of each class.
 
         If ``specific`` names hosts, the example has no name and no number of servers. If it is
         None, return a SKIP with code '' for each class.

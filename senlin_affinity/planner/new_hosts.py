@@ -40,9 +40,9 @@ _view, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
 def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
     """Return the smallest sufficient number of new hosts of one kind: text, number and result.
 
-    The text is like "2 more hosts (VCPU 64, zone az-1)". The hosts have the most common size, if
-    these are never enough the greatest capacity, or else the kind that helps most. None if no
-    server is missing, or :func:`_fewest` finds none.
+    The text is like "2 more hosts (VCPU 64, zone az-1)". The kind has the most common size; if no
+    number of these is enough, the greatest capacity; or else it helps most. None if no server is
+    missing, or :func:`_fewest` finds none.
     """
     if what_if.missing < 1:
         return None
@@ -103,7 +103,7 @@ def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
     is none, or nothing helps. The limit is the number of missing servers, at most 1000 (or the
     number of hosts, if greater).
 
-    :param room: the number of servers that each of them takes.
+    :param room: the number of servers per host.
     """
     missing = what_if.missing
     best = _plain(what_if, kind, room)

@@ -111,7 +111,8 @@ def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | Non
 def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
     """Raise InvalidSpec if no host, no aggregate and no zone of the snapshot has this name.
 
-    None is valid; any name is if ``availability_zones`` and the zone of any host are unknown.
+    None is valid; any name is if ``availability_zones`` and the hosts, or the zone of one, are
+    unknown.
     """
     if zone is None:
         return

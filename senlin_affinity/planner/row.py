@@ -48,7 +48,8 @@ def row_of(
     """Return the row with these verdicts.
 
     With a REJECT, the bounds are 0, without caveat. Otherwise, they are the tightest bounds of the
-    constraints that are not counted, with 0 guaranteed if any constraint is ``unbounded``.
+    constraints that are not counted, with 0 guaranteed (a caveat) if any constraint is
+    ``unbounded``.
 
     :param verdicts: in the order in which they reject.
     :param counted: the names of the constraints whose number is not part of the row.
