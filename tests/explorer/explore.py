@@ -243,8 +243,6 @@ class Explorer:
         has_policy = any(each.cluster == asked.cluster for each in database.bound)
         if has_policy if asked.name == 'attach' else row is None:  # a second policy is rejected
             return world, ended
-        if asked.name == 'cluster delete':
-            policy = replace(policy, on_detach='delete')
         actor = Actor(cluster, policy)
         if asked.name == 'hook':
             return world, self._started(task, CheckBound(row.group), actor)
@@ -280,6 +278,13 @@ class Explorer:
             yield from self._answered(node, number, after, task, None, str(effect))
             return
         actor = task.actor or OPERATOR
+        is_deleted = any(
+            (each.operation.name, each.operation.cluster) == ('cluster delete', actor.cluster.id)
+            and each.stage not in ('begin', 'end')
+            for each in node.tasks
+        )
+        if is_deleted:  # it keeps no group for another policy
+            actor = replace(actor, policy=replace(actor.policy, on_detach='delete'))
         attaching = tuple(
             each.actor
             for each in node.tasks

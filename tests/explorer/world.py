@@ -210,11 +210,16 @@ def _use(
         tuple(each.id for each in visible if each.kept == key and each.id != own.id),
         tuple(each for each in database.hints if each in (key, name) and own.project == 'p'),
         tuple(
-            each.cluster.id
+            cluster.id
             for each in attaching
-            if each.cluster.id != own.id
-            and each.cluster in visible
-            and (refers(each.cluster, each.policy.name) or refers(each.cluster, each.cluster.hint))
+            if database.policy(each.policy.id) is not None
+            for cluster in visible
+            if cluster.id == each.cluster.id != own.id
+            and (
+                refers(cluster, each.policy.name)
+                or refers(cluster, cluster.hint)
+                or cluster.kept == key
+            )
         ),
         frozenset({f's-{own.id}'}),
         has_cluster=named_after is None or database.cluster(named_after) is not None,
