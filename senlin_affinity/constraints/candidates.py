@@ -1,7 +1,5 @@
 """Warn if Nova may miss hosts because of ``max_placement_results``.
 
-This constraint never rejects a request, but may make the number an upper bound.
-
 Source: nova-scheduler passes this limit to Placement before its filters run.
 """
 

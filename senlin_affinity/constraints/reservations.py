@@ -1,7 +1,5 @@
 """Keep servers off aggregates that are reserved, isolated by traits, or assigned to other tenants.
 
-An unknown image may require any trait, so an isolated host is unknown for it.
-
 Source: the reservation flow of Placement's specification "Support filtering by forbidden aggregate
 membership", with the options of this project; and Nova's request filters ``isolate_aggregates`` and
 ``require_tenant_aggregate``.

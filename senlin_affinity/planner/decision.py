@@ -37,7 +37,7 @@ _BY_BOUND = 'fits by an upper bound only'
 
 
 class PlacedServer(NamedTuple):
-    """The planned host of one new server."""
+    """The planned host of one new server; ``servergroup`` is the id of its group."""
 
     host: str
     zone: str | None = None

@@ -30,8 +30,8 @@ _MOST_TRIED = 100_000
 class Evaluation:
     """A request with the verdicts about it, and its capacity.
 
-    ``matrix`` is about the hosts by themselves; ``domains`` adds the verdicts about their
-    domains (None: nothing couples hosts).
+    ``matrix`` is about the hosts by themselves; ``domains`` adds the verdicts about their domains
+    (None: nothing couples hosts). ``request`` are the verdicts about the request, by constraint.
     """
 
     resolved: ResolvedRequest

@@ -1,8 +1,7 @@
 """Compute the capacity again with the filters and options that nova.conf may enable.
 
 They are those that constraints declare (``Constraint.assumptions``), and that nothing specifies.
-They can only reject hosts. If fewer servers fit with all of them enabled, the capacity is "at
-most", and the lower number is guaranteed.
+They can only reject hosts.
 """
 
 from __future__ import annotations
