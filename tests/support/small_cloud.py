@@ -196,10 +196,10 @@ def request_of(row):
 
 
 def rules_of(row):
-    """Return the rules of a row; every option is specified, unless the row has ``untold``."""
+    """Return the rules of a row; every option is specified, unless the row has ``unspecified``."""
     rules = Rules.of(**row.get('rules', {}))
     keys = (option.key for each in CONSTRAINTS for option in each.options)
-    return replace(rules, explicit=frozenset(() if row.get('untold') else (FILTERS, *keys)))
+    return replace(rules, explicit=frozenset(() if row.get('unspecified') else (FILTERS, *keys)))
 
 
 class Fence(Constraint):

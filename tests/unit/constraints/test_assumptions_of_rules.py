@@ -1,4 +1,4 @@
-"""What rules assume where nobody told them, row by row."""
+"""The assumptions of constraints without information from nova.conf, row by row."""
 
 import dataclasses
 
@@ -23,9 +23,11 @@ def test_assumed(row):
         for i, (zone, has, of) in enumerate(each)
     )
     snapshot = CloudSnapshot(hosts, aggregates_of(row.get('aggregates', {})))
-    told = row.get('told', {})
+    specified = row.get('specified', {})
     rules = rules_of(row)
-    rules = dataclasses.replace(rules, options={**rules.options, **told}, explicit=frozenset(told))
+    rules = dataclasses.replace(
+        rules, options={**rules.options, **specified}, explicit=frozenset(specified)
+    )
     asked = ResolvedRequest(request_of(row), snapshot, flavor_of(row.get('flavor')), rules=rules)
     every = RULES[row['rule']]().assumptions(asked)
     found = [item for item in every if isinstance(item, Assumption)]

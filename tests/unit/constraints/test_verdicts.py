@@ -267,13 +267,13 @@ def test_what_is_assumed_of_members():
     assert codes(moving(0)[0], soft_deleted=()) == []
     assert codes(moving(0, explicit=frozenset({'reclaim_instance_interval'}))[0]) == []
     assert codes(moving(1)[0], soft_deleted=()) == [late]
-    told = frozenset({'max_attempts', 'disable_group_policy_check_upcall'})
-    assert codes(moving(1, explicit=told)[0], soft_deleted=()) == []
+    specified = frozenset({'max_attempts', 'disable_group_policy_check_upcall'})
+    assert codes(moving(1, explicit=specified)[0], soft_deleted=()) == []
     assert codes(resolved(ServerGroup('g', 'web', 'affinity'))) == []
-    told = Rules(explicit=frozenset({'disable_group_policy_check_upcall'}))
+    specified = Rules(explicit=frozenset({'disable_group_policy_check_upcall'}))
     without = {'group': ServerGroup('g', 'web', 'affinity'), 'filters': ()}
     assert codes(resolved(**without)) == ['server_group.only_late_check']
-    assert codes(resolved(**without, rules=told)) == []
+    assert codes(resolved(**without, rules=specified)) == []
     assert codes(resolved()) == []
 
 
@@ -318,8 +318,8 @@ def test_quota_of_members(row):
         users = [*row.get('users', ()), *itertools.repeat(None, row['members'])]
         members = tuple(Member(f's{i}', None, users[i]) for i in range(row['members']))
         group = ServerGroup('g', 'web', 'affinity', {}, members)
-    told = row.get('told', {})
-    rules = Rules(options=told, explicit=frozenset(told))
+    specified = row.get('specified', {})
+    rules = Rules(options=specified, explicit=frozenset(specified))
     asked = resolved(group, row['wanted'], quotas_of(row), rules)
     check_quota(row, replace(asked, snapshot=replace(asked.snapshot, user_id=row.get('asks'))))
 
@@ -336,8 +336,8 @@ def test_quota_of_servers(row):
     flavor = None if given is None else flavor_of({'vcpus': 2, **given})
     snapshot = CloudSnapshot(quotas=known)
     request = PlacementRequest(row['wanted'], 'f', metadata_items=row.get('items', 0))
-    told = row.get('told', {})
-    rules = Rules(options=told, explicit=frozenset(told))
+    specified = row.get('specified', {})
+    rules = Rules(options=specified, explicit=frozenset(specified))
     check_quota(row, ResolvedRequest(request, snapshot, flavor, rules=rules))
 
 

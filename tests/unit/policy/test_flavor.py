@@ -22,7 +22,7 @@ def test_check_flavor(row):
             flavor.check(wanted, name, cloud)
         check_error(row, caught.value)
     else:
-        assert flavor.check(wanted, name, cloud) == row.get('said', '')
+        assert flavor.check(wanted, name, cloud) == row.get('findings', '')
     assert cloud.requests == row.get('requests', ['flavor'])
 
 
