@@ -1,8 +1,8 @@
-"""A policy in a process like senlin-engine's: patched by eventlet, with Senlin's own driver.
+"""Run the policy in a process like senlin-engine: patched by eventlet, with Senlin's own driver.
 
-It reads lines of JSON, ``["http://...", 1.0, "attach"]`` (where to log in, the timeout, the step),
-and answers each with a line of what the step came to. Every step has a process of its own, a copy
-of this one as it is before anything was done, which is killed if it hangs: ``null``.
+Each input line is JSON, ``["http://...", 1.0, "attach"]`` (the URL of Keystone, the timeout, the
+step), and each output line is the result of the step. Every step runs in a fork of this process,
+which is killed if it hangs: ``null``.
 """
 
 # isort: off
@@ -29,7 +29,7 @@ PATIENCE = 120
 
 
 def serve() -> None:
-    """Carry out one step after the other."""
+    """Run one step after the other."""
     for line in sys.stdin:
         pid = os.fork()
         if not pid:
@@ -47,13 +47,13 @@ def say(answer: object) -> None:
 
 
 def carry_out(auth_url: str, timeout: float, step: str) -> None:
-    """Carry out the step, and print what came of it."""
+    """Run the step, and print its result."""
     assert eventlet.patcher.is_monkey_patched('thread')
     assert threading.current_thread.__module__.startswith('eventlet')
     make_database()
     use_service_user(auth_url)
     cfg.CONF.set_override('request_timeout', timeout, group='affinity')
-    desk = Desk(Edge())  # which answers nothing: no mocker is started
+    desk = Desk(Edge())  # without a mocker, it does not respond
     trust = {'openstack': {'trust': 'of-the-owner'}}
     values = {'user': USER, 'project': PROJECT, 'cred': trust}
     objects.Credential.create(desk.context, values)
@@ -61,25 +61,25 @@ def carry_out(auth_url: str, timeout: float, step: str) -> None:
 
 
 def policy_of(desk: Desk, wanted=None):
-    """A policy that makes its connection itself."""
+    """Return a policy that creates its own connection."""
     policy = desk.policy(wanted)
     policy._novaclient = None
     return policy
 
 
 def connect(desk: Desk):
-    """What Senlin's driver does before the policy has a connection."""
+    """Connect with Senlin's driver, as before the policy has a connection."""
     return str(policy_of(desk).nova(USER, PROJECT).conn.session.timeout)
 
 
 def attach(desk: Desk):
-    """An attach, and another one with the same connection."""
+    """Attach twice with the same connection."""
     policy, cluster = policy_of(desk, spec()), desk.cluster()
     return [policy.attach(cluster), policy.attach(cluster)]
 
 
 def detach(desk: Desk):
-    """A detach of a cluster whose group the policy created."""
+    """Detach a cluster whose group the policy created."""
     policy, cluster = policy_of(desk), desk.cluster()
     desk.bind(cluster, policy, binding('a-group', inherited=False))
     is_detached, why = policy.detach(cluster)
@@ -88,7 +88,7 @@ def detach(desk: Desk):
 
 
 def hook(desk: Desk):
-    """Why the hook refuses, and so writes."""
+    """Run the hook, which rejects the action, and return the reason."""
     policy, cluster = policy_of(desk, DRS), desk.cluster()
     desk.bind(cluster, policy, binding('a-group'))
     action = desk.action(cluster, 'CLUSTER_SCALE_OUT', {'count': 1})
@@ -99,7 +99,7 @@ def hook(desk: Desk):
 
 
 def validate(desk: Desk):
-    """What a user reads who has the spec validated."""
+    """Return the error that a user gets for the spec."""
     try:
         policy_of(desk, spec(availability_zone='nova')).validate(desk.context, validate_props=True)
     except senlin_exception.InternalError as error:

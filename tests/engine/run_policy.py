@@ -1,8 +1,8 @@
-"""Print the modules of ours that the policy imports after it was loaded.
+"""Print the modules of the package that the policy imports after it was loaded.
 
-A process of its own loads the policy as Senlin does, attaches it to clusters on the cloud in memory
-and runs the hook: accepted, rejected, with pinned hosts, with a spread and with DRS hosts. What the
-support of the tests imports counts as well, so that it cannot hide an import.
+This process loads the policy like Senlin does, attaches it to clusters, and runs the hook:
+accepted, rejected, with pinned hosts, with a spread and with DRS hosts. Imports of the tests'
+support count as well, so that it cannot hide an import.
 """
 
 import sys

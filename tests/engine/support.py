@@ -1,8 +1,8 @@
-"""Senlin's own objects in a database of their own, as the engine hands them to a policy.
+"""Create Senlin's objects in an own database, and give them to a policy like the engine does.
 
-The way of the data: a test describes a cluster, its nodes and an action; they are real rows, and
-what a policy is given was loaded from them by the engine's own code. Nova is at the HTTP edge
-(``tests.support.edge``); only the connection that Senlin's driver makes with a trust is handed in.
+A test describes a cluster, its nodes and an action, which become rows; the engine's own code loads
+the objects from them. Nova is at the HTTP edge (``tests.support.edge``); only the connection that
+Senlin's driver creates with a trust is replaced.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ HEAT_PROFILE = {'type': 'os.heat.stack', 'version': '1.0', 'properties': {'templ
 
 
 def profile(**properties: Any) -> dict[str, Any]:
-    """A server profile with more properties."""
+    """Return a server profile with more properties."""
     return {**SERVER_PROFILE, 'properties': {**SERVER_PROFILE['properties'], **properties}}
 
 
 def make_database() -> None:
     """Give Senlin's database layer an empty database in memory.
 
-    It is gone with its connection, which would be made anew after an hour. Nobody waits for it.
+    It is lost with its connection, which would be replaced after an hour.
     """
     cfg.CONF.set_override('connection', 'sqlite://', group='database')
     cfg.CONF.set_override('connection_recycle_time', -1, group='database')
@@ -57,7 +57,7 @@ def make_database() -> None:
 
 
 def use_service_user(auth_url: str) -> None:
-    """Name Senlin's own user, who logs in there, in its options."""
+    """Set the options of Senlin's own user."""
     for name, value in {
         'auth_url': auth_url,
         'service_username': 'admin',
@@ -69,12 +69,12 @@ def use_service_user(auth_url: str) -> None:
 
 
 def spec(version: str | float = '1.1', **properties: Any) -> dict[str, Any]:
-    """A spec of the policy."""
+    """Return a spec of the policy."""
     return {'type': 'senlin.policy.affinity', 'version': version, 'properties': properties}
 
 
 def plain(version: str | float = '1.1', **properties: Any) -> dict[str, Any]:
-    """A spec without a preflight: whether the nodes fit is left to Nova."""
+    """Return a spec without a preflight."""
     off = {} if str(version) == '1.0' else {'preflight': 'off'}
     return spec(version, **off, **properties)
 
@@ -91,7 +91,7 @@ class Desk:
     def cluster(
         self, size: int = 0, profile: Mapping[str, Any] = SERVER_PROFILE, **values: Any
     ) -> Any:
-        """A cluster with so many nodes, as the engine loads it."""
+        """Return a cluster with this number of nodes, as the engine loads it."""
         owner = {'user': USER, 'project': PROJECT, 'domain': ''}
         made = objects.Profile.create(
             self.context,
@@ -116,11 +116,11 @@ class Desk:
         return self.load_cluster(cluster.id)
 
     def load_cluster(self, cluster_id: str) -> Any:
-        """The cluster as the database has it."""
+        """Load a cluster from the database."""
         return cluster_module.Cluster.load(self.context, cluster_id=cluster_id)
 
     def node(self, cluster: Any, data: Mapping[str, Any] | None = None, **more: Any) -> Any:
-        """One more node of a cluster."""
+        """Return a new node of a cluster."""
         node = node_module.Node(
             'node',
             cluster.profile_id,
@@ -139,7 +139,7 @@ class Desk:
         return node
 
     def node_data(self, node_id: str) -> dict[str, Any]:
-        """The data of a node as the database has them."""
+        """Load the data of a node from the database."""
         return dict(objects.Node.get(self.context, node_id).data or {})
 
     def action(
@@ -149,7 +149,7 @@ class Desk:
         inputs: Mapping[str, Any] | None = None,
         data: Mapping[str, Any] | None = None,
     ) -> Any:
-        """An action in the state in which the engine runs a policy's hook; earlier ones ended."""
+        """Return an action in the state before the policy's hook; earlier actions have finished."""
         for earlier in objects.Action.get_all(self.context):
             if earlier.status == 'RUNNING':
                 objects.Action.mark_succeeded(self.context, earlier.id, 1.0)
@@ -166,11 +166,11 @@ class Desk:
         return action_module.Action.load(self.context, action_id=made)
 
     def row(self, action: Any) -> Any:
-        """The action as the database has it."""
+        """Load the action from the database."""
         return objects.Action.get(self.context, action.id, refresh=True)
 
     def policy(self, wanted: Mapping[str, Any] | None = None) -> AffinityPolicy:
-        """The policy, with a connection to this desk's Nova."""
+        """Return the policy, with a connection to this desk's Nova."""
         policy = AffinityPolicy('web', dict(wanted or plain()), user=USER, project=PROJECT)
         policy.id = str(uuid.uuid4())
         self._store(policy)
@@ -178,7 +178,7 @@ class Desk:
         return policy
 
     def bind(self, cluster: Any, policy: AffinityPolicy, data: Any) -> None:
-        """Keep binding data, as the engine does after an attach."""
+        """Store the data of a binding, as the engine does after an attach."""
         objects.ClusterPolicy.create(
             self.context, cluster.id, policy.id, {'enabled': True, 'data': data, 'priority': 300}
         )
@@ -186,7 +186,7 @@ class Desk:
     def bound(
         self, wanted: Mapping[str, Any] | None = None, group: str = 'XYZ-ABCD', **cluster: Any
     ) -> tuple[Any, AffinityPolicy]:
-        """A cluster and a policy that is bound to it with an inherited group."""
+        """Return a cluster, and a policy that is bound to it with an inherited group."""
         if group not in self.groups():
             self.edge.nova.add_group(group, id=group)
         made, policy = self.cluster(**cluster), self.policy(wanted)
@@ -196,14 +196,14 @@ class Desk:
     def owned(
         self, wanted: Mapping[str, Any] | None = None, **cluster: Any
     ) -> tuple[Any, AffinityPolicy, str]:
-        """The same, with a group that the policy has created, and the id of the group."""
+        """Return a cluster, a policy, and the id of the group that the policy created."""
         group = self.edge.nova.add_group('mine')
         made, policy = self.cluster(**cluster), self.policy(wanted)
         self.bind(made, policy, binding(group, inherited=False))
         return made, policy, group
 
     def groups(self) -> list[str]:
-        """The ids of Nova's groups."""
+        """Return the ids of Nova's groups."""
         return [group['id'] for group in self.edge.nova.groups]
 
     def _store(self, policy: AffinityPolicy) -> None:
@@ -224,19 +224,19 @@ class Desk:
 
 
 def done(answer: tuple[bool, Any]) -> Any:
-    """What an attach or a detach says that went well."""
+    """Return the message of a successful attach or detach."""
     assert answer[0], answer[1]
     return answer[1]
 
 
 def refused(answer: tuple[bool, Any]) -> str:
-    """Why an attach or a detach was refused."""
+    """Return the reason of a failed attach or detach."""
     assert not answer[0], answer[1]
     return str(answer[1])
 
 
 def binding(group: str, *, inherited: bool = True, version: Any = '1.0') -> dict[str, Any]:
-    """Binding data in the document's form."""
+    """Return the data of a binding in the format of document 003."""
     data = {'servergroup_id': group, 'inherited_group': inherited}
     return {'AffinityPolicy': {'version': version, 'data': data}}
 
@@ -249,6 +249,6 @@ class _Dispatchers:
 
 
 def record_events(monkeypatch: Any) -> None:
-    """Let Senlin's events be stored."""
+    """Let Senlin store its events."""
     log.register_options(cfg.CONF)
     monkeypatch.setattr(event, 'dispatchers', _Dispatchers())

@@ -16,7 +16,7 @@ def stored(desk, policy):
 
 @pytest.fixture
 def identity(monkeypatch):
-    """``identity('0.10.0')``: an engine that was started with this release."""
+    """Return an engine that was started with this release: ``identity('0.10.0')``."""
 
     def start(release):
         monkeypatch.setattr(clients, 'log_identity', lambda: (release, 'a420'))
@@ -26,7 +26,7 @@ def identity(monkeypatch):
 
 @pytest.fixture
 def start(desk):
-    """``start()``: the id of a new engine on this host, as Senlin registers it."""
+    """Register an engine on this host like Senlin; return its id."""
     started = []
 
     def register():
@@ -67,7 +67,7 @@ def test_an_entry_is_written_again_after_a_restart(desk, identity, start):
     assert reports(stored(desk, policy))[cfg.CONF.host]['services'] == after
 
 
-def test_entries_of_other_engines_and_other_data_stay(desk, identity):
+def test_entries_of_other_engines_and_other_data_are_preserved(desk, identity):
     policy = desk.policy()
     policy.data = {}
     other = {'other': 1, 'affinity_engines': {'engine-2': {'release': '0.9.1'}, 'odd': 'text'}}

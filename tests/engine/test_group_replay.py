@@ -1,4 +1,4 @@
-"""The explorer's model of group operations is what Senlin and the driver do."""
+"""The explorer's model of group operations behaves like Senlin and the driver."""
 
 import subprocess
 import sys

@@ -1,6 +1,7 @@
-"""Nova fails at every step, under the real Senlin: the reason in its words, and nothing leaked.
+"""Nova fails at every step, under the real Senlin: its message is the reason, and nothing is
+leaked.
 
-Each step is tried again without the fault, and must then succeed.
+Each step is repeated without the fault, and must then succeed.
 """
 
 import pytest
@@ -27,7 +28,9 @@ FORBIDDEN = {'forbidden': {'code': 403, 'message': 'Quota exceeded, too many ser
     ],
     ids=['list', 'limits', 'create refused', 'create failed'],
 )
-def test_r3_27_attach_fails_in_novas_words(demo, truth, cloud, path, method, status, body, words):
+def test_r3_27_attach_fails_with_novas_message(
+    demo, truth, cloud, path, method, status, body, words
+):
     cluster, policy = demo.cluster(), demo.policy()
     cloud.faults.add(path, method=method, status=status, body=body, times=None)
     reason = demo.attach(cluster, policy).failed()
@@ -45,7 +48,7 @@ def test_r3_27_attach_fails_in_novas_words(demo, truth, cloud, path, method, sta
     [(503, BODY, f'Nova answered 503: {WORDS}'), (404, PAGE, NOT_NOVAS)],
     ids=['failed', 'a 404 of a proxy'],
 )
-def test_r3_17_detach_fails_in_novas_words(demo, truth, cloud, status, body, words):
+def test_r3_17_detach_fails_with_novas_message(demo, truth, cloud, status, body, words):
     cluster, policy, group = demo.bound()
     for method in ('GET', 'DELETE'):
         cloud.faults.add(ONE_GROUP, method=method, status=status, body=body, times=None)
@@ -59,10 +62,10 @@ def test_r3_17_detach_fails_in_novas_words(demo, truth, cloud, status, body, wor
     assert truth.group_by_id(group) is None
 
 
-def test_hook_fails_in_novas_words_and_a_cancel_while_it_waits_survives(
+def test_hook_fails_with_novas_message_and_preserves_a_concurrent_cancel(
     admin, truth, cloud, drs_host
 ):
-    """A hook that stored the whole action would undo the cancel, and the node would come."""
+    """A hook that stored the whole action would undo the cancel, and the node would be created."""
     cluster, _policy, group = admin.bound(
         admin.policy(enable_drs_extension=True, availability_zone='vsphere', preflight='off')
     )
@@ -84,6 +87,6 @@ def test_hook_fails_in_novas_words_and_a_cancel_while_it_waits_survives(
     assert answer.status_code == 202, answer.text
     cloud.faults.clear()
     assert running.ended().status == 'CANCELLED'
-    # Nothing of it goes on beside the next test.
+    # The next test must not run at the same time.
     for node in admin.nodes(cluster):
         admin.node_is_done(node.id)

@@ -1,4 +1,4 @@
-"""Whose the cloud's eyes are in an engine: made once, kept; the owner's where they do not do."""
+"""The credentials with which an engine reads the cloud: the operator's, or the owner's."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -47,7 +47,7 @@ def edge():
 
 @pytest.fixture(autouse=True)
 def kept(monkeypatch):
-    """An engine that has just been started."""
+    """Return an engine that has just started."""
     monkeypatch.setattr(clients, '_KEPT', clients._Kept())
     clients.log_identity.cache_clear()
     yield
@@ -56,7 +56,7 @@ def kept(monkeypatch):
 
 @pytest.fixture
 def configured():
-    """``configured(username='x')``: lines of senlin.conf."""
+    """Set options of senlin.conf: ``configured(username='x')``."""
     given = []
     service_user.section(cfg.CONF)
     cfg.CONF.register_opts(loading.get_auth_plugin_conf_options('password'), group=GROUP)
@@ -88,7 +88,7 @@ def warnings(caplog):
     return [record.getMessage() for record in ours if record.levelname == 'WARNING']
 
 
-def test_without_a_log_in_they_are_the_owners_which_is_said_once(edge, caplog):
+def test_without_operator_credentials_the_owners_are_used_and_logged_once(edge, caplog):
     clients.log_identity()
     clients.log_identity()
     owner = edge.connection()
@@ -102,7 +102,7 @@ def test_without_a_log_in_they_are_the_owners_which_is_said_once(edge, caplog):
 
 
 @pytest.mark.parametrize('section', [None, 'authentication', GROUP])
-def test_one_log_in_does_for_all_owners(edge, configured, caplog, section):
+def test_one_login_serves_all_owners(edge, configured, caplog, section):
     configured(valid_interfaces=['internal', 'public'])
     if section == 'authentication':
         configured(auth_section=section)
@@ -137,8 +137,7 @@ def test_the_line_at_the_start_has_the_version_and_a_hash_of_the_options(option,
     assert line() != first
 
 
-def test_hooks_at_once_share_one_log_in(edge, configured):
-    """Each with a connection of its own for its owner."""
+def test_concurrent_hooks_share_one_login(edge, configured):
     configured(**LOGIN)
     number = 6
     at_once = threading.Barrier(number)
@@ -152,7 +151,7 @@ def test_hooks_at_once_share_one_log_in(edge, configured):
     assert edge.tokens == number + 1
 
 
-def test_a_connection_that_was_given_up_is_made_again(edge, configured):
+def test_an_aborted_connection_is_created_again(edge, configured):
     configured(**LOGIN)
     first = clients.clients_of(edge.connection()).operator.connection
     assert clients.clients_of(edge.connection()).operator.connection is first
@@ -172,7 +171,7 @@ def test_a_connection_that_was_given_up_is_made_again(edge, configured):
         ({**LOGIN, 'cafile': '/no/such/file'}, None),
     ],
 )
-def test_options_that_make_no_log_in(edge, configured, caplog, options, words):
+def test_incomplete_or_invalid_credentials(edge, configured, caplog, options, words):
     configured(**options)
     assert clients.clients_of(edge.connection()).has_operator is (words is None)
     said = warnings(caplog)
@@ -181,7 +180,7 @@ def test_options_that_make_no_log_in(edge, configured, caplog, options, words):
     assert SECRET not in caplog.text
 
 
-def test_a_log_in_that_is_refused_leaves_what_the_owner_sees(edge, configured, caplog):
+def test_after_a_rejected_login_the_owners_credentials_are_used(edge, configured, caplog):
     configured(**LOGIN)
     edge.fail('POST', '/auth/tokens', at_edge.UNAUTHORIZED, skip=1, times=1)
     seen = view(edge)
@@ -195,7 +194,7 @@ def test_a_log_in_that_is_refused_leaves_what_the_owner_sees(edge, configured, c
 
 
 @pytest.mark.parametrize('owner', ['demo', 'admin'])
-def test_an_answer_that_is_too_large_is_read_once_and_no_fault_of_the_credentials(
+def test_a_response_that_is_too_large_is_read_once_and_does_not_disable_the_credentials(
     edge, configured, caplog, owner
 ):
     configured(**LOGIN)
@@ -209,13 +208,13 @@ def test_an_answer_that_is_too_large_is_read_once_and_no_fault_of_the_credential
     assert GROUP not in said
 
 
-def test_an_owner_who_can_not_be_asked_is_an_error(edge, configured):
+def test_a_failure_of_the_owners_connection_is_an_error(edge, configured):
     configured(**LOGIN)
     edge.fail('GET', '/limits', at_edge.SERVER_ERROR)
     assert 'DBConnectionError' in str(view(edge))
 
 
-def test_the_engines_bounds_count_for_it(edge, configured, option):
+def test_the_engines_limits_apply_to_the_connection(edge, configured, option):
     configured(**LOGIN, region_name='RegionTwo', valid_interfaces=['internal'])
     option('request_timeout', 7)
     made = clients.clients_of(edge.connection()).operator.connection
@@ -233,7 +232,7 @@ def test_the_engines_bounds_count_for_it(edge, configured, option):
     [{'pin_hosts': True}, {'enable_drs_extension': True, 'preflight': 'off'}],
     ids=['pinned', 'DRS'],
 )
-def test_hosts_are_chosen_for_those_only_whom_nova_lets(edge, configured, wanted):
+def test_hosts_are_chosen_only_for_permitted_owners(edge, configured, wanted):
     configured(**LOGIN)
 
     def view(owner):

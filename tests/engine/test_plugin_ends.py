@@ -1,7 +1,7 @@
-"""A Keystone that does not answer, or not to the end, ends every operation of the policy.
+"""If Keystone does not respond, or not completely, every operation of the policy ends.
 
-In a process that is patched like senlin-engine's, whose driver makes the connection: there threads
-and locks are eventlet's.
+The process is patched like senlin-engine, and its driver creates the connection: threads and locks
+are eventlet's.
 """
 
 import json
@@ -44,7 +44,7 @@ def engine():
 
 @pytest.fixture
 def run(engine):
-    """``run(cloud, 'attach', 1.0)``: what the step comes to."""
+    """Run a step, and return its result: ``run(cloud, 'attach', 1.0)``."""
 
     def ask(cloud, step, timeout=LONG):
         engine.stdin.write(json.dumps([f'{cloud.url}/identity/v3', timeout, step]) + '\n')
@@ -56,7 +56,7 @@ def run(engine):
 
 
 @pytest.mark.parametrize('name', ODD)
-def test_attach_answers_why(run, name):
+def test_attach_fails_with_the_reason(run, name):
     odd, timeout, words = ODD[name]
     with HttpCloud(FakeNova(), **odd) as cloud:
         (first, why), (second, again) = run(cloud, 'attach', timeout)
@@ -74,7 +74,7 @@ def test_attach_answers_why(run, name):
         ('validate', ['401'], 'the spec could not be checked: could not log in at http'),
     ],
 )
-def test_the_others_say_why(run, step, names, begin):
+def test_the_other_operations_fail_with_the_reason(run, step, names, begin):
     for name in names:
         odd, timeout, words = ODD[name]
         with HttpCloud(FakeNova(), **odd) as cloud:
@@ -83,8 +83,8 @@ def test_the_others_say_why(run, step, names, begin):
         assert words.format(3 * timeout) in why
 
 
-def test_senlins_driver_asks_nobody(run):
-    """Else it could hang before the policy has a connection to put a deadline on."""
+def test_senlins_driver_sends_no_request(run):
+    """A request could hang, because the policy has no connection with a deadline yet."""
     with HttpCloud(FakeNova(), drip='.*') as cloud:
         assert run(cloud, 'connect') == 'None'
         assert cloud.asked == []

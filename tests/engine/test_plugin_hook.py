@@ -1,4 +1,4 @@
-"""The hook on the engine's own objects: what it reads, what it writes, and what it leaves alone."""
+"""The hook on the engine's own objects: what it reads, writes and preserves."""
 
 import json
 import sqlite3
@@ -23,12 +23,12 @@ NO_DRS_HOST = 'No suitable vSphere host is available.'
 
 
 def exactly(number):
-    """The inputs of a CLUSTER_RESIZE."""
+    """Return the inputs of a CLUSTER_RESIZE."""
     return {'adjustment_type': 'EXACT_CAPACITY', 'number': number, 'strict': True}
 
 
 def hook(desk, wanted=None, name=OUT, inputs=None, data=None, **cluster):
-    """The action after the hook, on a cluster of its own; what it holds is what is stored."""
+    """Return the action after the hook, on a new cluster; its data must be the stored data."""
     made, policy = desk.bound(wanted, **cluster)
     return run(desk, made, policy, name, inputs, data)
 
@@ -77,8 +77,8 @@ def test_r3_07_r3_09_number_of_placements(desk, row):
     assert (desk.edge.nova.requests(), desk.edge.tokens) == (LOOK * is_asked, int(is_asked))
 
 
-def test_r3_22_rx_03_who_needs_no_host_asks_nobody(desk):
-    """A growth by none, a shrink, a count or a binding that cannot be: not even with DRS."""
+def test_r3_22_rx_03_without_new_nodes_no_request_is_sent(desk):
+    """No or fewer nodes, or an invalid count or binding: no request is sent, even with DRS."""
     made, policy = desk.bound(DRS, size=2)
     for inputs in (exactly(2), exactly(1)):
         assert run(desk, made, policy, RESIZE, inputs).data['status'] == 'NONE'
@@ -88,7 +88,7 @@ def test_r3_22_rx_03_who_needs_no_host_asks_nobody(desk):
     assert (desk.edge.nova.requests(), desk.edge.tokens) == ([], 0)
 
 
-def test_r3_11_other_data_are_untouched(desk):
+def test_r3_11_other_data_are_preserved(desk):
     others = {'creation': {'count': 1, 'zones': {'az1': 1}}, 'health': {'detect': True}}
     data = hook(desk, None, OUT, {'count': 7}, others).data
     assert {key: data[key] for key in others} == others
@@ -144,7 +144,7 @@ def test_rx_09_a_second_run_leaves_nothing_of_the_first(_database):
 
 
 @pytest.mark.parametrize('data', [None, {}, {'Other': {}}, binding('')])
-def test_r3_22_d3_14_without_binding_refused_before_hypervisors_are_asked(desk, data):
+def test_r3_22_d3_14_without_a_binding_the_hypervisors_are_not_read(desk, data):
     made, policy = desk.cluster(size=1), desk.policy(DRS)
     desk.bind(made, policy, data)
     reason = refusal(run(desk, made, policy))
@@ -166,7 +166,7 @@ def test_r3_22_d3_14_without_binding_refused_before_hypervisors_are_asked(desk, 
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_no_exception_of_senlins_driver_gets_out_of_the_hook(desk, monkeypatch, error):
+def test_every_exception_of_senlins_driver_is_a_refusal(desk, monkeypatch, error):
     made, policy = desk.bound(DRS)
 
     def driver(*_arguments):
@@ -176,8 +176,8 @@ def test_no_exception_of_senlins_driver_gets_out_of_the_hook(desk, monkeypatch, 
     assert 'odd' in refusal(run(desk, made, policy))
 
 
-def test_entity_that_is_gone_is_a_refusal(desk):
-    """The engine gives None where it cannot load a node or a cluster."""
+def test_a_missing_entity_is_a_refusal(desk):
+    """The engine passes None if it cannot load a node or a cluster."""
     made, policy = desk.bound(DRS)
     for name in (OUT, RESIZE):
         action = desk.action(made, name, exactly(1))
@@ -187,8 +187,8 @@ def test_entity_that_is_gone_is_a_refusal(desk):
 
 
 @pytest.mark.parametrize('name', [OUT, CREATE])
-def test_database_that_fails_is_a_refusal_in_memory(desk, name):
-    """The engine looks at the data that it holds, so they must not say "go on"."""
+def test_a_database_failure_is_a_refusal_in_memory(desk, name):
+    """The engine reads the data in memory, so they must contain the refusal."""
     made, policy = desk.bound()
     node = desk.node(made)
     action = desk.action(node if name == CREATE else made, name)
@@ -237,7 +237,7 @@ def test_r3_08_node_create_puts_the_placement_into_the_nodes_data(desk):
     assert desk.row(action).data == action.data
 
 
-def test_node_create_refused_leaves_the_node_alone(_database):
+def test_a_rejected_node_create_does_not_change_the_node(_database):
     with Edge(hosts=()) as edge:
         action = hook(Desk(edge), DRS, CREATE)
         refusal(action)
@@ -246,7 +246,7 @@ def test_node_create_refused_leaves_the_node_alone(_database):
 
 @pytest.mark.parametrize('name', [OUT, RESIZE, CREATE])
 @pytest.mark.parametrize('refuses', [False, True])
-def test_hook_writes_the_data_alone_so_a_cancel_survives(_database, name, refuses):
+def test_hook_writes_only_the_data_so_that_a_cancel_survives(_database, name, refuses):
     with Edge(hosts=()) as edge:
         desk = Desk(edge)
         made, policy = desk.bound(DRS if refuses else plain())
@@ -268,8 +268,10 @@ def test_hook_writes_the_data_alone_so_a_cancel_survives(_database, name, refuse
 
 
 @pytest.mark.parametrize('name', [OUT, CREATE])
-def test_servers_outside_of_the_group_are_told_once(desk, caplog, name):
-    """Those of nodes that came while the policy was disabled; a node without a server is none."""
+def test_servers_outside_the_group_are_reported_once(desk, caplog, name):
+    """Nodes may have been created while the policy was disabled; a node without a server does not
+    count.
+    """
     made, policy = desk.bound(plain())
     desk.node(made, {'placement': {'servergroup': GROUP}}, physical_id='inside')
     desk.node(made, physical_id='outside')
@@ -282,15 +284,15 @@ def test_servers_outside_of_the_group_are_told_once(desk, caplog, name):
 
 
 @pytest.mark.parametrize('group', [['a', 'b'], 7])
-def test_a_warning_that_fails_refuses_nothing(desk, caplog, group):
-    """A hint that nobody can read, in a profile that the cluster got after the attach."""
+def test_a_failing_warning_rejects_nothing(desk, caplog, group):
+    """The cluster got a profile with an invalid hint after the attach."""
     action = hook(desk, profile=profile(scheduler_hints={'group': group}))
     assert action.data['placement']['count'] == 1
     assert 'must be the name or the id of one server group' in caplog.text
 
 
 @pytest.mark.parametrize('where', ['group', 'hint'])
-def test_servers_in_the_group_are_no_warning(desk, caplog, where):
+def test_servers_in_the_group_cause_no_warning(desk, caplog, where):
     hints = {'scheduler_hints': {'group': GROUP}} if where == 'hint' else {}
     made, policy = desk.bound(plain(), profile=profile(**hints))
     data = {'placement': {'servergroup': GROUP}} if where == 'group' else {}
@@ -308,7 +310,7 @@ def with_hint(group):
 def test_a_profile_that_names_another_group_is_reported_for_each_action(
     desk, caplog, monkeypatch, name
 ):
-    """Senlin's server profile sends the group of the placement in place of the profile's."""
+    """Senlin's server profile sends the group of the placement instead of the profile's."""
     record_events(monkeypatch)
     made, policy = desk.bound(plain(), profile=with_hint('other'))
     for number in (1, 2):
@@ -328,15 +330,15 @@ def test_a_profile_that_names_another_group_is_reported_for_each_action(
 
 @pytest.mark.parametrize('hint', [GROUP, 'the-name', None])
 @pytest.mark.parametrize('wanted', [plain(), spec(preflight='warn')])
-def test_a_profile_that_names_the_bound_group_is_no_warning(desk, caplog, hint, wanted):
-    """By its id or by its name, whether or not the preflight has read the group."""
+def test_a_profile_with_the_bound_group_causes_no_warning(desk, caplog, hint, wanted):
+    """By its id or by its name, whether or not the preflight reads the group."""
     desk.edge.nova.add_group('the-name', id=GROUP)
     hook(desk, wanted, profile=profile() if hint is None else with_hint(hint))
     assert 'scheduler_hints' not in caplog.text
 
 
 @pytest.mark.parametrize(('own', 'is_outside'), [(GROUP, False), ('other', True)])
-def test_the_profile_of_a_node_without_placement_says_its_group(desk, caplog, own, is_outside):
+def test_a_node_without_placement_has_the_group_of_its_profile(desk, caplog, own, is_outside):
     """The profile of the cluster may have changed since the node was created."""
     made, policy = desk.bound(plain(), profile=with_hint('other' if own == GROUP else GROUP))
     node = desk.node(desk.cluster(profile=with_hint(own)), physical_id='one')

@@ -1,4 +1,4 @@
-"""The policy class as the engine sees it, and its attach and detach on the engine's own objects."""
+"""The attributes of the policy class, and attach and detach on the engine's own objects."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ from tests.support.edge import SERVER_ERROR, Edge
 from tests.support.fake_nova import FakeFlavor
 
 
-def test_r3_01_r3_03_what_the_engine_reads_of_the_class(desk):
+def test_r3_01_r3_03_attributes_for_the_engine(desk):
     assert AffinityPolicy.__name__ == 'AffinityPolicy'
     assert AffinityPolicy.PRIORITY == 300
     assert AffinityPolicy.VERSION in AffinityPolicy.VERSIONS
@@ -35,8 +35,8 @@ def test_r3_01_r3_03_what_the_engine_reads_of_the_class(desk):
     assert sorted(checked) == sorted(AffinityPolicy.TARGET) == triggers
 
 
-def test_a_property_in_senlins_form():
-    """What ``GET /policy-types`` shows of it; a list as those of Senlin's own policies."""
+def test_properties_have_senlins_format():
+    """``GET /policy-types`` shows lists like those of Senlin's own policies."""
     kinds = {'string': 'String', 'integer': 'Integer', 'boolean': 'Boolean', 'list': 'List'}
     children = [Property(kind, f'A {kind}.', kind, default=False) for kind in kinds]
     choice = Property('choice', 'A choice.', 'string', '1.1', 'a', ('a', 'b'))
@@ -81,7 +81,9 @@ def test_a_profile_with_a_zone_is_not_spread_over_the_zones(desk):
     ],
 )
 def test_the_flavor_of_the_profile(_database, caplog, mode, specs, refusal):
-    """R4-07 to R4-09: refused with nothing made; what is let through is told once, at INFO."""
+    """R4-07 to R4-09: an invalid flavor is rejected without a group; unknown names are logged at
+    INFO.
+    """
     with Edge(flavors=[FakeFlavor('tiny', 'm1.tiny', specs)]) as edge:
         desk = Desk(edge)
         policy = desk.policy(spec(extra_specs=mode))
@@ -109,7 +111,9 @@ def test_d3_08_detach_reads_every_version_and_leaks_nothing(desk, version):
     ('project', 'name'), [(PROJECT, 'cluster'), ('elsewhere', 'of another project')]
 )
 def test_q3_9_group_of_another_clusters_binding_stays(desk, project, name):
-    """An administrator's cluster may use the group of another project, and is not named there."""
+    """An administrator's cluster may use the group of another project; the message does not name
+    it.
+    """
     cluster, policy, group = desk.owned()
     other = desk.cluster(project=project)
     desk.bind(other, desk.policy(), {'AffinityPolicy': 'odd'})
@@ -121,7 +125,7 @@ def test_q3_9_group_of_another_clusters_binding_stays(desk, project, name):
 
 
 @pytest.mark.parametrize('inherited', [False, True])
-def test_detach_takes_a_deleted_group_out_of_the_nodes_data(desk, inherited):
+def test_detach_removes_a_deleted_group_from_the_nodes_data(desk, inherited):
     group = desk.edge.nova.add_group('mine')
     cluster, policy = desk.cluster(), desk.policy()
     desk.bind(cluster, policy, binding(group, inherited=inherited))
@@ -137,8 +141,8 @@ def test_detach_takes_a_deleted_group_out_of_the_nodes_data(desk, inherited):
 
 
 @pytest.mark.parametrize('error', [KeyError('odd'), senlin_exception.TrustNotFound(trustor='odd')])
-def test_attach_and_detach_turn_every_exception_into_words(desk, monkeypatch, caplog, error):
-    """Only what the policy does not know is logged, with a traceback."""
+def test_attach_and_detach_report_every_exception(desk, monkeypatch, caplog, error):
+    """Only unexpected exceptions are logged with a traceback."""
     cluster, policy, _group = desk.owned(spec('1.0', enable_drs_extension=True))
 
     def driver(*_arguments):
@@ -159,7 +163,7 @@ BY_METADATA = {'senlin_affinity_on_detach': 'keep'}
 
 
 def kept(desk, wanted=KEPT, **cluster):
-    """A cluster with a node in a group of its own, from which the policy was detached again."""
+    """Return a cluster with a node in its own group, from which the policy was detached."""
     cluster, policy, group = desk.owned(wanted, **cluster)
     server = desk.edge.nova.boot(group)
     node = desk.node(cluster, {'placement': {'servergroup': group}}, physical_id=server)
@@ -174,7 +178,7 @@ def kept(desk, wanted=KEPT, **cluster):
 
 
 @pytest.mark.parametrize(('wanted', 'metadata'), [(KEPT, {}), (spec(), BY_METADATA)])
-def test_q3_12_a_kept_group_is_noted_and_taken_up_again(desk, wanted, metadata):
+def test_q3_12_a_kept_group_is_recorded_and_adopted(desk, wanted, metadata):
     again, group, _node = kept(desk, wanted, metadata=metadata)
     assert again.data == {'senlin_affinity': {'kept': group}}
     again.data['other'] = 1
@@ -184,7 +188,7 @@ def test_q3_12_a_kept_group_is_noted_and_taken_up_again(desk, wanted, metadata):
     assert desk.groups() == [group]
 
 
-def test_q3_12_a_kept_group_that_does_not_match_is_an_error_and_stays(desk):
+def test_q3_12_a_kept_group_that_does_not_match_is_an_error_and_remains(desk):
     again, group, _node = kept(desk)
     why = refused(desk.policy(AFFINITY).attach(again))
     assert why.startswith("Policies specified (affinity) doesn't match")
@@ -194,8 +198,10 @@ def test_q3_12_a_kept_group_that_does_not_match_is_an_error_and_stays(desk):
 
 
 @pytest.mark.parametrize('is_deleted_here', [False, True])
-def test_q3_12_a_kept_group_that_is_gone_is_forgotten_by_the_nodes(desk, is_deleted_here):
-    """Otherwise a later RECREATE of such a node deletes its server and cannot boot it again."""
+def test_q3_12_a_deleted_kept_group_is_removed_from_the_nodes_data(desk, is_deleted_here):
+    """Otherwise a later RECREATE of such a node would delete its server and could not create a new
+    one.
+    """
     again, group, node = kept(desk)
     if is_deleted_here:  # by the attach, as it is empty and does not match
         desk.edge.nova.groups[0]['members'].clear()
@@ -207,7 +213,7 @@ def test_q3_12_a_kept_group_that_is_gone_is_forgotten_by_the_nodes(desk, is_dele
     assert again.data == {}
 
 
-def test_a_named_group_that_is_about_to_be_created_does_not_hide_the_kept_one(desk):
+def test_a_named_group_to_be_created_does_not_hide_the_kept_one(desk):
     again, group, node = kept(desk)
     desk.edge.nova.groups.clear()
     desk.edge.fail('POST', '/os-server-groups', SERVER_ERROR, times=1)
@@ -222,8 +228,8 @@ def test_a_named_group_that_is_about_to_be_created_does_not_hide_the_kept_one(de
 @pytest.mark.parametrize(
     ('action', 'is_gone'), [('CLUSTER_DELETE', True), ('CLUSTER_DETACH_POLICY', False)]
 )
-def test_q3_12_a_cluster_that_is_deleted_keeps_no_group(desk, action, is_gone):
-    """The action that holds the cluster's lock tells; what the metadata say is not even read."""
+def test_q3_12_a_cluster_deletion_keeps_no_group(desk, action, is_gone):
+    """The action that holds the cluster's lock reveals the deletion; the metadata are not read."""
     cluster, policy, _group = desk.owned(metadata=BY_METADATA)
     desk.action(cluster, 'CLUSTER_DELETE')  # one that holds nothing
     running = desk.action(cluster, action)
@@ -236,7 +242,7 @@ def test_q3_12_a_cluster_that_is_deleted_keeps_no_group(desk, action, is_gone):
 
 
 @pytest.mark.parametrize('enabled', [True, False])
-def test_a_disabled_attach_says_in_the_clusters_status_what_it_means(desk, enabled):
+def test_the_clusters_status_explains_a_disabled_attach(desk, enabled):
     cluster = desk.cluster()
     before = cluster.status_reason
     data = done(desk.policy().attach(cluster, enabled=enabled))
@@ -249,14 +255,14 @@ def test_a_disabled_attach_says_in_the_clusters_status_what_it_means(desk, enabl
         assert data['AffinityPolicy']['data']['servergroup_id'] in reason
 
 
-def test_an_option_names_the_groups(desk, option):
+def test_an_option_sets_the_prefix_of_group_names(desk, option):
     option('group_name_prefix', 'ours-')
     cluster = desk.cluster()
     assert desk.policy().attach(cluster)[0]
     assert [group['name'] for group in desk.edge.nova.groups] == [f'ours-{cluster.id}']
 
 
-def test_an_ordinary_refusal_is_one_line_and_no_traceback(desk, caplog):
+def test_a_refusal_is_logged_in_one_line_without_a_traceback(desk, caplog):
     desk.edge.nova.add_group('web', policy='affinity')
     cluster, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
     hook = desk.action(cluster, 'CLUSTER_SCALE_OUT', {'count': 'many'})
@@ -266,7 +272,7 @@ def test_an_ordinary_refusal_is_one_line_and_no_traceback(desk, caplog):
     assert [(each.levelname, each.exc_info) for each in caplog.records] == [('INFO', None)] * 2
 
 
-def test_second_affinity_policy_is_refused_whatever_its_version(desk):
+def test_a_second_affinity_policy_of_any_version_is_rejected(desk):
     cluster, first = desk.cluster(), desk.policy()
     scaling = SimpleNamespace(id='scaling', name='grow', type='senlin.policy.scaling-1.0')
     cluster.rt['policies'] = [scaling, first]

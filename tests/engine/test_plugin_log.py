@@ -48,7 +48,7 @@ def test_the_line_of_each_decision_names_the_cluster_the_action_and_the_request(
         cluster_lock.ClusterLock.release(cluster.id, running.id, -1)
 
 
-def test_the_line_of_the_preflight_names_them_too(_database, lines):
+def test_the_line_of_the_preflight_names_them(_database, lines):
     services = ('compute', 'placement')
     with Edge(hosts=(FakeHost('cmp-1'),), services=services) as edge:
         desk = Desk(edge)
@@ -85,7 +85,7 @@ def test_an_outage_of_the_database_is_one_line(desk, lines, monkeypatch, is_stor
         assert line.startswith('ERROR ')
 
 
-def test_what_nova_says_has_no_control_characters_for_owners_and_operators(desk, lines):
+def test_control_characters_of_novas_messages_are_escaped(desk, lines):
     body = {'forbidden': {'code': 403, 'message': HOSTILE}}
     desk.edge.fail('POST', '/os-server-groups', Failure('403', HOSTILE, 403, body))
     assert CLEAN in refused(desk.policy().attach(desk.cluster()))
@@ -93,7 +93,7 @@ def test_what_nova_says_has_no_control_characters_for_owners_and_operators(desk,
     assert CLEAN in line
 
 
-def test_the_names_of_things_have_none_either(_database, lines):
+def test_control_characters_of_names_are_escaped(_database, lines):
     with Edge(hosts=(FakeHost('cmp-1'),), services=('compute', 'placement')) as edge:
         desk = Desk(edge)
         made, policy = desk.bound(spec(availability_zone=HOSTILE))

@@ -1,6 +1,6 @@
-"""A spec's member_of in the engine: looked up at validate and attach.
+"""A spec's member_of in the engine: resolved at validation and at attach.
 
-What the hook makes of it is in ``test_plugin_preflight``.
+The hook is tested in ``test_plugin_preflight``.
 """
 
 import pytest
@@ -23,7 +23,7 @@ def desk(_database):
         yield Desk(edge)
 
 
-def test_attach_looks_the_aggregates_up_before_it_creates_the_group(desk):
+def test_attach_resolves_the_aggregates_before_it_creates_the_group(desk):
     done(desk.policy(spec()).attach(desk.cluster()))
     assert LIST not in desk.edge.nova.requests()
     desk.edge.nova.asked.clear()
@@ -33,7 +33,7 @@ def test_attach_looks_the_aggregates_up_before_it_creates_the_group(desk):
     assert len(desk.groups()) == 2
 
 
-def test_r1_17_attach_with_an_aggregate_that_is_not_there(desk):
+def test_r1_17_attach_with_an_unknown_aggregate(desk):
     why = refused(desk.policy(spec(member_of=['!agg-b'])).attach(desk.cluster()))
     assert "properties.member_of[0]: no aggregate has the name 'agg-b'" in why
     desk.edge.fail('GET', '/os-aggregates', FORBIDDEN)
@@ -54,7 +54,7 @@ def test_rx_08_r1_42_attach_to_a_cloud_that_is_too_old(_database):
         done(desk.policy(spec(member_of=['agg-a'])).attach(desk.cluster()))
 
 
-def test_validate_for_a_user_who_may_not_see_aggregates(desk, caplog):
+def test_validate_for_a_user_who_may_not_list_aggregates(desk, caplog):
     """R1-17: not an error, and one line in the log; the rest is checked."""
     desk.edge.fail('GET', '/os-aggregates', FORBIDDEN)
     with caplog.at_level('INFO'):

@@ -1,4 +1,4 @@
-"""Who made a group, who uses it, and who deletes it, on the engine's own objects and database."""
+"""The owner, the users and the deletion of a group, on the engine's own objects and database."""
 
 import datetime
 import threading
@@ -30,7 +30,7 @@ OUT = 'CLUSTER_SCALE_OUT'
 
 
 class Party:
-    """A cluster with a policy, and what the engine does around attach and detach."""
+    """A cluster with a policy, with the engine's steps before and after attach and detach."""
 
     def __init__(self, desk, wanted=NAMED, policy=None, **cluster):
         self.desk, self.policy = desk, policy or desk.policy(wanted)
@@ -56,7 +56,7 @@ class Party:
 
     @property
     def notes(self):
-        """Return what release 0.9 noted in the data of the policy."""
+        """Return the groups that release 0.9 recorded in the data of the policy."""
         return objects.Policy.get(self.desk.context, self.policy.id).data.get(notes_0_9.KEY, {})
 
     @property
@@ -65,12 +65,12 @@ class Party:
         return row.data['AffinityPolicy']['data']
 
     def note(self, **notes):
-        """What release 0.9 wrote into the data of the policy."""
+        """Record a group in the data of the policy like release 0.9."""
         data = {'data': {'senlin_affinity': {self.id: notes}}}
         objects.Policy.update(self.desk.context, self.policy.id, data)
 
     def grow(self):
-        """What the hook writes, of a policy that is loaded as the engine loads it."""
+        """Run the hook with a newly loaded policy, and return the data."""
         policy = base.Policy.load(self.desk.context, policy_id=self.policy.id)
         policy._novaclient = self.policy._novaclient
         action = self.desk.action(self.cluster, OUT, {'count': 1})
@@ -82,8 +82,8 @@ class Party:
 
 
 @pytest.mark.parametrize('version', ['1.1', '1.0'])
-def test_q3_9_the_last_cluster_that_leaves_a_group_deletes_it(desk, version, option):
-    """One creates, another inherits, the first leaves, then the other."""
+def test_q3_9_the_last_cluster_deletes_the_group(desk, version, option):
+    """One creates the group, another inherits it; the first detaches, then the other."""
     option('serve_version_1_0', version == '1.0')
     first = Party(desk, spec(version, servergroup={'name': 'web'}))
     second = Party(desk, spec(version, servergroup={'name': 'web'}))
@@ -112,7 +112,7 @@ def test_q3_9_the_oldest_cluster_inherits_the_ownership(desk):
     assert others[0].bound['inherited_group'] is False
 
 
-def test_r3_15_a_group_that_no_policy_made_is_never_deleted(desk):
+def test_r3_15_a_group_of_a_user_is_never_deleted(desk):
     group = desk.edge.nova.add_group('web')
     parties = [Party(desk) for _ in range(2)]
     for party in parties:
@@ -122,8 +122,8 @@ def test_r3_15_a_group_that_no_policy_made_is_never_deleted(desk):
     assert desk.groups() == [group]
 
 
-def test_r3_15_a_group_that_the_profile_names_stays(desk):
-    """The servers of the profile could not be created without it."""
+def test_r3_15_a_group_in_a_profile_remains(desk):
+    """Without the group, Nova would reject the servers of the profile."""
     first = Party(desk)
     group = first.attach()['servergroup_id']
     hint = {'scheduler_hints': {'group': group}}
@@ -137,7 +137,7 @@ def test_r3_15_a_group_that_the_profile_names_stays(desk):
 
 
 def test_two_policies_of_one_cluster_that_share_a_group(desk):
-    """Senlin's own 1.0 attaches beside ours; it would delete the group under others."""
+    """Senlin's own policy 1.0 is attached as well; it would delete the group of others."""
     party = Party(desk)
     group = party.attach()['servergroup_id']
     old = desk.policy(spec('1.0'))
@@ -147,8 +147,8 @@ def test_two_policies_of_one_cluster_that_share_a_group(desk):
     assert desk.groups() == [group]
 
 
-def test_of_two_detaches_at_once_the_second_deletes(desk):
-    """The engine takes a binding away after the detach: it does not count until then."""
+def test_the_second_of_two_concurrent_detaches_deletes(desk):
+    """The engine deletes a binding after the detach; until then, it must not count."""
     first, second = Party(desk), Party(desk)
     group = first.attach()['servergroup_id']
     second.attach()
@@ -157,7 +157,7 @@ def test_of_two_detaches_at_once_the_second_deletes(desk):
     assert desk.groups() == []
 
 
-def test_while_another_policy_leaves_a_group_it_is_waited_for(desk, option):
+def test_an_attach_waits_for_a_detach_of_the_group(desk, option):
     option('request_timeout', 1)
     party = Party(desk)
     group = party.attach()['servergroup_id']
@@ -171,8 +171,8 @@ def test_while_another_policy_leaves_a_group_it_is_waited_for(desk, option):
     assert registry.lock_holders(group) == ()
 
 
-def test_while_another_policy_attaches_to_a_group_of_that_name_it_is_waited_for(desk, option):
-    """So that one of them creates it; a policy that names another one does not wait."""
+def test_an_attach_waits_for_an_attach_with_the_same_name(desk, option):
+    """Only one of them creates the group; a policy with another name does not wait."""
     option('request_timeout', 1)
     party, other = Party(desk), Party(desk, plain(servergroup={'name': 'db'}))
     with registry.lock_name(desk.cluster(), 'web'):
@@ -184,7 +184,7 @@ def test_while_another_policy_attaches_to_a_group_of_that_name_it_is_waited_for(
 
 
 def test_a_group_that_is_deleted_while_another_cluster_attaches(desk):
-    """The attach has found it by then; it waits, looks again, and creates one."""
+    """The attach has found it already; it waits, searches again, and creates a group."""
     first, second = Party(desk), Party(desk)
     group = first.attach()['servergroup_id']
     desk.edge.before('GET', f'/os-server-groups/{group}', desk.edge.nova.groups.clear)
@@ -194,14 +194,14 @@ def test_a_group_that_is_deleted_while_another_cluster_attaches(desk):
 
 
 def test_a_cluster_that_is_being_attached_may_use_the_group(desk, option):
-    """Its binding is stored after the attach: the detach waits for that, and hands over."""
+    """Its binding is stored after the attach: the detach waits, and hands over the ownership."""
     option('request_timeout', 0.5)
     first, second = Party(desk), Party(desk)
     group = first.attach()['servergroup_id']
     inputs = {'policy_id': second.policy.id}
     action = desk.action(second.cluster, 'CLUSTER_ATTACH_POLICY', inputs)
     data = done(second.policy.attach(second.cluster))
-    words = 'a policy that may use it is being attached to cluster cluster: try again'
+    words = 'a policy that may use it is being attached to cluster cluster; try again'
     assert words in refused(first.policy.detach(first.cluster))
     desk.bind(second.cluster, second.policy, data)
     objects.Action.mark_succeeded(desk.context, action.id, 1.0)
@@ -209,7 +209,7 @@ def test_a_cluster_that_is_being_attached_may_use_the_group(desk, option):
     assert second.bound['inherited_group'] is False
 
 
-def test_of_the_attach_of_a_dead_engine_nobody_waits(desk):
+def test_nothing_waits_for_the_attach_of_a_dead_engine(desk):
     first, second = Party(desk), Party(desk)
     first.attach()
     inputs = {'policy_id': second.policy.id}
@@ -224,7 +224,7 @@ def test_of_the_attach_of_a_dead_engine_nobody_waits(desk):
 
 @pytest.mark.parametrize(('wanted', 'is_ours'), [(NAMED, False), (plain(), True)])
 def test_an_engine_dies_before_the_binding_is_stored(desk, wanted, is_ours, monkeypatch):
-    """The next attach adopts the cluster's own group; it inherits and reports another one."""
+    """The next attach adopts the cluster's own group; any other group is inherited and reported."""
     party = Party(desk, wanted)
     action = desk.action(party.cluster, 'CLUSTER_ATTACH_POLICY')
     assert senlin_lock.cluster_lock_acquire(desk.context, party.id, action.id)
@@ -269,7 +269,7 @@ def test_a_policy_that_is_deleted_during_its_attach_leaves_no_group(desk, wanted
     assert (deleted, desk.groups()) == ([path], [])
 
 
-def test_what_follows_an_attach_fails_and_the_group_goes(desk, monkeypatch):
+def test_if_an_attach_fails_after_the_creation_the_group_is_deleted(desk, monkeypatch):
     def fail(*_arguments):
         raise AffinityError('no more')
 
@@ -278,8 +278,8 @@ def test_what_follows_an_attach_fails_and_the_group_goes(desk, monkeypatch):
     assert desk.groups() == []
 
 
-def test_q3_12_a_kept_group_is_another_ones_until_its_cluster_takes_it_up(desk):
-    """Another cluster that shares it does not delete it."""
+def test_q3_12_a_kept_group_is_not_deleted_by_another_cluster(desk):
+    """Another cluster that uses it does not delete it."""
     keeps = {'name': 'web', 'on_detach': 'keep'}
     first, second = Party(desk, plain(servergroup=keeps)), Party(desk)
     group = first.attach()['servergroup_id']
@@ -295,7 +295,7 @@ def test_q3_12_a_kept_group_is_another_ones_until_its_cluster_takes_it_up(desk):
 # -- what release 0.9 wrote, also while its engines still run
 
 
-def test_an_attach_of_0_9_that_died_is_taken_up(desk):
+def test_the_group_of_a_dead_attach_of_0_9_is_adopted(desk):
     party, group = Party(desk), desk.edge.nova.add_group('web')
     party.note(made=[group], creating=['web'])
     assert party.attach()['inherited_group'] is False
@@ -306,8 +306,8 @@ def test_an_attach_of_0_9_that_died_is_taken_up(desk):
     assert desk.groups() == []
 
 
-def test_a_cluster_that_0_9_detached_leaves_its_group_to_ours(desk):
-    """It noted the group in its policy, and removed its binding."""
+def test_the_group_of_a_detach_of_0_9_is_adopted(desk):
+    """Release 0.9 recorded the group in its policy, and deleted the binding."""
     old, ours = Party(desk), Party(desk)
     group = old.attach()['servergroup_id']
     ours.attach()
@@ -318,7 +318,7 @@ def test_a_cluster_that_0_9_detached_leaves_its_group_to_ours(desk):
 
 
 def test_a_cluster_that_0_9_attached_gets_the_ownership(desk):
-    """Its binding says that a policy created the group, and a note of it has the id."""
+    """Its binding states that a policy created the group, and a record has the id."""
     ours, old = Party(desk), Party(desk)
     group = ours.attach()['servergroup_id']
     data = binding(group, version='1.1')
@@ -331,7 +331,7 @@ def test_a_cluster_that_0_9_attached_gets_the_ownership(desk):
     assert old.detach() == f'server group web ({group}) deleted'
 
 
-def test_of_two_that_wait_for_a_dead_holder_one_gets_the_lock(desk, option, monkeypatch):
+def test_one_of_two_waiting_actions_gets_the_lock_of_a_dead_one(desk, option, monkeypatch):
     """Both find that its action is over; the second must not take the lock from the first."""
     option('request_timeout', 0.3)
     dead = desk.action(desk.cluster(), 'CLUSTER_DETACH_POLICY')
@@ -383,7 +383,7 @@ def test_a_profile_of_another_project_refers_to_a_group_by_its_id(desk, hint, is
 # -- row 3: nodes that left, and what is told
 
 
-def test_a_server_that_left_the_cluster_is_no_stranger(desk):
+def test_a_server_that_left_the_cluster_is_not_foreign(desk):
     party = Party(desk)
     group = party.attach()['servergroup_id']
     placed = {'placement': {'servergroup': group}}
@@ -395,8 +395,8 @@ def test_a_server_that_left_the_cluster_is_no_stranger(desk):
 
 
 @pytest.mark.parametrize('is_of_other_cluster', [True, False])
-def test_q3_9_another_server_is_one(desk, is_of_other_cluster, monkeypatch):
-    """One of another cluster, and a node by itself that was not placed by a policy."""
+def test_q3_9_other_servers_are_foreign(desk, is_of_other_cluster, monkeypatch):
+    """A server of another cluster, and a node without a cluster that no policy placed."""
     party = Party(desk)
     group = party.attach()['servergroup_id']
     server = desk.edge.nova.boot(group)
@@ -424,7 +424,7 @@ def test_q3_9_another_server_is_one(desk, is_of_other_cluster, monkeypatch):
 # -- row 4: two policies; row 7: a group that is gone
 
 
-def test_another_enabled_affinity_policy_with_another_group_is_noticed(desk):
+def test_another_enabled_affinity_policy_with_another_group_is_reported(desk):
     party = Party(desk)
     party.attach()
     other = desk.policy(spec('1.0'))
@@ -440,8 +440,8 @@ def test_another_enabled_affinity_policy_with_another_group_is_noticed(desk):
 
 
 @pytest.mark.parametrize('mode', ['enforce', 'warn', 'off'])
-def test_a_group_that_is_gone_is_refused_in_every_mode(desk, mode):
-    """With what to do; and the nodes forget it, so that they can be created again."""
+def test_a_deleted_group_is_rejected_in_every_mode(desk, mode):
+    """The message has a remedy; the nodes' data are cleaned, so that RECREATE works."""
     party = Party(desk, spec(preflight=mode))
     group = party.attach()['servergroup_id']
     node = desk.node(party.cluster, {'placement': {'servergroup': group}})
@@ -455,7 +455,7 @@ def test_a_group_that_is_gone_is_refused_in_every_mode(desk, mode):
     assert desk.node_data(node.id) == {'placement': {}}
 
 
-def test_a_group_that_can_not_be_looked_at_refuses_nothing(_database, caplog):
+def test_an_unreadable_group_rejects_nothing(_database, caplog):
     with Edge() as edge:
         desk = Desk(edge)
         party = Party(desk)

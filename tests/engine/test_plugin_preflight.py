@@ -1,4 +1,4 @@
-"""The hook with the preflight, on the engine's own objects: what it asks, refuses and pins."""
+"""The hook with the preflight, on the engine's own objects: requests, refusals and pinned hosts."""
 
 import logging
 
@@ -38,7 +38,7 @@ def desk(_database):
 
 @pytest.fixture
 def reserved():
-    """The options that keep aggregates with a licence for those that have it."""
+    """Set the options that reserve aggregates by the prefix of a licence."""
     given = {
         'placement_req_required_member_prefix': 'licence:',
         'placement_req_default_forbidden_member_prefix': ['licence:'],
@@ -51,7 +51,7 @@ def reserved():
 
 
 def run(desk, wanted, count=2, *, policy='anti-affinity', on=(), user=USER, action=OUT, **cluster):
-    """The action after the hook, and the id of its group."""
+    """Run the hook; return the action and the id of its group."""
     nova = desk.edge.nova
     group = nova.add_group('web', policy, project_id=PROJECT)
     for host in on:
@@ -87,8 +87,8 @@ def warnings(caplog):
 # -- enforce, warn, off
 
 
-def test_rx_02_what_can_not_fit_is_refused_with_the_line_and_what_helps(desk):
-    """Nodes that the cluster has count, and no host is named."""
+def test_rx_02_a_refusal_has_the_line_and_remedies(desk):
+    """Existing nodes count, and no host is named."""
     action, _group = run(desk, spec(), 3, on=['cmp-1'], size=1)
     reason = refusal(action)
     assert reason == action.data['status_reason']
@@ -101,8 +101,8 @@ def test_rx_02_what_can_not_fit_is_refused_with_the_line_and_what_helps(desk):
 
 
 @pytest.mark.parametrize('count', [1, 3])
-def test_what_the_hook_asks_for_a_yes(_database, count):
-    """Nothing that grows with the cloud; of Placement only the first part of one answer."""
+def test_the_requests_of_an_accepted_action(_database, count):
+    """The requests do not grow with the cloud; Placement's answer has a limit."""
     with edge(hosts=tuple(FakeHost(f'cmp-{n}') for n in range(20))) as cloud:
         check_yes(Desk(cloud), count)
 
@@ -116,8 +116,8 @@ def check_yes(desk, count):
     assert desk.edge.glance.asked == ['GET /v2/images']
 
 
-def test_what_the_hook_asks_for_a_no(desk):
-    """The flavors, the hosts that Placement offers, and the servers that Nova has not deleted."""
+def test_the_requests_of_a_rejected_action(desk):
+    """The flavors, the hosts that Placement offers, and Nova's servers."""
     action, group = run(desk, spec(), 4)
     refusal(action)
     nova = desk.edge.nova
@@ -142,7 +142,7 @@ def asked_of_the_owner(group):
 
 
 @pytest.mark.parametrize('is_novas', [True, False])
-def test_the_options_count(desk, option, monkeypatch, tmp_path, caplog, is_novas):
+def test_the_options_of_the_engine_apply(desk, option, monkeypatch, tmp_path, caplog, is_novas):
     seen, request = set(), requests.Session.request
 
     def spy(self, method, url, **more):
@@ -166,15 +166,15 @@ def test_the_options_count(desk, option, monkeypatch, tmp_path, caplog, is_novas
 
 
 @pytest.mark.parametrize('wanted', [spec('1.0'), spec(preflight='off')])
-def test_q3_7_off_and_the_old_spec_ask_only_for_the_group(desk, reserved, wanted, caplog):
-    """Reservations are not kept then, either."""
+def test_q3_7_off_and_spec_1_0_only_read_the_group(desk, reserved, wanted, caplog):
+    """Reservations are not enforced, either."""
     action, group = run(desk, wanted, 9)
     assert zones(action) == [None] * 9
     assert desk.edge.nova.requests() == [f'GET /os-server-groups/{group}']
     assert warnings(caplog) == []
 
 
-def test_r3_08_a_node_by_itself(desk):
+def test_r3_08_a_single_node(desk):
     action, group = run(desk, PINNED, action=CREATE)
     entry = {'zone': 'nova:cmp-1', 'servergroup': group}
     assert desk.node_data(action.entity.id)['placement'] == entry
@@ -188,7 +188,7 @@ def test_r3_08_a_node_by_itself(desk):
 
 @pytest.mark.parametrize('failure', [FORBIDDEN, SERVER_ERROR, TIMEOUT], ids=str)
 @pytest.mark.parametrize('url', ['/os-hypervisors/.*', '/limits', '/allocation_candidates'])
-def test_what_could_not_be_found_out_is_no_reason(desk, url, failure, caplog):
+def test_an_unknown_result_rejects_nothing(desk, url, failure, caplog):
     desk.edge.fail('GET', url, failure)
     action, _group = run(desk, spec(), 2)
     assert zones(action) == [None] * 2
@@ -200,13 +200,13 @@ def test_what_could_not_be_found_out_is_no_reason(desk, url, failure, caplog):
 
 @pytest.mark.parametrize('failure', [FORBIDDEN, SERVER_ERROR, TIMEOUT], ids=str)
 @pytest.mark.parametrize('url', ['/os-hypervisors/.*', '/allocation_candidates', '/v2/images'])
-def test_where_a_host_must_be_chosen_it_is_one_in_the_clouds_words(desk, url, failure):
+def test_an_unknown_result_rejects_pinned_nodes_with_the_clouds_message(desk, url, failure):
     desk.edge.fail('GET', url, failure)
     action, _group = run(desk, spec(preflight='warn', pin_hosts=True), 2)
     assert failure.words in refusal(action)
 
 
-def test_without_a_placement_in_the_catalogue(_database, caplog):
+def test_without_placement_in_the_catalog(_database, caplog):
     with edge(services=('compute',)) as cloud:
         action, _group = run(Desk(cloud), spec())
         assert zones(action) == [None] * 2
@@ -232,7 +232,7 @@ def test_a_constraint_that_does_not_load_fails_closed(desk, monkeypatch):
 def test_a_defect_rejects_only_nodes_whose_host_or_zone_the_policy_chooses(
     desk, monkeypatch, caplog, error
 ):
-    """The log has the details, which the owner must not read."""
+    """The details are in the log only, because the owner must not read them."""
 
     def mistaken(*_arguments):
         raise error
@@ -275,7 +275,7 @@ def test_the_image_of_a_volume_is_read(desk, reserved):
 
 
 def test_a_host_in_the_profile_is_the_administrators_choice(desk):
-    """The scheduler's filters are not asked about it: nothing but a quota is sure."""
+    """Nova runs no filter for it: only a quota can reject it."""
     given = profile(availability_zone='nova:cmp-1')
     action, _group = run(desk, spec(), 4, profile=given)
     assert zones(action) == [None] * 4
@@ -311,7 +311,7 @@ def test_the_ceiling_never_fails_the_attach(desk, caplog, monkeypatch):
     [(spec(), -1), (spec('1.0'), 9), (spec(preflight='off'), 9)],
     ids=['no limit', '1.0', 'off'],
 )
-def test_the_ceiling_is_not_asked_for(desk, caplog, wanted, size):
+def test_without_max_size_the_ceiling_is_not_computed(desk, caplog, wanted, size):
     assert attach(desk, caplog, wanted, max_size=size) == []
     assert desk.edge.placement.asked == []
     assert 'GET /os-aggregates' not in desk.edge.nova.requests()
@@ -327,7 +327,7 @@ def test_the_ceiling_is_not_asked_for(desk, caplog, wanted, size):
     ],
     ids=['hard', 'soft', 'pinned', 'no spread'],
 )
-def test_an_attach_warns_of_a_default_zone_to_which_the_spread_sends_no_node(
+def test_an_attach_warns_if_the_spread_does_not_use_the_default_zone(
     _database, caplog, wanted, is_warned
 ):
     zoned = FakeAggregate('one', ('cmp-2',), {'availability_zone': 'az-1'})
@@ -338,7 +338,7 @@ def test_an_attach_warns_of_a_default_zone_to_which_the_spread_sends_no_node(
     assert len(found) == is_warned
 
 
-def test_a_policy_that_nothing_enforces(desk, caplog, option):
+def test_an_attach_warns_of_a_policy_that_is_not_enforced(desk, caplog, option):
     option('enabled_filters', ['ComputeFilter'])
     attach(desk, caplog)
     assert 'not enforced here' not in caplog.text

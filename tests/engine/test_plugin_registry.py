@@ -1,4 +1,4 @@
-"""Which class a Senlin environment has under the name of the policy that Senlin brings."""
+"""The class that a Senlin environment registers under the name of Senlin's own affinity policy."""
 
 import inspect
 
@@ -22,7 +22,7 @@ class Another(InTree):
 
 @pytest.fixture(autouse=True)
 def senlins_own(monkeypatch):
-    """Senlin's own environment, as it is before the policy is loaded."""
+    """Return Senlin's own environment before the policy is loaded."""
     own = inspect.unwrap(environment.Environment.register_policy)
     monkeypatch.setattr(environment.Environment, 'register_policy', own)
     return own
@@ -30,7 +30,7 @@ def senlins_own(monkeypatch):
 
 @pytest.fixture
 def start(senlins_own):
-    """``start(True)``: load the policy with the option on."""
+    """Load the policy with or without the option: ``start(True)``."""
 
     def load(is_served):
         environment.Environment.register_policy = senlins_own
@@ -43,25 +43,23 @@ def start(senlins_own):
 
 @pytest.fixture
 def served(start):
-    """An engine that was started with the option."""
+    """Return an engine that was started with the option."""
     start(True)
 
 
 @pytest.fixture
 def reloaded(monkeypatch):
-    """Senlin's environment is made from the entry points when it is next wanted."""
+    """Create Senlin's environment again from the entry points."""
     monkeypatch.setattr(environment, '_environment', None)
 
 
-def test_without_the_option_the_name_is_senlins_own_and_senlin_is_not_patched(
-    start, reloaded, senlins_own
-):
+def test_without_the_option_senlin_is_not_patched(start, reloaded, senlins_own):
     start(False)
     assert environment.Environment.register_policy is senlins_own
     assert environment.global_env().get_policy(NAME) is InTree
 
 
-def test_q3_12_with_the_option_it_is_ours(served, reloaded, caplog):
+def test_q3_12_with_the_option_the_class_is_ours(served, reloaded, caplog):
     with caplog.at_level('INFO', logger='senlin_affinity'):
         assert environment.global_env().get_policy(NAME) is AffinityPolicy
     assert f'{NAME} is served by senlin-affinity ([affinity] serve_version_1_0)' in caplog.messages
@@ -71,7 +69,7 @@ def test_q3_12_with_the_option_it_is_ours(served, reloaded, caplog):
     assert made.type == NAME
 
 
-def test_the_types_that_the_api_lists_are_the_same(start, reloaded):
+def test_the_api_lists_the_same_types(start, reloaded):
     lists = []
     for is_served in (True, False):
         start(is_served)
@@ -82,7 +80,7 @@ def test_the_types_that_the_api_lists_are_the_same(start, reloaded):
 
 
 def test_a_third_partys_class_keeps_the_name(served, caplog):
-    """Also one that registers later; other names are left alone."""
+    """Even if it registers later; other names are not changed."""
     made = environment.Environment(is_global=True)
     made.register_policy('senlin.policy.scaling-1.0', InTree)
     assert made.get_policy('senlin.policy.scaling-1.0') is InTree
@@ -103,8 +101,8 @@ def test_a_third_partys_class_keeps_the_name(served, caplog):
         {},
     ],
 )
-def test_what_senlins_own_class_takes_is_taken(served, reloaded, desk, properties):
-    """Else a cluster that works would stop to grow when the option is switched on."""
+def test_specs_that_senlins_own_class_accepts_are_accepted(served, reloaded, desk, properties):
+    """Otherwise a working cluster could not grow after the option is set."""
     InTree('old', spec('1.0', **properties)).validate(desk.context)
     policy = base.Policy('old', spec('1.0', **properties))
     assert isinstance(policy, AffinityPolicy)
@@ -118,7 +116,7 @@ def test_what_senlins_own_class_takes_is_taken(served, reloaded, desk, propertie
 
 
 @pytest.mark.parametrize('properties', [{'servergroup': 'web'}, {'x': 1}])
-def test_what_senlins_own_class_refuses_is_refused(served, reloaded, desk, properties):
+def test_specs_that_senlins_own_class_rejects_are_rejected(served, reloaded, desk, properties):
     for policy in (InTree, base.Policy):
         with pytest.raises(senlin_exception.SenlinException):
             policy('old', spec('1.0', **properties)).validate(desk.context)

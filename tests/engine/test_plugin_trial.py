@@ -1,4 +1,4 @@
-"""What the owner of a cluster can read who may not see the hosts, and what operators can."""
+"""The texts for an owner of a cluster who may not list the hosts, and those for operators."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'))
 
 @pytest.fixture
 def desk(_database, monkeypatch):
-    """What is known of hosts was not seen by the owner."""
+    """Return a desk whose owner may not list the hosts."""
     fetch = run.run
 
     def hidden(*arguments):
@@ -42,7 +42,7 @@ def desk(_database, monkeypatch):
 
 
 class Read:
-    """An action after the hook: its data, all that its owner may read, and what operators read."""
+    """An action after the hook: its data, the texts for its owner, and those for operators."""
 
     def __init__(self, desk, caplog, wanted, action=OUT, count=5, size=0):
         group = desk.edge.nova.add_group('web', 'anti-affinity', project_id=PROJECT)
@@ -76,7 +76,7 @@ SAID = 'does not fit: at most 0 of 1; a host may hold 1 of server group web; wou
 @pytest.mark.parametrize(
     ('action', 'said'), [(OUT, SAID.replace('0 of 1', '2 of 5')), (CREATE, SAID)]
 )
-def test_a_refusal_is_the_owners_and_the_whole_line_the_operators(desk, caplog, action, said):
+def test_the_owner_reads_the_refusal_and_operators_the_whole_line(desk, caplog, action, said):
     read = Read(desk, caplog, spec(availability_zone='nova'), action)
     assert read.data['reason'].startswith(said)
     assert read.data['reason'] == read.data['status_reason']
@@ -87,15 +87,15 @@ def test_a_refusal_is_the_owners_and_the_whole_line_the_operators(desk, caplog, 
     assert '0/2 hosts left: server_group.host_full on 2; would help: ' in read.operators
 
 
-def test_what_is_warned_of_is_for_operators(desk, caplog):
+def test_only_operators_read_warnings(desk, caplog):
     read = Read(desk, caplog, spec(preflight='warn'))
     assert read.data['status'] == 'NONE'
     assert [secret for secret in SECRETS if secret in read.all] == []
     assert 'does not fit: 2 of 5 placed; 0/2 hosts left' in read.operators
 
 
-def test_a_mistake_that_names_a_host_is_for_operators(desk, caplog, monkeypatch):
-    """Also where a host must be chosen, so that the growth is refused."""
+def test_only_operators_read_errors_with_host_names(desk, caplog, monkeypatch):
+    """Also if a host must be chosen, so that the action is rejected."""
 
     def mistaken(*_arguments):
         raise ConstraintError('odd', 'check_host', "KeyError: 'win-1'", 'host cmp-1')
@@ -122,7 +122,7 @@ CEILINGS = [
 
 
 @pytest.mark.parametrize(('ceiling', 'asked', 'status', 'is_asked'), CEILINGS)
-def test_a_spec_can_ask_for_less_than_the_option_and_not_for_more(
+def test_a_spec_may_be_stricter_than_the_option_but_not_weaker(
     desk, caplog, option, ceiling, asked, status, is_asked
 ):
     option('preflight', ceiling)
@@ -133,7 +133,7 @@ def test_a_spec_can_ask_for_less_than_the_option_and_not_for_more(
     assert bool(read.operators) == is_asked
 
 
-def test_where_a_host_must_be_chosen_the_cloud_is_asked_all_the_same(desk, caplog, option):
+def test_the_cloud_is_read_nevertheless_if_a_host_must_be_chosen(desk, caplog, option):
     option('preflight', 'off')
     read = Read(desk, caplog, spec(pin_hosts=True), count=2)
     zones = [entry['zone'] for entry in read.data['placement']['placements']]

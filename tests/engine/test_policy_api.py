@@ -1,4 +1,4 @@
-"""Policies and policy types by Senlin's own API: what is taken, and what a 400 says."""
+"""Policies and policy types through Senlin's own API: accepted specs, and the messages of a 400."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def spec(properties, version='1.1'):
 
 
 def ask(user, body, what='policies'):
-    """Create or validate a policy: the status, and the message of an error."""
+    """Create or validate a policy; return the status, and the message of an error."""
     known = {'name': 'p'} if what == 'policies' else {}
     response = user.clustering.post(
         f'/{what}', json={'policy': {**known, 'spec': body}}, microversion=NEW
@@ -44,7 +44,7 @@ def test_r3_05_bad_spec_is_a_400_with_the_propertys_path(demo, properties, words
 
 
 def test_r3_26_unknown_zone_is_a_400(demo, cloud):
-    """A plain user's, too, whose aggregates are not looked up."""
+    """Also for a tenant, whose aggregates are not read."""
     for more, asked_for in (({}, ['/v2.1/os-availability-zone']), ({'member_of': ['!a']}, None)):
         cloud.clear_requests()
         status, message = ask(demo, spec({'availability_zone': 'nowhere', **more}))
@@ -61,7 +61,7 @@ def test_r3_26_unknown_zone_is_a_400(demo, cloud):
         ('demo', '/os-aggregates$', {'member_of': ['!vsphere']}),
     ],
 )
-def test_what_can_not_be_looked_up_is_no_400(request, cloud, who, path, properties):
+def test_a_failed_lookup_is_not_a_400(request, cloud, who, path, properties):
     user = request.getfixturevalue(who)
     cloud.faults.add(path, status=503, times=None)
     status, message = ask(user, spec(properties))
@@ -71,8 +71,8 @@ def test_what_can_not_be_looked_up_is_no_400(request, cloud, who, path, properti
     assert ask(user, spec(properties))[0] == 201
 
 
-def test_member_of_is_looked_up_for_who_may_see_aggregates(admin, demo):
-    """R1-17: an administrator's slip of the pen is a 400; a plain user hears of it at attach."""
+def test_member_of_is_resolved_for_users_who_may_list_aggregates(admin, demo):
+    """R1-17: a misspelled name is a 400 for an administrator; a tenant gets the error at attach."""
     right, wrong = spec({'member_of': ['!vsphere']}), spec({'member_of': ['in:vsphere,vshpere']})
     assert ask(admin, right) == ask(demo, right) == ask(demo, wrong) == (201, '')
     status, message = ask(admin, wrong)
@@ -81,7 +81,7 @@ def test_member_of_is_looked_up_for_who_may_see_aggregates(admin, demo):
     assert ask(admin, wrong, 'policies/validate') == (200, '')
 
 
-def test_r1_17_a_plain_user_s_attach_says_that_he_may_not_choose_hosts(demo, cloud):
+def test_r1_17_a_tenants_attach_reports_that_hosts_cannot_be_chosen(demo, cloud):
     policy = demo.policy(member_of=['!vsphere'])
     why = demo.attach(demo.cluster(), policy).failed()
     assert (
@@ -95,7 +95,7 @@ def test_r1_17_a_plain_user_s_attach_says_that_he_may_not_choose_hosts(demo, clo
 
 
 def test_q3_7_version_1_0_is_senlins_own(demo):
-    """Rules are unknown to it, and its entry point is not ours."""
+    """It has no rules, and its entry point is Senlin's."""
     status, message = ask(demo, spec({'servergroup': {'rules': {}}}, '1.0'), 'policies/validate')
     assert status != 200
     assert 'properties.' not in message
@@ -104,7 +104,7 @@ def test_q3_7_version_1_0_is_senlins_own(demo):
     assert ask(demo, spec({}, '1.2'))[0] == 404
 
 
-def test_policy_types_are_listed_with_ours_which_shows_its_schema(demo):
+def test_policy_types_contain_ours_with_its_schema(demo):
     listed = demo.clustering.get('/policy-types', microversion=NEW).json()['policy_types']
     names = {f'{item["name"]}-{item["version"]}' for item in listed}
     assert {'senlin.policy.affinity-1.0', 'senlin.policy.affinity-1.1'} <= names

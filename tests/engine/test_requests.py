@@ -1,23 +1,21 @@
-"""What the policy asks of Nova, counted before the real one. (With DRS: test_story_drs.)"""
+"""The number of the policy's requests to Nova, sent to a real one. (With DRS: test_story_drs.)"""
 
 from tests.support.cloud_fixtures import asked
 
-#: What the flavor of the profile costs: it is named by its name.
+#: The requests for the flavor of the profile, which has a name.
 FLAVOR = 2
-#: What it costs to know that a list of groups, which has one, ends.
+#: The request for the empty last page of a list of groups.
 END = 1
 #: What it costs to find out that the owner cannot list the hypervisors.
 HYPERVISORS = 1
 
 
-def test_attach_and_detach_ask_at_most_three_times(demo, cloud):
-    """By hint 1, by name 2, creating one 3; without the hypervisors.
+def test_attach_and_detach_send_at_most_three_requests(demo, cloud):
+    """One by the hint, two by a name, three to create one; without the hypervisors.
 
-    A list of groups costs one more, which says that it ends.
-
-    The flavor comes on top of it, unless its extra specs are not to be checked. One more request
-    finds out that the owner cannot list the hypervisors, so that the attach can report that nodes
-    are not checked.
+    A list of groups needs one more request, for the empty last page. The flavor needs one, unless
+    its extra specs are not checked. One more finds out that the owner may not list the hypervisors,
+    so that the attach can report that nodes are not checked.
     """
     group = demo.compute.create_server_group(name='counted', policy='anti-affinity').id
     attaches = [
@@ -40,8 +38,8 @@ def test_attach_and_detach_ask_at_most_three_times(demo, cloud):
         assert len(asked(cloud)) == number, asked(cloud)
 
 
-def test_plain_hook_asks_whether_the_group_is_there(demo, cloud):
-    """With a node to create; else Nova gets what the same scale-out asks without a policy."""
+def test_the_hook_without_a_preflight_only_reads_the_group(demo, cloud):
+    """Only with new nodes; all other requests are those of the same scale-out without a policy."""
     without, profile = demo.cluster(), demo.profile()
     cluster, _policy, group = demo.bound(demo.policy(preflight='off'), profile=profile)
     cloud.clear_requests()

@@ -1,4 +1,4 @@
-"""A change of policy under live servers, by the real Senlin on the real Nova: no server is lost."""
+"""A policy with live servers is replaced in the real Senlin and Nova: no server is lost."""
 
 import pytest
 
@@ -7,12 +7,14 @@ RULES = {'max_server_per_host': 2}
 
 
 def outside(user, truth, cluster, group):
-    """The servers of a cluster that are not in its group."""
+    """Return the servers of a cluster that are not in its group."""
     return {node.physical_id for node in user.nodes(cluster)} - truth.members(group)
 
 
-def test_q3_12_another_policy_takes_up_the_group_of_live_servers(demo, truth):
-    """The cluster's metadata ask for it, while the policy is in use; the next says so itself."""
+def test_q3_12_another_policy_adopts_the_group_of_live_servers(demo, truth):
+    """The cluster's metadata request it while the policy is attached; the next policy has
+    on_detach.
+    """
     cluster, policy, group = demo.bound(demo.policy(servergroup={'rules': RULES}))
     demo.scale_out(cluster, 2).succeeded()
     demo.set_metadata(cluster, senlin_affinity_on_detach='keep')
@@ -35,7 +37,7 @@ def test_q3_12_another_policy_takes_up_the_group_of_live_servers(demo, truth):
 
 
 def test_profile_that_names_another_group_after_an_update(demo, truth):
-    """Senlin checks no policy at a CLUSTER_UPDATE: the next new node brings the warning."""
+    """Senlin runs no policy at a CLUSTER_UPDATE: the next new node causes the warning."""
     mine, other = (
         demo.compute.create_server_group(name=name, policy='anti-affinity').id
         for name in ('mine', 'other')

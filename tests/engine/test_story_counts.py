@@ -1,4 +1,4 @@
-"""How many nodes get a placement, and how many Senlin then really creates (R3-07, R3-09, R3-10)."""
+"""The number of placements, and of nodes that Senlin creates (R3-07, R3-09, R3-10)."""
 
 import pytest
 
@@ -7,7 +7,7 @@ ANYWHERE = {'policies': 'soft-anti-affinity'}
 
 
 def test_r3_09_r3_10_resizes(demo, truth):
-    """One cluster through the sizes; each step is a row of the numeric table."""
+    """One cluster is resized several times; each step is a row of the numeric table."""
     cluster, _policy, group = demo.bound(demo.policy(servergroup=ANYWHERE), max_size=3)
     entry = {'servergroup': group}
 
@@ -36,8 +36,8 @@ def test_r3_09_r3_10_resizes(demo, truth):
 
 
 @pytest.mark.long
-def test_r3_07_counts_of_other_policies_and_of_texts(demo, truth):
-    """Another policy's number, a cluster that was emptied, a text out of a receiver, a scale-in."""
+def test_r3_07_counts_of_other_policies_and_strings(demo, truth):
+    """The count of another policy, an emptied cluster, a string of a receiver, and a scale-in."""
     cluster, _policy, group = demo.bound(demo.policy(servergroup=ANYWHERE))
     entry = {'servergroup': group}
     scaling = demo.policy_of(

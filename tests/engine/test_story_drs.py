@@ -1,4 +1,4 @@
-"""S3 of document 003, by the real Senlin on the real Nova: a vSphere host with DRS, and zones."""
+"""S3 of document 003 in the real Senlin and Nova: a vSphere host with DRS, and zones."""
 
 import pytest
 
@@ -11,7 +11,7 @@ NO_DRS_HOST = 'No suitable vSphere host is available.'
 
 
 def test_s3_with_the_preflight(admin, truth, drs_host):
-    """Within the rule of the group; the zone is that of the host."""
+    """Within the rule of the group, and in the zone of the host."""
     cluster, _policy, group = admin.bound(
         admin.policy(enable_drs_extension=True, servergroup=EIGHT)
     )
@@ -24,7 +24,9 @@ def test_s3_with_the_preflight(admin, truth, drs_host):
 
 
 def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host):
-    """R3-18, R3-19, R3-21, Q3-3: the service host's name holds drs, and Nova is told that name."""
+    """R3-18, R3-19, R3-21, Q3-3: the name of the service host contains drs, and Nova gets that
+    name.
+    """
     cluster, policy, group = admin.bound(admin.policy(**WANTED, preflight='off'))
     cloud.clear_requests()
     entry = {'zone': DRS_ZONE, 'servergroup': group}

@@ -18,7 +18,7 @@ ROOM = len(OPEN)
 
 @pytest.fixture
 def explain(senlin_cloud, tmp_path):
-    """``explain('admin', 'cluster', id, ...)``: the finished command."""
+    """Run the command: ``explain('admin', 'cluster', id, ...)``."""
     (tmp_path / 'clouds.yaml').write_text(senlin_cloud.clouds_yaml())
     conf = str(senlin_cloud.log_dir / 'nova.conf')
 
@@ -32,13 +32,13 @@ def explain(senlin_cloud, tmp_path):
 
 
 def read(done, status):
-    """The JSON of an explanation."""
+    """Return the JSON of an explanation."""
     assert (done.returncode, done.stderr) == (status, '')
     return json.loads(done.stdout)
 
 
 def ended_nodes(tenant, cluster, number):
-    """The nodes of a cluster, when all have ended."""
+    """Wait for all nodes of a cluster, and return them."""
 
     def ended():
         found = tenant.nodes(cluster)
@@ -90,7 +90,7 @@ def test_a_rejection_of_the_policy_is_explained_and_each_remedy_helps(
 
 
 def test_nodes_that_failed_in_nova_are_explained_by_their_servers(admin, demo, explain):
-    """Senlin has deleted the server at once, and keeps its id."""
+    """Senlin deletes the server immediately, and stores its id."""
     for user, tenant, status in (('admin', admin, 3), ('demo', demo, 1)):
         cluster, _policy, _group = tenant.bound(tenant.policy(preflight='warn'))
         tenant.scale_out(cluster, ROOM).succeeded()

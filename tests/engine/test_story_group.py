@@ -1,4 +1,4 @@
-"""S1 and S2 of document 003, by the real Senlin on the real Nova: a group inherited or created."""
+"""S1 and S2 of document 003 in the real Senlin and Nova: an inherited or created group."""
 
 import pytest
 
@@ -9,7 +9,7 @@ RULES = {'max_server_per_host': 3}
 
 @pytest.mark.parametrize(('who', 'end'), [('demo', 'detach'), ('admin', 'delete the cluster')])
 def test_s2_group_is_created_used_and_deleted(request, truth, who, end):
-    """R3-16, R3-11, R3-17, R3-24: by a plain user and by an administrator."""
+    """R3-16, R3-11, R3-17, R3-24: for a tenant and for an administrator."""
     user = request.getfixturevalue(who)
     cluster, policy, group = user.bound(user.policy(servergroup={'rules': RULES}))
     created = truth.own_group(cluster)
@@ -33,7 +33,7 @@ def test_s2_group_is_created_used_and_deleted(request, truth, who, end):
 
 @pytest.mark.parametrize(('who', 'by'), [('demo', 'name'), ('admin', 'id')])
 def test_s1_group_of_the_profiles_hint_is_inherited(request, truth, who, by):
-    """R3-12, R3-15, D3-16: Nova wants the id, the policy takes the name, too."""
+    """R3-12, R3-15, D3-16: Nova requires the id; the policy also accepts the name."""
     user = request.getfixturevalue(who)
     group = user.compute.create_server_group(name=f'hint-{who}-{by}', policy='soft-anti-affinity')
     profile = user.profile(scheduler_hints={'group': getattr(group, by), 'other': 'kept'})
@@ -50,8 +50,8 @@ def test_s1_group_of_the_profiles_hint_is_inherited(request, truth, who, by):
     assert truth.group_by_id(group.id) is not None
 
 
-def test_r3_13_r3_14_r3_29_q3_2_group_that_is_another_or_missing_is_an_error(demo, truth):
-    """D3-16: two groups of one name are, too."""
+def test_r3_13_r3_14_r3_29_q3_2_a_different_or_missing_group_is_an_error(demo, truth):
+    """D3-16: two groups of one name are an error, too."""
     create, no_id = demo.compute.create_server_group, '11111111-2222-4333-8444-555555555555'
     group = create(name='other', policy='anti-affinity', rules=RULES)
     twins = [create(name='twin', policy='affinity').id for _ in range(2)]
@@ -82,7 +82,7 @@ def test_r3_13_r3_14_r3_29_q3_2_group_that_is_another_or_missing_is_an_error(dem
 
 
 def test_node_create_joins_and_recreate_works(demo, truth):
-    """R3-08; a node's data forget a group that is gone, or a RECREATE could not boot it."""
+    """R3-08; a deleted group is removed from a node's data, because a RECREATE would fail."""
     profile = demo.profile()
     cluster, policy, group = demo.bound(demo.policy(servergroup={'rules': RULES}), profile=profile)
     inside, outside = demo.node(cluster, profile), demo.node(profile=profile)
@@ -101,7 +101,7 @@ def test_node_create_joins_and_recreate_works(demo, truth):
 
 
 def test_node_create_waits_for_the_attach_and_joins(demo, truth, cloud):
-    """Its action does not get the cluster's lock, and is tried again."""
+    """Its action does not get the cluster's lock, and is retried."""
     profile = demo.profile()
     cluster, policy = demo.cluster(profile), demo.policy()
     cloud.faults.add('/os-server-groups$', method='POST', status=None, is_held=True)
@@ -117,7 +117,7 @@ def test_node_create_waits_for_the_attach_and_joins(demo, truth, cloud):
 
 
 def test_q3_9_group_of_two_clusters_is_deleted_by_the_last(demo, truth, cloud):
-    """The second cluster inherits what the first one's policy has created; its node leaves."""
+    """The second cluster inherits the group of the first one's policy; its node leaves."""
     policy = demo.policy(servergroup={'name': 'of-two'})
     first, _, group = demo.bound(policy)
     second, _, same = demo.bound(policy)
@@ -141,7 +141,7 @@ def test_q3_9_group_of_two_clusters_is_deleted_by_the_last(demo, truth, cloud):
     assert 'servergroup' not in demo.node_data(node.id)['placement']
 
 
-def test_q3_9_group_with_servers_of_strangers_stays(demo, truth):
+def test_q3_9_a_group_with_foreign_servers_remains(demo, truth):
     cluster, policy, group = demo.bound()
     stranger = demo.node(profile=demo.profile(scheduler_hints={'group': group}))
     assert truth.members(group) == {stranger.physical_id}
@@ -149,8 +149,8 @@ def test_q3_9_group_with_servers_of_strangers_stays(demo, truth):
     assert truth.members(group) == {stranger.physical_id}
 
 
-def test_detach_twice_and_of_a_group_that_is_gone(demo, truth):
-    """Senlin refuses the second one itself, and Nova is not asked."""
+def test_detach_twice_and_of_a_deleted_group(demo, truth):
+    """Senlin rejects the second one itself, without a request to Nova."""
     cluster, policy, group = demo.bound()
     demo.detach(cluster, policy).succeeded()
     answer = demo.clustering.detach_policy_from_cluster(cluster, policy)
@@ -165,7 +165,7 @@ def test_detach_twice_and_of_a_group_that_is_gone(demo, truth):
     demo.detach(cluster, policy).succeeded()
 
 
-def test_policy_that_is_attached_disabled_works_when_it_is_enabled(demo, truth, cloud):
+def test_a_disabled_policy_works_after_it_is_enabled(demo, truth, cloud):
     cluster, policy = demo.cluster(), demo.policy(servergroup={'rules': RULES})
     demo.attach(cluster, policy, enabled=False).succeeded()
     group = demo.group_id(cluster, policy)
@@ -187,8 +187,8 @@ def test_policy_that_is_attached_disabled_works_when_it_is_enabled(demo, truth, 
     assert truth.group_by_id(group) is None
 
 
-def test_senlins_own_affinity_policy_is_not_joined_by_ours(demo, truth):
-    """The engine lets 1.0 and 1.1 onto one cluster; ours refuses."""
+def test_an_attach_beside_senlins_own_affinity_policy_is_rejected(demo, truth):
+    """The engine permits 1.0 and 1.1 on one cluster; ours rejects the attach."""
     cluster = demo.cluster()
     theirs = demo.policy('1.0', servergroup={'name': 'of-1-0'})
     demo.attach(cluster, theirs).succeeded()

@@ -1,4 +1,4 @@
-"""``senlin-affinity group``, on the real Senlin and Nova: whose groups are, and what holds."""
+"""``senlin-affinity group`` on the real Senlin and Nova: owners of groups, and violations."""
 
 import json
 
@@ -19,7 +19,9 @@ UNCHECKED = (
 
 @pytest.fixture(scope='module')
 def group(senlin_cloud, tmp_path_factory):
-    """``group('demo', 'list', '--orphans')``: the exit status, and what was said."""
+    """Run the command: ``group('demo', 'list', '--orphans')``; return the exit status and the
+    output.
+    """
     folder = tmp_path_factory.mktemp('command')
     clouds = folder / 'clouds.yaml'
     clouds.write_text(senlin_cloud.clouds_yaml())
@@ -36,12 +38,12 @@ def group(senlin_cloud, tmp_path_factory):
 
 
 def rows(answer):
-    """The status, and the rows by the names of their columns."""
+    """Return the status, and the rows by the names of their columns."""
     status, said = answer
     return status, json.loads(said)
 
 
-def test_a_group_that_is_left_behind_is_shown_and_deleted(demo, truth, group, cloud):
+def test_an_orphan_is_listed_and_deleted(demo, truth, group, cloud):
     cluster, policy, bound = demo.bound(demo.policy())
     named = f'senlin-affinity-{cluster}'
     flavor = demo.compute.find_flavor('m1.tiny').id
@@ -81,7 +83,7 @@ def test_a_group_that_is_left_behind_is_shown_and_deleted(demo, truth, group, cl
 
 
 def test_an_audit_by_host_and_by_host_id(demo, truth, group):
-    """Nodes that came before the policy are outside of its group."""
+    """Nodes from before the policy are outside its group."""
     profile = demo.profile()
     cluster = demo.cluster(profile)
     before = demo.node(cluster, profile)
@@ -137,7 +139,7 @@ def findings(shown):
 
 
 def test_status_names_each_problem_of_a_cluster(admin, truth, group, cloud):
-    """The release of the engine, a group that is missing, and an aggregate that Placement lacks."""
+    """The release of the engine, a missing group, and an aggregate that Placement lacks."""
     cluster, policy, bound = admin.bound()
     status, before = rows(group('admin', '-f', 'json', noun='status'))
     known = findings(before)  # of the clusters of other tests in this sandbox
@@ -166,8 +168,8 @@ def test_status_names_each_problem_of_a_cluster(admin, truth, group, cloud):
     ])  # fmt: skip
 
 
-def test_a_move_that_failed_or_was_reverted_is_none(admin, cloud):
-    """A server comes to its host when it is created, and again by a resize that is confirmed."""
+def test_a_failed_or_reverted_move_does_not_count(admin, cloud):
+    """A server gets to its host by its creation, or by a confirmed resize."""
     nova = admin.compute
     made = nova.create_server(
         name='stays', flavor_id=nova.find_flavor('m1.tiny').id, image_id=cloud.image_id,

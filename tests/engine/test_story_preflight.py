@@ -1,4 +1,4 @@
-"""The preflight in the real Senlin: what cannot fit is refused before Nova is asked for it."""
+"""The preflight in the real Senlin: a request that does not fit is rejected before Nova gets it."""
 
 from collections import Counter
 
@@ -10,8 +10,8 @@ OPEN = [host for host in HOSTS if host != DRS_HOST]
 ROOM = len(OPEN)
 
 
-def test_rx_02_a_scale_out_that_can_not_fit_creates_no_server(admin, truth, cloud):
-    """The line, and what would help, are what the user reads."""
+def test_rx_02_a_rejected_scale_out_creates_no_server(admin, truth, cloud):
+    """The user reads the line and the remedies."""
     cluster, _policy, group = admin.bound()
     cloud.clear_requests()
     reason = admin.scale_out(cluster, ROOM + 1).failed()
@@ -24,8 +24,8 @@ def test_rx_02_a_scale_out_that_can_not_fit_creates_no_server(admin, truth, clou
     assert truth.spread(group) == dict.fromkeys(OPEN, 1)
 
 
-def test_warn_goes_on(admin, truth):
-    """Whatever Senlin says of the action then: it ends with the first node that fails."""
+def test_warn_continues(admin, truth):
+    """In any status of Senlin's action, which ends with the first failed node."""
     cluster, _policy, group = admin.bound(admin.policy(preflight='warn'))
     admin.scale_out(cluster, ROOM + 1).ended()
 
@@ -38,14 +38,14 @@ def test_warn_goes_on(admin, truth):
     assert set(truth.spread(group)) - {None} == set(OPEN)
 
 
-def test_a_plain_user_may_not_see_the_hosts_and_is_not_refused(demo, truth):
-    """What nobody knows is no reason."""
+def test_a_tenant_without_hosts_is_not_rejected(demo, truth):
+    """An unknown result rejects nothing."""
     cluster, _policy, group = demo.bound()
     demo.scale_out(cluster, ROOM).succeeded()
     assert truth.spread(group) == dict.fromkeys(OPEN, 1)
 
 
-def test_pinned_nodes_come_up_where_they_were_planned(admin, truth):
+def test_pinned_nodes_are_created_on_the_planned_hosts(admin, truth):
     """All hosts at once, under anti-affinity: no two of them race for one host."""
     cluster, _policy, group = admin.bound(admin.policy(pin_hosts=True))
     placed = admin.scale_out(cluster, ROOM).placements()
@@ -55,7 +55,7 @@ def test_pinned_nodes_come_up_where_they_were_planned(admin, truth):
     assert f'server_group.host_full on {ROOM}' in reason
 
 
-def test_pinned_nodes_keep_to_the_scheduler_hints_of_the_profile(admin, truth):
+def test_pinned_nodes_follow_the_scheduler_hints_of_the_profile(admin, truth):
     """Nova runs no filter for a pinned node. It stores all hints, with the group beside them."""
     other = admin.node().physical_id
     host = truth.server(other).compute_host
@@ -74,8 +74,8 @@ def test_pinned_nodes_keep_to_the_scheduler_hints_of_the_profile(admin, truth):
         }
 
 
-def test_r1_42_member_of_keeps_nodes_off_the_hosts_that_it_forbids(admin, truth, cloud, drs_host):
-    """R1-17: an attach looks the aggregate up; every node is sent to a host that is not in it."""
+def test_r1_42_no_node_is_created_on_a_forbidden_host(admin, truth, cloud, drs_host):
+    """R1-17: an attach resolves the aggregate; every node is created on a host outside it."""
     policy = admin.policy(servergroup={'policies': 'soft-anti-affinity'}, member_of=['!vsphere'])
     made = admin.cluster()
     cloud.clear_requests()

@@ -1,7 +1,7 @@
 """Follow each procedure of the page on reservations in a real cloud, and check its effect.
 
-The options and the commands are read from the page. Nobody is pinned where Nova keeps the hosts,
-and the tenant sees no host.
+The options and the commands are read from the page. No node is pinned if Nova enforces the
+reservations, and the tenant sees no hosts.
 """
 
 import configparser
@@ -89,7 +89,7 @@ def nova(cloud):
 
 @pytest.mark.parametrize(('flavor', 'hosts'), [('m1.tiny', FREE), ('m1.windows', LICENSED)])
 def test_q1_05_four_servers_of_a_tenant(cloud, nova, flavor, hosts):
-    """Ordinary ones land on free hosts only, those of a reservation on its own."""
+    """Servers without a reservation are only on free hosts, those with one only on its hosts."""
     compute = cloud.connection('demo').compute
     made = [
         compute.create_server(
@@ -103,7 +103,7 @@ def test_q1_05_four_servers_of_a_tenant(cloud, nova, flavor, hosts):
     assert set(found) <= {('ACTIVE', host) for host in hosts}
 
 
-def test_a_host_that_an_administrator_names_is_kept_as_well(cloud, nova):
+def test_a_host_that_an_administrator_requests_is_also_reserved(cloud, nova):
     compute = cloud.connection().compute
     flavor = compute.find_flavor('m1.tiny').id
     made = {
@@ -119,7 +119,7 @@ def test_a_host_that_an_administrator_names_is_kept_as_well(cloud, nova):
 
 
 def sent(cloud, flavor):
-    """Return what nova-scheduler asks Placement for a server of demo, without limit and owner."""
+    """Return nova-scheduler's query to Placement for a server of demo, without limit and owner."""
     demo = cloud.connection('demo')
     image = demo.image.post('/images', json={'name': 'other', 'disk_format': 'qcow2'}).json()['id']
     cloud.clear_requests()
@@ -131,13 +131,13 @@ def sent(cloud, flavor):
 
 
 def bare(query):
-    """Return the parameters without those of Nova that change no answer here."""
+    """Return the parameters except those of Nova that do not change an answer."""
     found = parse_qsl(query.replace('OWNER_NOVA%2C', ''))
     return sorted(item for item in found if item[0] != 'limit')
 
 
 @pytest.mark.parametrize('flavor', ['m1.tiny', 'm1.windows'])
-def test_what_nova_asks_placement_is_what_a_plan_asks(cloud, request, flavor):
+def test_novas_query_equals_that_of_a_plan(cloud, request, flavor):
     is_by_filter = request.node.callspec.params['cloud'] == 'filter'
     reserved = Rules.of(
         required_member_prefix=PREFIX,
@@ -163,7 +163,7 @@ def test_q1_05_a_tenant_s_cluster_with_the_policy(tenant, nova):
     assert nova.spread(group) == dict.fromkeys(LICENSED, 1)
 
 
-def test_q1_05_an_administrator_s_cluster_is_not_pinned_and_is_refused_in_time(cloud, nova):
+def test_q1_05_an_administrators_cluster_is_not_pinned_and_is_rejected_early(cloud, nova):
     admin = Tenant(cloud.connection())
     cluster, _policy, group = admin.bound()
     reason = admin.scale_out(cluster, 3).failed()
@@ -172,7 +172,7 @@ def test_q1_05_an_administrator_s_cluster_is_not_pinned_and_is_refused_in_time(c
     assert nova.spread(group) == dict.fromkeys(FREE, 1)
 
 
-def test_q1_05_where_the_policy_knows_of_nobody_a_tenant_s_cluster_is_warned_of(cloud, tenant):
+def test_q1_05_without_operator_credentials_a_tenants_cluster_causes_a_warning(cloud, tenant):
     cloud.restart_senlin({'scheduler': PREFIXES})
     cluster, _policy, _group = tenant.bound()
     tenant.scale_out(cluster, 1).succeeded()
@@ -180,7 +180,7 @@ def test_q1_05_where_the_policy_knows_of_nobody_a_tenant_s_cluster_is_warned_of(
     assert 'preflight: the preflight does not keep these nodes off reserved hosts' in logs
 
 
-def test_q1_05_the_policy_alone_keeps_the_clusters_of_administrators(tmp_path):
+def test_q1_05_the_policy_alone_enforces_reservations_of_administrators(tmp_path):
     with with_nova_conf(tmp_path, 'licence-policy-commands', senlin='windows-options') as cloud:
         admin, nova = Tenant(cloud.connection()), Truth(cloud.connection())
         cluster, _policy, group = admin.bound()

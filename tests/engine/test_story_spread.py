@@ -1,4 +1,4 @@
-"""Spreads in the real Senlin and Nova: zones for a plain user, racks for an administrator."""
+"""Spreads in the real Senlin and Nova: zones for a tenant, racks for an administrator."""
 
 from collections import Counter
 
@@ -37,7 +37,7 @@ def truth(running):
 
 @pytest.fixture
 def full(running):
-    """A zone without room."""
+    """Fill a zone."""
     placement = running.connection('admin').placement
     headers = {'OpenStack-API-Version': 'placement 1.39'}
     found = placement.get('/resource_providers', headers=headers).json()['resource_providers']
@@ -65,8 +65,8 @@ def by_rack(truth, group):
     return Counter(racks.get(host, 'none') for host in Counter(truth.spread(group)).elements())
 
 
-def test_a_plain_user_s_nodes_are_spread_over_the_zones(running, truth):
-    """7 nodes on 3 zones, and 2 more that even it out; scale-in brings the skew back."""
+def test_a_tenants_nodes_are_spread_over_the_zones(running, truth):
+    """7 nodes on 3 zones, and 2 more for balance; a scale-in increases the skew again."""
     user = Tenant(running.connection('demo'))
     policy = user.policy(servergroup=SOFT, spread=[{'by': 'availability_zone'}])
     cluster, _policy, group = user.bound(policy)
@@ -91,13 +91,13 @@ def test_a_plain_user_s_nodes_are_spread_over_the_zones(running, truth):
 
 
 def zone_policy(user, name, zones):
-    """Senlin's own zone placement policy."""
+    """Return Senlin's own zone placement policy."""
     weighted = [{'name': zone, 'weight': 100} for zone in zones]
     kind = {'type': 'senlin.policy.zone_placement', 'version': '1.0'}
     return user.create_policy(name, {**kind, 'properties': {'zones': weighted}})
 
 
-def test_senlins_zone_policy_spreads_nothing_that_is_created(running):
+def test_senlins_zone_policy_does_not_spread_new_nodes(running):
     user = Tenant(running.connection('demo'))
     cluster = user.cluster()
     user.attach(cluster, zone_policy(user, 'one-zone', ZONES[:1])).succeeded()
@@ -127,8 +127,8 @@ def test_a_zone_spread_beside_senlins_zone_policy(running, truth):
     assert by_zone(truth, group) == dict.fromkeys(ZONES, 2)
 
 
-def test_an_administrator_s_nodes_are_spread_over_racks(running, truth):
-    """Pinned: at most one more in a rack than in the emptiest, and none outside of racks."""
+def test_an_administrators_nodes_are_spread_over_racks(running, truth):
+    """Pinned: at most one more in a rack than in the emptiest, and none outside racks."""
     admin = Tenant(running.connection('admin'))
     policy = admin.policy(servergroup=SOFT, spread=[{'by': 'rack'}])
     cluster, _policy, group = admin.bound(policy)
@@ -138,8 +138,8 @@ def test_an_administrator_s_nodes_are_spread_over_racks(running, truth):
     assert by_rack(truth, group) == dict.fromkeys(RACKS, 3)
 
 
-def test_a_plain_user_s_soft_spread_refuses_nothing(running, truth, full):
-    """He does not see which zone is full, so Nova chooses, as it does without a spread."""
+def test_a_tenants_soft_spread_rejects_nothing(running, truth, full):
+    """The tenant does not see which zone is full, so Nova chooses, as without a spread."""
     user = Tenant(running.connection('demo'))
     policy = user.policy(servergroup=SOFT, spread=[{'by': 'availability_zone', 'mode': 'soft'}])
     cluster, _policy, group = user.bound(policy)
@@ -152,7 +152,7 @@ def test_a_plain_user_s_soft_spread_refuses_nothing(running, truth, full):
     assert 'the nodes are not spread over the zones' in said
 
 
-def test_a_plain_user_reads_how_many_the_zones_may_hold(running):
+def test_a_tenant_reads_the_limit_of_the_zones(running):
     user = Tenant(running.connection('demo'))
     spread = [{'by': 'availability_zone', 'max_per_domain': 1}]
     cluster, _policy, _group = user.bound(user.policy(servergroup=SOFT, spread=spread))

@@ -1,4 +1,4 @@
-"""``senlin-affinity status`` names the locks and rights that the real services show."""
+"""``senlin-affinity status`` reports locks and rights of the real services."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture
 def findings(senlin_cloud, tmp_path):
-    """``findings(check, senlin.conf)``: the objects of the findings of one check."""
+    """Return the objects of the findings of one check: ``findings(check, senlin.conf)``."""
     clouds = tmp_path / 'clouds.yaml'
     clouds.write_text(senlin_cloud.clouds_yaml())
 
@@ -33,10 +33,10 @@ def senlin_conf(senlin_cloud):
 
 
 @pytest.mark.parametrize('is_of_a_node', [False, True], ids=['cluster', 'node'])
-def test_a_lock_that_an_ended_action_kept_is_named_and_released_by_force(
+def test_a_lock_of_a_finished_action_is_reported_and_released_by_force(
     admin, senlin_conf, findings, is_of_a_node
 ):
-    """Senlin's database failed when the action released its lock, for example."""
+    """For example, if Senlin's database failed when the action released its lock."""
     cluster = admin.cluster()
     target = admin.node(cluster).id if is_of_a_node else cluster
     action = admin.action_of(target)
@@ -76,7 +76,7 @@ def test_a_lock_that_an_ended_action_kept_is_named_and_released_by_force(
         ]),
     ],
 )  # fmt: skip
-def test_missing_and_superfluous_rights_of_the_operator_credentials_are_named(
+def test_missing_and_superfluous_rights_of_the_operator_credentials_are_reported(
     senlin_cloud, findings, tmp_path, user, problems
 ):
     login = {'auth_type': 'password', **senlin_cloud.auth(user)}

@@ -1,6 +1,6 @@
-"""Clusters of the policy that Senlin brings, with live servers, served by ours: nothing is lost.
+"""Live clusters with Senlin's own policy are served by ours: no server is lost.
 
-Senlin is started again with the option on, and off, on the same database.
+Senlin is restarted with and without the option, on the same database.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""What an earlier version left in Senlin's database is served by the current code, and cleaned up.
+"""The current code uses and cleans up the data of an earlier version in Senlin's database.
 
 Each folder of ``tests/upgrade`` was recorded with one release (``tests/upgrade/record.py``).
 """
@@ -71,7 +71,7 @@ def test_new_nodes_join_the_recorded_groups(upgraded):
         assert placement['servergroup'] == each['group'], name
 
 
-def test_detaching_every_cluster_deletes_what_the_policies_own_and_nothing_else(upgraded):
+def test_detaching_every_cluster_deletes_exactly_the_policies_groups(upgraded):
     desk, clusters = upgraded
     for each in clusters.values():
         if not each.get('is_detached'):

@@ -1,4 +1,4 @@
-"""The front door: one question, three callers, one answer."""
+"""The library, the command and the hook give the same answer to a question."""
 
 import io
 import json
@@ -34,7 +34,7 @@ BOTH = ('compute', 'placement')
 
 
 def specs(image='cirros', **policy):
-    """The spec of a policy, and that of a profile."""
+    """Return the spec of a policy, and that of a profile."""
     return (
         {**POLICY, 'properties': policy},
         {**PROFILE, 'properties': {'flavor': 'small', 'image': image}},
@@ -56,7 +56,7 @@ def group(edge):
 
 
 def of_command(edge, folder, policy, profile, *options):
-    """What ``plan -f json`` prints."""
+    """Return the output of ``plan -f json``."""
     for name, spec in (('policy', policy), ('profile', profile)):
         (folder / f'{name}.json').write_text(json.dumps(spec))
     app = SimpleNamespace(
@@ -70,7 +70,7 @@ def of_command(edge, folder, policy, profile, *options):
 
 
 def of_hook(edge, policy, profile, count, group):
-    """What the policy answers before nodes are created."""
+    """Return the result of the policy's hook."""
     spec = SimpleNamespace(spec=profile)
     entity = SimpleNamespace(rt={'profile': spec}, project='admin-project')
     bound = Binding(group, is_inherited=True)
@@ -83,7 +83,7 @@ def of_hook(edge, policy, profile, count, group):
 
 @pytest.mark.parametrize('count', [3, 4])
 @pytest.mark.parametrize('image', ['cirros', 'gpu'])
-def test_the_three_callers_give_one_answer(edge, group, tmp_path, count, image):
+def test_the_three_callers_give_equal_answers(edge, group, tmp_path, count, image):
     policy, profile = specs(image, pin_hosts=True)
     question = api.Question(count, server_group=group, policy=policy, profile=profile)
 
@@ -101,7 +101,7 @@ def test_the_three_callers_give_one_answer(edge, group, tmp_path, count, image):
     assert len(edge.glance.asked) == 3, 'each reads the image'
 
 
-def test_a_look_says_why_a_part_is_not_known(edge):
+def test_a_view_has_the_reasons_of_unknown_parts(edge):
     edge.fail('GET', '/os-hypervisors/detail', FORBIDDEN)
     edge.fail('GET', '/images', FORBIDDEN)
     policy, profile = specs(pin_hosts=True)
@@ -128,7 +128,7 @@ def test_a_look_says_why_a_part_is_not_known(edge):
     ids=str,
 )
 def test_which_image_is_read(edge, asked, read):
-    """Once, and only where it is not told what it is."""
+    """Once, and only if its properties are not given."""
     _policy, profile = specs()
     view = api.fetch(edge.connection(), api.Question(1, **{'profile': profile, **asked}))
     assert list(view.images) == read
@@ -146,7 +146,7 @@ def test_which_image_is_read(edge, asked, read):
     ids=str,
 )
 def test_an_image_that_is_not_read(edge, asked, status, words):
-    """One that is named must be there; else it is not known, and assumed to ask for nothing."""
+    """A named image must exist; otherwise it is assumed to have no properties."""
     if status is not None:
         edge.fail('GET', '/images', status)
     question = api.Question(1, **{'profile': specs()[1], **asked})
@@ -173,8 +173,8 @@ def test_an_image_that_is_not_read(edge, asked, status, words):
         (Image(properties={'trait:CUSTOM_GPU': 'required'}), {'trait:CUSTOM_GPU': ''}, 3, []),
     ],
 )
-def test_what_is_told_of_an_image(edge, group, image, properties, capacity, codes):
-    """Properties beside an image are added to its own, or are all of one that is not named."""
+def test_the_properties_of_an_image(edge, group, image, properties, capacity, codes):
+    """Given properties are added to those of a named image, or are all properties without one."""
     question = api.Question(
         1,
         'small',
@@ -193,7 +193,7 @@ def test_the_hosts_of_a_drs_search(edge):
     assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
 
 
-def test_a_look_for_any_question(edge, group, tmp_path):
+def test_a_view_for_any_question(edge, group, tmp_path):
     view = api.fetch(edge.connection())
     assert [item.id for item in view.snapshot.server_groups] == [group]
     assert (view.unavailable, view.images) == ({}, {})
@@ -204,13 +204,13 @@ def test_a_look_for_any_question(edge, group, tmp_path):
 
 
 @pytest.mark.parametrize('text', ['', '{"format": 7}'])
-def test_a_file_that_is_not_valid_is_named(tmp_path, text):
+def test_an_error_names_the_invalid_file(tmp_path, text):
     (tmp_path / 'cloud.json').write_text(text)
     with pytest.raises(InvalidSpec, match=r'cloud\.json: '):
         api.load(tmp_path / 'cloud.json')
 
 
-def test_a_file_that_can_not_be_read_is_named_once():
+def test_an_error_names_the_unreadable_file_once():
     with pytest.raises(InvalidSpec, match=r'^gone\.json cannot be read: No such file'):
         api.load('gone.json')
 
@@ -236,7 +236,7 @@ def test_a_question_is_a_plain_value():
         ({'spread': (Spread('rack'), {'by': 'room'})}, 'spread[0]'),
     ],
 )
-def test_what_is_not_right_is_told_as_it_is_asked(said, path):
+def test_errors_have_the_path_in_the_question(said, path):
     with pytest.raises(InvalidSpec) as caught:
         api.Question(1, 'small', **said)
     assert caught.value.path == path
@@ -261,19 +261,19 @@ def test_options_are_those_of_the_constraints(name):
         ({'limit_tenants_to_placement_aggregate': 'perhaps'}, r'perhaps'),
     ],
 )
-def test_an_option_that_is_not_right(options, words):
+def test_an_invalid_option(options, words):
     with pytest.raises(InvalidSpec, match=words):
         api.answer(api.Question(1, 'small', options=options), api.CloudView())
 
 
-def test_the_constraints_that_are_asked():
+def test_the_evaluated_constraints():
     question = api.Question(1, 'small')
     said = api.answer(question, DRS, [HostStateConstraint()])
     assert list(said.hosts[0].verdicts) == ['host_state']
     assert api.answer(question, DRS) == api.answer(question, DRS, load_constraints())
 
 
-def test_without_remedies_nothing_is_sought():
+def test_remedies_are_searched_on_request():
     policy, profile = specs()
     question = api.Question(3, policy=policy, profile=profile)
     assert api.answer(question, DRS).remedies

@@ -44,21 +44,21 @@ def constraint(request):
     return made
 
 
-def test_it_has_a_file_of_its_own(constraint):
+def test_it_has_an_own_file(constraint):
     module = type(constraint).__module__
     assert module == f'senlin_affinity.constraints.{constraint.name}'
     files = (ROOT / 'senlin_affinity/constraints').glob('*.py')
     assert {path.stem for path in files} - {'__init__', 'base'} == set(REGISTERED)
 
 
-def test_a_doubt_names_nothing_of_a_host(constraint):
-    """It is in the line, which everybody may read."""
+def test_an_at_most_names_no_host(constraint):
+    """The "at most" is in the line, which every user may read."""
     caveats = [reason.caveat for reason in constraint.reasons.values()]
     assert [each for each in caveats if '{' in each or each.endswith('.')] == []
 
 
-def test_it_declares_all_that_is_asked_for(constraint):
-    """Explicitly: a class that says nothing of names is asked about every host by itself."""
+def test_it_has_all_declarations(constraint):
+    """A class without explicit declarations would be evaluated for each host separately."""
     assert levels(constraint)
     assert constraint.summary
     assert not constraint.summary.endswith('.')
@@ -71,14 +71,14 @@ def test_it_declares_all_that_is_asked_for(constraint):
     assert set(constraint.needs) <= PARTS
 
 
-def test_orders_are_their_own():
-    """So that the line of reasons does not depend on names."""
+def test_orders_are_unique():
+    """The order of reasons must not depend on names."""
     orders = [kind.order for kind in OURS]
     assert len(set(orders)) == len(orders) == len(REGISTERED)
 
 
 def test_it_has_a_table_with_a_row_for_every_code(constraint):
-    """So that every declared sentence was rendered with the facts that it really gets."""
+    """Each declared sentence must be rendered with its actual facts."""
     tables = [path.stem for path in CASES.glob(f'{constraint.name.split("_")[0]}*.yaml')]
     found = {row['code'] for table in tables for row in read(table) if 'code' in row}
     prefix = f'{constraint.name}.'

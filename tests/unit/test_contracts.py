@@ -1,4 +1,4 @@
-"""The names that other suites and packages call stay where they are, with their parameters."""
+"""The names and parameters that other packages use do not change."""
 
 import inspect
 import pkgutil
@@ -61,6 +61,6 @@ def test_the_errors():
     assert issubclass(errors.InvalidExtraSpec, errors.InvalidSpec)
 
 
-def test_what_constraints_of_other_packages_import():
+def test_imports_of_other_packages_constraints():
     names = 'Bounds Change Constraint Domain Host Option Reason Verdict'
     assert {*names.split()} <= {*dir(base)}

@@ -22,7 +22,7 @@ MADE_BY = frozenset(
 
 
 def changing(text):
-    """The globals of a module that something could change, each by its line."""
+    """Yield the mutable globals of a module, each with its line."""
     tree = ast.parse(text)
     found = [each.lineno for each in ast.walk(tree) if isinstance(each, ast.Global)]
     for each in tree.body:
@@ -36,7 +36,7 @@ def changing(text):
 
 
 def parts(value):
-    """The value, and what is in it if it is a tuple, or made of several."""
+    """Yield the value and, recursively, the parts of a tuple or an object."""
     yield value
     if isinstance(value, ast.Tuple):
         for each in value.elts:
@@ -72,5 +72,5 @@ def test_a_module_has_no_global_that_can_change(path):
         'def f():\n    global x',
     ],
 )
-def test_what_can_change_is_found(text):
+def test_mutable_values_are_found(text):
     assert changing(text)

@@ -1,4 +1,4 @@
-"""The mutants: small mistakes in functions, put into a running process."""
+"""Mutants: small mistakes in functions of a running process."""
 
 import importlib.util
 import textwrap
@@ -10,7 +10,7 @@ from tests.mutants.operators import mutants
 
 
 def changed(source):
-    """What is put in place of each line that is changed."""
+    """Return the replacements of each changed line."""
     return [
         [line[1:].strip() for line in each.diff.splitlines() if line[0] == '+']
         for each in mutants('m.py', textwrap.dedent(source))
@@ -39,11 +39,11 @@ def changed(source):
         ('"""Only words."""', []),
     ],
 )
-def test_the_mistakes_of_one_statement(body, expected):
+def test_the_mutants_of_one_statement(body, expected):
     assert changed(f'def f(a, b):\n    {body}') == expected
 
 
-def test_the_key_holds_while_the_file_changes_elsewhere():
+def test_the_key_does_not_depend_on_the_rest_of_the_file():
     function = 'def f(a):\n    return a + 1  # words\n'
     before, after = (next(mutants('m.py', text)) for text in (function, f'X = 1\n{function}'))
     assert before.key == after.key
@@ -85,7 +85,7 @@ def module(tmp_path):
         ('Held.kept', 'or 2', lambda module: module.Held().kept, 2),
     ],
 )
-def test_one_functions_code_is_exchanged(module, tmp_path, name, mistake, value, mutated):
+def test_the_code_of_one_function_is_replaced(module, tmp_path, name, mistake, value, mutated):
     path, held = tmp_path / 'mutated.py', module.plain
     before = value(module)
     found = mutants(str(path), path.read_text(), only=name)

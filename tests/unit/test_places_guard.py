@@ -1,6 +1,6 @@
-"""Constraints, remedies, commands and validators are where CONTRIBUTING says; the glossary holds.
+"""The places of constraints, remedies, commands and validators are those of CONTRIBUTING.
 
-``test_constraints_guard`` and the tests of the manual hold what goes with each.
+``test_constraints_guard`` and the tests of the manual check the other files of each.
 """
 
 import ast
@@ -23,18 +23,18 @@ def calls(path, name):
     )
 
 
-def test_contributing_names_the_places():
+def test_contributing_has_the_paths():
     text = (ROOT / 'CONTRIBUTING.rst').read_text(encoding='utf-8')
     assert re.findall(r'``senlin_affinity/([\w/<>]+\.py)``', text) == list(PLACES)
 
 
-def test_a_rule_and_a_command_are_where_they_are_looked_for():
+def test_constraints_and_commands_are_in_their_packages():
     for package in ('senlin_affinity.constraints', 'senlin_affinity.cli'):
         assert entry_points(package)
         assert all(each.startswith(f'{package}.') for each in entry_points(package).values())
 
 
-def test_a_remedy_is_said_by_its_rule_alone_and_planned_in_a_row():
+def test_only_a_constraint_proposes_its_remedy_and_a_row_plans_it():
     said_in = [path for path in PACKAGE.rglob('*.py') if any(calls(path, x) for x in PROPOSALS)]
     elsewhere = {path.stem for path in said_in if path.parent.name != 'constraints'}
     # That a constraint is given up, or hosts and flavors that several constraints propose.
@@ -43,7 +43,7 @@ def test_a_remedy_is_said_by_its_rule_alone_and_planned_in_a_row():
     assert {code for rule in OURS for code in remedies_of(rule)} - rows == set()
 
 
-def test_a_file_of_validators_is_read_if_it_is_in_their_list():
+def test_every_file_of_validators_is_in_the_list():
     files = (PACKAGE / 'extra_specs/validators').glob('*.py')
     declaring = {path.stem for path in files if '\nVALIDATORS' in path.read_text(encoding='utf-8')}
     assert declaring == {module.__name__.rpartition('.')[2] for module in validators._MODULES}

@@ -20,9 +20,10 @@ WRITTEN = re.compile(r'(?<![A-Za-z0-9])([DQRdqr][0-9Xx])[-_]([0-9]+)(?![0-9])')
 
 
 def claims(path):
-    """What a file says of itself: a test's name, its docstring and its decorators; a row's source.
+    """Return the texts that claim ids: names, docstrings and decorators of tests, and sources of
+    rows.
 
-    An id in a comment, or in a helper, claims nothing.
+    An id in a comment, or in another function, claims nothing.
     """
     text = path.read_text(encoding='utf-8')
     if path.suffix == '.yaml':
@@ -35,7 +36,7 @@ def claims(path):
 
 
 def claims_of_function(function):
-    """The same for one test."""
+    """Return the same texts for one test."""
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     return _claims(node)
 
@@ -47,7 +48,7 @@ def _claims(node):
 
 
 def named():
-    """All ids that a test or a row claims; this file does not count."""
+    """Return all ids that a test or a row claims, except in this file."""
     tests = [path for path in TESTS.rglob('test_*.py') if path != Path(__file__)]
     rows = TESTS.joinpath('cases').glob('*.yaml')
     return {
@@ -73,7 +74,7 @@ def test_each_requirement_has_a_mutant_or_a_reason():
     assert [name for name, row in ROWS.items() if len(kinds & {*row}) != 1 or not row['text']] == []
 
 
-def test_every_id_that_is_named_is_in_the_table():
+def test_every_claimed_id_is_in_the_table():
     found = {
         f'{kind}-{int(number)}' if kind[0] == 'Q' else f'{kind}-{number}': path
         for folder, pattern in (('tests', '*.py'), ('tests', '*.yaml'), ('doc/source', '*.rst'))

@@ -1,4 +1,4 @@
-"""The constraints are loaded, in their order, or not at all."""
+"""All constraints are loaded in their order, or loading fails."""
 
 import sys
 from dataclasses import replace
@@ -28,7 +28,7 @@ def extension(name, plugin, target='somewhere.else:Thing'):
 
 
 def third_party(name, **declared):
-    """A constraint of another package, of the order of one of ours."""
+    """Return a constraint of another package with the order of one of ours."""
     return type(
         name, (ServerGroupConstraint,), {'name': name, 'order': 60, 'reasons': {}, **declared}
     )
@@ -45,7 +45,7 @@ def test_order():
 
 
 @pytest.mark.parametrize('kind', OURS)
-def test_ours_keep_the_protocol(kind):
+def test_our_constraints_implement_the_protocol(kind):
     (constraint,) = installed.check_constraints([extension(kind.name, kind)])
     assert isinstance(constraint, Constraint)
     assert constraint.summary
@@ -53,7 +53,7 @@ def test_ours_keep_the_protocol(kind):
 
 
 def test_installed():
-    """The entry points of the package are these, and all of them load."""
+    """The entry points of the package are these, and all of them can be loaded."""
     assert tuple(map(type, installed.load_constraints())) == OURS
 
 
@@ -119,7 +119,7 @@ FOREIGN = third_party('foreign', reasons={'server_group.full': FULL})
     ],
     ids=lambda each: each if isinstance(each, str) else '',
 )
-def test_a_constraint_that_is_not_one(name, plugin, words):
+def test_an_entry_point_that_is_not_a_constraint(name, plugin, words):
     with pytest.raises(PluginError) as caught:
         installed.check_constraints([extension('drs', DrsConstraint), extension(name, plugin)])
     assert f'constraint {name} (somewhere.else:Thing)' in str(caught.value)
@@ -144,7 +144,7 @@ def test_a_constraint_that_does_not_load_is_named(monkeypatch, error, words):
     assert str(caught.value) == f'constraint acme (acme:Ends) does not load: {words}'
 
 
-def test_two_of_one_name():
+def test_two_constraints_of_one_name():
     pair = [extension('drs', DrsConstraint), extension('drs', RACK, 'third.party:Drs')]
     said = '^2 constraints are called drs: somewhere.else:Thing, third.party:Drs$'
     with pytest.raises(PluginError, match=said):
@@ -152,7 +152,7 @@ def test_two_of_one_name():
 
 
 @pytest.mark.parametrize('facts', [('rack.empty', {}), ('rack.full', {'rack': 7})])
-def test_a_reason_is_never_said_half(facts):
+def test_a_reason_has_a_complete_sentence(facts):
     code, known = facts
     reasons = {'rack.full': Reason('rack {rack} in row {row} is full')}
     with pytest.raises(PluginError, match='cannot be rendered'):
@@ -170,7 +170,7 @@ def test_a_reason_is_never_said_half(facts):
         (Option('request_timeout', 7, 'Another one.'), True),
     ],
 )
-def test_an_option_of_two_constraints_is_one(option, is_fine):
+def test_two_constraints_may_share_an_option(option, is_fine):
     counts = third_party('counts', options=(option,))
     pair = [extension('drs', DrsConstraint), extension('counts', counts)]
     if is_fine:

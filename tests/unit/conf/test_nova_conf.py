@@ -1,4 +1,4 @@
-"""What is read of Nova's own files, and that nothing else of them is kept or said."""
+"""The options that are read from Nova's own files; nothing else in them is stored or reported."""
 
 import traceback
 
@@ -36,7 +36,7 @@ FILTERS = '[filter_scheduler] enabled_filters'
 
 
 class Zones:
-    """A rule that mirrors two options of Nova's, and has one of its own."""
+    """A constraint that mirrors two options of Nova, and has one of its own."""
 
     options = (
         Option('zone', None, 'The zone.', 'default_zone', nova='DEFAULT'),
@@ -62,7 +62,7 @@ def write(tmp_path):
     return write_text
 
 
-def test_all_that_constraints_mirror_is_told_and_nothing_else(write):
+def test_exactly_the_mirrored_options_are_read(write):
     """Groups have any case, the last of equal options counts, and a list has many lines."""
     said = nova_conf.read([write(NOVA_CONF)], [Zones])
     assert said == Settings(
@@ -75,12 +75,12 @@ def test_all_that_constraints_mirror_is_told_and_nothing_else(write):
 
 
 @pytest.mark.parametrize('text', ['', '[filter_scheduler]\n[DEFAULT]\n'])
-def test_what_nova_has_without_a_word(write, text):
+def test_novas_defaults_are_not_specified(write, text):
     assert nova_conf.read([write(text)], [Zones]) == Settings(DEFAULT_FILTERS, {}, KEYS)
 
 
-def test_a_directory_and_what_comes_later(write, tmp_path):
-    """Of a directory, by name; other files in it are not read."""
+def test_later_files_and_directories_take_precedence(write, tmp_path):
+    """The files of a directory are read by name; files with other suffixes are ignored."""
     main = write('[filter_scheduler]\nenabled_filters = A\nmost = 2')
     write('[filter_scheduler]\nenabled_filters = C', 'nova.d[1]/20.conf')
     write('[filter_scheduler]\nenabled_filters = B\nmost = 4', 'nova.d[1]/10.conf')
@@ -106,7 +106,7 @@ def test_a_directory_and_what_comes_later(write, tmp_path):
         (b'[a]\nb = \xff' + SECRET.encode(), 'is not UTF-8 text'),
     ],
 )
-def test_a_file_that_is_broken_is_told_without_its_text(write, text, words):
+def test_an_error_about_a_file_does_not_quote_it(write, text, words):
     path = write(text)
     with pytest.raises(InvalidSpec) as caught:
         nova_conf.read([path], [Zones])
@@ -125,8 +125,8 @@ def test_a_file_that_is_broken_is_told_without_its_text(write, text, words):
         ('[filter_scheduler]\nenabled_filters = A, $host', set()),
     ],
 )
-def test_what_refers_to_an_option_that_is_not_read_is_not_told(write, caplog, text, left):
-    """Nova knows what it is. All else of the file is told."""
+def test_a_reference_to_an_unread_option_is_unspecified(write, caplog, text, left):
+    """Only Nova knows its value. All other options of the file are read."""
     path = write(f'{text}\n[scheduler]\nlimit_tenants_to_placement_aggregate = 1')
     filters = DEFAULT_FILTERS if left else None
     said = nova_conf.read([path], [Zones])
@@ -136,7 +136,7 @@ def test_what_refers_to_an_option_that_is_not_read_is_not_told(write, caplog, te
 
 
 @pytest.mark.parametrize('name', ['gone.conf', 'empty'])
-def test_a_file_that_can_not_be_read(write, tmp_path, name):
+def test_an_unreadable_file(write, tmp_path, name):
     write('', 'empty/README')
     with pytest.raises(OSError, match=r'No such file|it has no \*\.conf') as caught:
         nova_conf.read([str(tmp_path / name)])
@@ -162,7 +162,7 @@ def engine(write, names):
     return conf
 
 
-def test_an_engine_reads_the_files_again_only_where_they_changed(write, tmp_path, monkeypatch):
+def test_an_engine_reads_only_changed_files_again(write, tmp_path, monkeypatch):
     read, texts = [], nova_conf._texts
 
     def watched(path, known):
@@ -190,10 +190,8 @@ def test_an_engine_reads_the_files_again_only_where_they_changed(write, tmp_path
         ('gone.conf', ('X',), None, '[affinity] nova_conf: [Errno 2] No such file'),
     ],
 )
-def test_a_file_of_an_engine_s_that_names_nova_s(
-    write, tmp_path, caplog, name, filters, values, warning
-):
-    """What Nova says counts, of what it says; what cannot be read is not told."""
+def test_an_engine_reads_the_files_of_nova(write, tmp_path, caplog, name, filters, values, warning):
+    """Nova's values take precedence; unreadable options are unspecified."""
     isolating = '[scheduler]\nenable_isolated_aggregate_filtering = 1'
     write(f'[filter_scheduler]\nenabled_filters = A\n{isolating}')
     said = nova_conf.with_nova_conf(engine(write, tmp_path / name))
@@ -236,7 +234,7 @@ def test_nova_ignores_the_options_of_the_request_filter_without_it(write):
     assert nova_conf.read([write(RESERVING)], [Zones]) == Settings(DEFAULT_FILTERS, {}, KEYS)
 
 
-def test_what_the_engine_sets_for_reservations_counts_before_nova_s(write, tmp_path):
+def test_the_engines_options_for_reservations_precede_novas(write, tmp_path):
     write(INSTALLED + RESERVING)
     own = 'placement_req_required_member_prefix = own:'
     path = write(f'{ENGINES.format(tmp_path / "nova.conf")}{own}', 'senlin.conf')

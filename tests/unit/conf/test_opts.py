@@ -18,19 +18,19 @@ def conf():
 
 
 def test_defaults(conf):
-    """They are what the decisions take when nobody says anything, registered once or twice."""
+    """The defaults apply to decisions without options, registered once or twice."""
     assert opts.register(conf).request_timeout == 60
     assert conf.affinity.drs_pattern == PATTERN.default
     assert conf.affinity.group_name_prefix == attachment.GROUP_NAME_PREFIX
     assert opts.changed(cfg.ConfigOpts()) == {}, 'R1-30: nothing is reserved'
 
 
-def test_no_request_waits_for_ever(conf):
+def test_a_timeout_must_be_positive(conf):
     with pytest.raises(ValueError, match=r'0\.1'):
         conf.set_override('request_timeout', 0, group='affinity')
 
 
-def test_an_option_of_a_constraint_that_is_one_of_ours_already(conf):
+def test_a_constraint_must_not_redefine_an_option(conf):
     class Odd:
         options = (Option('request_timeout', 7, 'Another one.'),)
 
@@ -50,7 +50,7 @@ placement_aggregate_required_for_tenants = true
 """
 
 
-def test_what_reaches_the_constraints_from_a_file(tmp_path):
+def test_the_constraints_get_the_options_of_a_file(tmp_path):
     """R1-39, R1-40."""
     path = tmp_path / 'some.conf'
     path.write_text(FILE, encoding='utf-8')
@@ -66,7 +66,7 @@ def test_what_reaches_the_constraints_from_a_file(tmp_path):
     }
 
 
-def test_the_sample_file_is_made_of_the_same(conf):
+def test_the_sample_file_has_the_same_options(conf):
     listed = {group.name: options for group, options in opts.list_opts()}
     assert set(listed) == {'affinity', 'scheduler', 'quota'}
     for name, options in listed.items():

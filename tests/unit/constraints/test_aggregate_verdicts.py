@@ -1,4 +1,4 @@
-"""What the constraints about aggregates answer: outcome, code, facts, and the sentence."""
+"""The verdicts of the constraints on aggregates: outcome, code, facts and sentence."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def check(row, verdict, reasons):
 
 
 def aggregate_question(row):
-    """The request, and a host in the row's aggregates; an aggregate's name is its UUID."""
+    """Return the request, and a host in the row's aggregates, whose names are their UUIDs."""
     flavor = aggregates = None
     if row['extra_specs'] is not None:
         flavor = Flavor('f', 'small', 1, 1, 1, extra_specs=row['extra_specs'])
@@ -90,7 +90,7 @@ def uuid_of(letter):
 
 
 def about_aggregates(row):
-    """The question of a row about aggregates, and its host."""
+    """Return the request and the host of a row about aggregates."""
     known = tuple(
         Aggregate(uuid_of(letter), f'agg-{letter.lower()}', metadata=dict(metadata))
         for letter, metadata in AGGREGATES.items()
@@ -134,7 +134,7 @@ def test_reservations(row):
     ],
 )
 def test_an_image_that_may_have_a_reservation(rules, image, codes):
-    """With one, more hosts could be open."""
+    """With the reservation, more hosts would be accepted."""
     asked, _host = about_aggregates({'rules': rules, 'image': image})
     every = ReservationsConstraint().assumptions(asked)
     found = [item for item in every if isinstance(item, Assumption)]
@@ -142,7 +142,7 @@ def test_an_image_that_may_have_a_reservation(rules, image, codes):
     assert all(isinstance(item, OpenAssumption) for item in found)
 
 
-def test_what_is_reserved_is_worked_out_once_for_all_hosts():
+def test_reservations_are_resolved_once_for_all_hosts():
     asked, host = about_aggregates({'rules': ['forbidden']})
     rule = ReservationsConstraint()
     first = rule.check_host(asked, host)
@@ -155,8 +155,8 @@ def test_what_is_reserved_is_worked_out_once_for_all_hosts():
 
 
 @pytest.mark.parametrize('constraint', ROWS, ids=lambda constraint: constraint.name)
-def test_the_advice_is_what_a_refusal_has(constraint):
-    """Every table's REJECT, and nothing else, comes with advice."""
+def test_exactly_the_rejections_have_advice(constraint):
+    """In each table, exactly the rejections have advice."""
     refusing = {row['code'] for row in ROWS[constraint] if row['outcome'] == 'REJECT'}
     for code, reason in constraint.reasons.items():
         assert bool(reason.advice) is (code in refusing), code

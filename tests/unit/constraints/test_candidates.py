@@ -1,4 +1,4 @@
-"""Whether Nova looks at all hosts, row by row."""
+"""The constraint candidates, row by row: whether Nova considers all hosts."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ def test_row(row):
     assert len(list(rule.caveats(asked))) == (row['code'] == 'candidates.cut')
 
 
-def test_a_plan_says_so():
+def test_the_plan_has_the_verdict():
     request = PlacementRequest(1, 'f', enabled_filters=('NumInstancesFilter',))
     asked = ResolvedRequest(request, SNAPSHOT, flavor_of({}), rules=Rules.of(**{LIMIT.key: 3}))
     rules = [ResourcesConstraint(), CandidatesConstraint()]

@@ -1,4 +1,4 @@
-"""What an image asks of the flavor, and what is assumed of one that nobody read."""
+"""The requirements of an image for the flavor, and the assumptions about an unread image."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def test_image(row):
         ({'os_distro': 'any'}, Image(), []),
     ],
 )
-def test_properties_alone_say_nothing_of_its_size(properties, image, codes):
+def test_the_size_of_an_image_with_only_properties_is_unknown(properties, image, codes):
     question = asked({})
     request = replace(question.request, image_properties=properties, image=image)
     found = ImageConstraint().assumptions(replace(question, request=request))

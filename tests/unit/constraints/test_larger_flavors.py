@@ -1,4 +1,4 @@
-"""A larger flavor, where the image needs one."""
+"""The remedy of a larger flavor for the image."""
 
 import pytest
 

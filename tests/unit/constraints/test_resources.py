@@ -1,4 +1,4 @@
-"""Which hosts and questions get the same verdict of constraint resources at once."""
+"""Hosts and requests that the constraint resources evaluates together."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def question(names, **changes):
 
 
 @pytest.mark.parametrize('names', [('h1', 'h2'), ('h2', 'h1')])
-def test_the_order_of_hosts_changes_no_verdict(names):
+def test_the_order_of_hosts_is_irrelevant(names):
     asked, rule = question(names), ResourcesConstraint()
     hosts = asked.snapshot.hosts
     assert [*rule.check_hosts(asked, hosts)] == [rule.check_host(asked, host) for host in hosts]

@@ -1,4 +1,4 @@
-"""What each constraint answers: outcome, code, facts, room, and the sentence that says it."""
+"""The verdict of each constraint: outcome, code, facts, room and sentence."""
 
 import itertools
 from dataclasses import replace
@@ -130,7 +130,7 @@ def test_host(constraint, row):
 @pytest.mark.parametrize(
     'constraint', [ServerGroupConstraint, SpreadConstraint, ResourcesConstraint]
 )
-def test_of_no_domains_nothing_is_said(constraint):
+def test_without_domains_there_is_no_verdict(constraint):
     assert constraint().check_domains(resolved(), {}) == {}
 
 
@@ -145,7 +145,7 @@ def test_server_group(row):
 
 
 def refused(row, policy, rules=None):
-    """The hosts that refuse another member, by the row's only one; it moves to host b."""
+    """Return the hosts that reject another member; the row's member moves to host b."""
     hosts = [name.replace('{other}', 'b') for name in row['anti-affinity']]
     also_on = tuple(hosts) if len(hosts) > 1 else ()
     member = Member('s', hosts[-1] if hosts else None, state=row['state'], also_on=also_on)
@@ -157,7 +157,7 @@ def refused(row, policy, rules=None):
 
 @pytest.mark.parametrize('row', rows('group_members'))
 def test_a_member_counts_where_nova_counts_it(row):
-    """R2-12. The rows are asked of a real Nova in tests/functional/test_members_of_nova.py."""
+    """R2-12. tests/functional/test_members_of_nova.py compares the rows with a real Nova."""
     full = {name.replace('{other}', 'b') for name in row['anti-affinity']}
     assert refused(row, 'anti-affinity') == full
     assert refused(row, 'anti-affinity', {'max_server_per_host': 2}) == set()
@@ -167,14 +167,14 @@ def test_a_member_counts_where_nova_counts_it(row):
 
 
 def hidden(*members, **more):
-    """What is said about cmp-1, with an empty group and what is soft-deleted."""
+    """Return the verdict about cmp-1 with an empty group and these soft-deleted servers."""
     group = ServerGroup('g', 'web', more.pop('policy', 'anti-affinity'), project_id='p')
     asked = resolved(group, rules=Rules.of(**more))
     seen = replace(asked.snapshot, soft_deleted=members if members != (None,) else None)
     return ServerGroupConstraint().check_host(replace(asked, snapshot=seen), Host('cmp-1', 'cmp-1'))
 
 
-def test_what_is_soft_deleted_may_be_a_member():
+def test_a_soft_deleted_server_may_be_a_member():
     there = Member('s', 'cmp-1', state='SOFT_DELETED', project='p')
     assert hidden(there).bounds.is_at_most
     assert hidden(there).room == 1
@@ -187,7 +187,9 @@ def test_what_is_soft_deleted_may_be_a_member():
 
 
 def moving(number, **rules):
-    """What is said about a host that is free, with so many that only the late check refuses."""
+    """Return the verdict about a free host; this number of hosts is rejected by the late check
+    only.
+    """
     members = tuple(
         Member(f's{each}', f'to-{each}', state='VERIFY_RESIZE', also_on=(f'from-{each}', 'x'))
         for each in range(number)
@@ -196,8 +198,8 @@ def moving(number, **rules):
     return asked, ServerGroupConstraint().check_host(asked, Host('cmp-1', 'cmp-1'))
 
 
-def test_nova_may_try_none_but_hosts_that_its_late_check_refuses():
-    """2 servers that move from two hosts, and x: three hosts, which are all that Nova tries."""
+def test_nova_may_try_only_hosts_that_its_late_check_rejects():
+    """Two servers that move from two hosts to x: Nova tries only these three hosts."""
     assert not moving(1)[1].bounds.is_at_most
     assert moving(2)[1].bounds.is_at_most
     assert not moving(2, is_pinned=True)[1].bounds.is_at_most
@@ -205,7 +207,7 @@ def test_nova_may_try_none_but_hosts_that_its_late_check_refuses():
     assert not moving(2, options={'disable_group_policy_check_upcall': True})[1].bounds.is_at_most
 
 
-def test_without_the_late_check_what_moves_counts_where_it_is():
+def test_without_the_late_check_a_moving_server_counts_on_its_host():
     off = {'disable_group_policy_check_upcall': True}
     for options, refused in (({}, {'from-0', 'to-0', 'x'}), (off, {'to-0'})):
         asked, _verdict = moving(1, options=options)
@@ -248,14 +250,14 @@ def test_nova_counts_a_live_migrated_server_on_its_former_host_for_a_while(
 
 
 def test_nova_may_try_only_the_targets_of_recent_live_migrations():
-    """nova-scheduler does not know of the servers there, and only the late check rejects."""
+    """nova-scheduler does not know the servers there, and only the late check rejects them."""
     assert migrated(1, number=2) == [True, False]
     assert migrated(1, number=3) == [True, True]
     assert migrated(500, number=3) == [False, False]
 
 
-def test_what_is_assumed_of_members():
-    """Only what could change the number: nothing of soft-deleted servers that are seen."""
+def test_assumptions_about_members():
+    """Only assumptions that affect the number: none about listed soft-deleted servers."""
 
     def codes(asked, **changed):
         seen = replace(asked.snapshot, hosts=(), **changed)
@@ -279,7 +281,7 @@ def test_what_is_assumed_of_members():
 
 @pytest.mark.parametrize('row', rows('server_group_room'))
 def test_servers_placed_one_by_one(row):
-    """No host is chosen for balance here (D2-12: the cap does not balance)."""
+    """Hosts are not chosen for balance here (D2-12: the limit does not balance)."""
     hosts = [Host(f'cmp-{i}', f'cmp-{i}') for i in range(row['hosts'])]
     members = []
     while True:
@@ -342,7 +344,7 @@ def test_quota_of_servers(row):
 
 
 def check_quota(row, asked):
-    """What is certain of the room is all of it, where the row says nothing."""
+    """Check the verdict; the guaranteed room is by default the whole room."""
     verdict = QuotaConstraint().check_request(asked)
     check(row, verdict, QuotaConstraint.reasons)
     assert verdict.bounds.lower == row.get('least', verdict.room)
@@ -352,14 +354,14 @@ def check_quota(row, asked):
     ('asks', 'code'),
     [(None, 'quota.instances'), ('ours', 'quota.instances'), ('theirs', 'quota.unknown')],
 )
-def test_the_quotas_of_another_project_say_nothing(asks, code):
-    """RX-07: a snapshot has those of the project that took it."""
+def test_quotas_of_another_project_are_not_used(asks, code):
+    """RX-07: a snapshot has the quotas of the project that took it."""
     snapshot = CloudSnapshot(quotas={'instances': Quota(1, 1)}, project_id='ours')
     asked = ResolvedRequest(PlacementRequest(1, 'f', project_id=asks), snapshot)
     assert QuotaConstraint().check_request(asked).code == code
 
 
-def test_what_is_assumed_of_quotas():
+def test_assumptions_about_quotas():
     def codes(quota, project='p', group=None, **more):
         snapshot = CloudSnapshot(quotas=quota and {'instances': quota}, project_id=project)
         asked = ResolvedRequest(PlacementRequest(1, 'f', **more), snapshot, server_group=group)
@@ -373,8 +375,8 @@ def test_what_is_assumed_of_quotas():
     assert codes(Quota(10, 1), project_id='other') == []
 
 
-def test_the_advice_is_what_a_refusal_has():
-    """Every table's REJECT, and nothing else, comes with advice."""
+def test_exactly_the_rejections_have_advice():
+    """In each table, exactly the rejections have advice."""
     tables = {
         ServerGroupConstraint: ['server_group_hosts'],
         DrsConstraint: ['drs_hosts'],

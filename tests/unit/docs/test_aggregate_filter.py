@@ -1,4 +1,4 @@
-"""The operator's page of the aggregate filter: its examples, its words and its table are true."""
+"""The examples and the table on the operator's page of the aggregate filter are correct."""
 
 import re
 import textwrap
@@ -22,7 +22,7 @@ DIFFERENCES = table(PAGE, 'aggregate-filter-differences')
 
 
 @pytest.mark.parametrize('example', EXAMPLES, ids=lambda each: each['example'])
-def test_the_rule_says_what_the_examples_say(example):
+def test_the_constraint_agrees_with_the_examples(example):
     aggregates = example['aggregates']
     hosts = example.get('hosts') or {name: [name] for name in aggregates}
     for flavor, extra_specs in example['flavors'].items():
@@ -35,8 +35,8 @@ def test_the_rule_says_what_the_examples_say(example):
 
 
 @pytest.mark.parametrize('row', DIFFERENCES, ids=lambda row: f'{row[0]} on {row[1]}')
-def test_a_row_of_the_table_is_so_in_both_filters(row):
-    """R0-12, R0-27, R0-29, R0-32, D0-12, D0-16: as the operator's page says."""
+def test_a_row_of_the_table_agrees_with_both_filters(row):
+    """R0-12, R0-27, R0-29, R0-32, D0-12, D0-16: as on the operator's page."""
     extra_specs, metadata = (yaml.safe_load(cell) for cell in row[:2])
     novas, ours = row[2:4]
     host = SimpleNamespace(host='h', aggregates=[SimpleNamespace(name='a', metadata=metadata)])
@@ -48,7 +48,7 @@ def test_a_row_of_the_table_is_so_in_both_filters(row):
 
 
 class Flavor(SimpleNamespace):
-    """As with Nova's, ``in`` says whether an attribute was loaded."""
+    """A flavor in which, as in Nova's, ``in`` checks whether an attribute was loaded."""
 
     def __contains__(self, attribute):
         return hasattr(self, attribute)
@@ -61,7 +61,7 @@ def answer(judge, host, asked):
         return 'raises'
 
 
-def test_the_class_of_nova_conf_is_there(tmp_path):
+def test_the_class_in_nova_conf_exists(tmp_path):
     (line,) = (line for line in PAGE.splitlines() if '= senlin_affinity.' in line)
     module, _, name = line.partition('= ')[2].rpartition('.')
     assert (module, name) == (AggregateInstanceTypeFilter.__module__, 'AggregateInstanceTypeFilter')

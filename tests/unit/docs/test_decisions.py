@@ -1,4 +1,4 @@
-"""Decision records have one form, are short, and answer every question of the requirements."""
+"""Decision records have one format, are short, and cover every question of the requirements."""
 
 import re
 
@@ -7,7 +7,7 @@ from tests.unit.docs.test_manual import ROOT, SOURCE
 PAGES = sorted((SOURCE / 'contribute/decisions').glob('0*.rst'))
 
 
-def test_the_page_of_decisions_includes_each_of_them():
+def test_the_page_includes_each_decision():
     page = (SOURCE / 'contribute/decisions.rst').read_text(encoding='utf-8')
     labels_and_files = re.findall(
         r'^\.\. _decision-(\d{4}):\n\n\.\. include:: decisions/(.+)$', page, re.MULTILINE

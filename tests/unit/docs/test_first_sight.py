@@ -1,4 +1,4 @@
-"""The files at the top that a newcomer opens first name what exists."""
+"""The files at the top of the repository render, and name files that exist."""
 
 import configparser
 import re
@@ -17,7 +17,7 @@ def text_of(name):
 
 
 @pytest.mark.parametrize('name', ['README', 'SECURITY', 'CHANGELOG', 'CONTRIBUTING'])
-def test_it_renders_and_its_files_exist(name, capfd):
+def test_a_file_renders_and_its_links_exist(name, capfd):
     text = text_of(f'{name}.rst')
     core.publish_doctree(text, settings_overrides={'report_level': 1})
     assert capfd.readouterr().err == ''

@@ -1,4 +1,4 @@
-"""The manual says what the code says: properties, reasons, options, commands, decisions."""
+"""The manual agrees with the code: properties, reasons, options, commands, decisions."""
 
 import ast
 import configparser
@@ -28,7 +28,7 @@ def words(text):
 
 
 def table(text, name):
-    """The rows of the list-table with this ``:name:``, without its heading; markup taken out."""
+    """Return the rows of the list-table with this ``:name:``, without heading and markup."""
     block = text.split(f':name: {name}\n', 1)[1]
     block = re.split(r'\n(?=\S)', block, maxsplit=1)[0]
     rows = []
@@ -60,7 +60,7 @@ def has_section(page, title, line):
 PROPERTIES = dict(flattened(schema.DECLARED))
 
 
-def test_the_policy_s_page_has_what_is_declared():
+def test_the_policys_page_has_the_declared_properties():
     page = text_of('reference/policy.rst')
     assert [
         [*row[:4], *(row[4:] if PROPERTIES[row[0]].allowed else ())]
@@ -74,12 +74,12 @@ def test_the_policy_s_page_has_what_is_declared():
     assert [name for name in names if not has_section(page, name, '-')] == []
 
 
-def test_the_library_s_page_has_the_fields_of_a_question():
+def test_the_page_of_the_library_has_the_fields_of_a_question():
     found = [row[0] for row in table(text_of('reference/library.rst'), 'library-question')]
     assert found == [field.name for field in fields(api.Question)]
 
 
-def test_a_constraint_s_page_has_its_codes_and_their_facts():
+def test_a_constraints_page_has_its_codes_and_their_facts():
     """The table of codes is generated; the facts in the sentences are explained."""
     wrong = []
     for constraint in OURS:
@@ -94,14 +94,14 @@ def test_a_constraint_s_page_has_its_codes_and_their_facts():
 
 
 def section(page, title):
-    """The terms that a page explains below this title."""
+    """Return the terms that a page explains below this title."""
     body = page.partition(f'\n{title}\n{"=" * len(title)}\n')[2]
     return re.findall(r'^``([^`]+)``', re.split(r'\n(?==+\n)', body)[0], re.MULTILINE)
 
 
 @pytest.mark.parametrize('constraint', OURS, ids=lambda constraint: constraint.name)
-def test_a_constraint_s_page_has_its_options_and_its_remedies(constraint):
-    """And the list of all remedies has them, too."""
+def test_a_constraints_page_has_its_options_and_remedies(constraint):
+    """The list of all remedies has them, too."""
     page = text_of(f'reference/constraints/{constraint.name}.rst')
     options = [name.rpartition(' ')[2] for name in section(page, 'Options')]
     assert options == [option.dest for option in getattr(constraint, 'options', ())]
@@ -117,7 +117,7 @@ def is_assumption(node):
 
 
 def assumed():
-    """All that is declared; a constant of its module each, so that none can be missed."""
+    """Return all assumptions; each must be a constant of its module."""
     found = []
     for path in sorted((ROOT / 'senlin_affinity').rglob('*.py')):
         tree = ast.parse(path.read_text(encoding='utf-8'))
@@ -130,7 +130,7 @@ def assumed():
     return found
 
 
-def test_the_table_of_assumptions_has_all_that_is_declared():
+def test_the_table_of_assumptions_is_complete():
     told = [tuple(row[:2]) for row in table(text_of('concepts/preflight.rst'), 'assumptions')]
     assert sorted(told) == sorted(set(map(tuple, assumed())))
 
@@ -143,7 +143,7 @@ def entry_points(group):
     return dict(re.split(r' *= *', line) for line in lines)
 
 
-def test_every_constraint_that_is_registered_has_a_page():
+def test_every_registered_constraint_has_a_page():
     assert sorted(entry_points('senlin_affinity.constraints')) == sorted(
         path.stem
         for path in (SOURCE / 'reference/constraints').glob('*.rst')
@@ -157,7 +157,7 @@ def test_every_command_has_a_section():
     assert [title for title in titles if not has_section(page, title, '=')] == []
 
 
-def test_the_options_are_named_where_they_matter():
+def test_the_pages_have_every_option():
     named = ('reference/configuration', 'howto/migrate', 'trust/failures', 'howto/reservations')
     pages = [text_of(f'{page}.rst') for page in named]
     for _, options in opts.list_opts():
@@ -165,7 +165,7 @@ def test_the_options_are_named_where_they_matter():
             assert any(f'``{option.name}``' in page for page in pages)
 
 
-def test_files_that_a_page_names_are_there():
+def test_files_on_a_page_exist():
     missing = []
     for path in (ROOT / 'README.rst', *SOURCE.rglob('*.rst')):
         text = path.read_text(encoding='utf-8')

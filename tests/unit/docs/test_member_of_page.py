@@ -1,4 +1,4 @@
-"""The page of the expression: its tables are run, and its policy is loaded."""
+"""The tables on the page of member_of are correct, and its policy is valid."""
 
 import textwrap
 
@@ -56,7 +56,7 @@ def test_picture(row):
             assert out == set(cell.split())
 
 
-def test_the_policy_is_one():
+def test_the_policy_is_valid():
     block = PAGE.partition('.. code-block:: yaml\n')[2].partition('\nThe nodes')[0]
     loaded = properties.load(yaml.safe_load(textwrap.dedent(block)))
     names = {'agg-a': 'U', 'agg-b': 'V', 'agg-licensed': 'W'}

@@ -17,7 +17,7 @@ class Codes(TABLES.ReasonCodes):
     env = SimpleNamespace(srcdir=SOURCE, note_dependency=lambda _path: None)
 
     def __init__(self):
-        """Need no document."""
+        """Create it without a document."""
 
 
 @pytest.mark.parametrize('constraint', OURS, ids=lambda constraint: constraint.name)
@@ -46,7 +46,7 @@ def test_a_constraint_s_codes_and_remedies_are_in_the_tables(constraint):
         ({'enum': ['a', 1]}, 'one of ``"a"``, ``1``'),
     ],
 )
-def test_a_type_in_words(schema, words):
+def test_the_description_of_a_type(schema, words):
     assert TABLES.type_of(schema, 'x-') == words
 
 

@@ -1,4 +1,4 @@
-"""The stories of the page on reservations come true: the flow's query, and the hosts left."""
+"""The stories on the page of reservations are correct: the query, and the remaining hosts."""
 
 import configparser
 import re
@@ -28,7 +28,7 @@ def listed(cell):
 
 
 def options_of(story):
-    """What the options of the page come to."""
+    """Return the parsed options of the page."""
     block = PAGE.split(f':name: {story}-options\n\n', 1)[1].split('\n\n', 1)[0]
     parser = configparser.ConfigParser()
     parser.read_string('\n'.join(line.strip() for line in block.splitlines()))
@@ -41,7 +41,7 @@ def options_of(story):
 
 
 def cloud_of(story):
-    """The aggregates, which have their names for UUIDs, and the hosts."""
+    """Return the aggregates, whose names are their UUIDs, and the hosts."""
     rows = table(PAGE, f'{story}-aggregates')
     found = [
         Aggregate(name, name, metadata=dict.fromkeys(listed(keys), 'true'))

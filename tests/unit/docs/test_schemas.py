@@ -70,7 +70,7 @@ def test_a_remedy_s_data_may_have_every_action():
 
 
 @pytest.mark.parametrize('answer', [{}, {'fits': 'yes'}, {'hosts': [{}]}, {'remedies': [1]}])
-def test_another_answer_is_not_valid(answer):
+def test_an_invalid_answer(answer):
     whole = answer and {**plans.read(plans.ANSWERS)[0], **answer}
     assert not jsonschema.Draft202012Validator(PLAN).is_valid(whole)
 

@@ -1,4 +1,4 @@
-"""The page about the snapshot file has every key, and what a missing key means."""
+"""The page of the snapshot file describes every key, and the meaning of a missing one."""
 
 import json
 
@@ -31,7 +31,7 @@ def rows(name):
 
 
 @pytest.mark.parametrize('thing', TABLES)
-def test_a_table_has_the_fields_that_are_read(thing):
+def test_a_table_has_the_parsed_fields(thing):
     found, table = rows(thing), TABLES[thing]
     assert list(found) == list(table.fields)
     for key, said in found.items():
@@ -39,16 +39,16 @@ def test_a_table_has_the_fields_that_are_read(thing):
         assert default in SAID[said] if said in SAID else said == str(default)
 
 
-def test_the_tables_of_the_file_and_of_hosts_have_the_keys_that_are_read():
+def test_the_tables_of_the_file_and_of_hosts_have_the_parsed_keys():
     assert list(rows('host')) == list(HOSTS.fields)
     assert set(rows('file')) == {'format', *snapshot_fields.Snapshots(HOSTS).fields}
 
 
-def test_the_quotas_are_named():
+def test_the_page_has_every_quota():
     assert all(f'``{name}``' in PAGE for name in snapshot_fields.QUOTAS)
 
 
-def test_the_example_can_be_read_and_is_what_would_be_written():
+def test_the_example_is_valid_and_unchanged_when_it_is_written():
     lines = PAGE.partition('.. code-block:: json\n')[2].splitlines()
     end = next(number for number, line in enumerate(lines) if line[:1].strip())
     example = '\n'.join(lines[:end])

@@ -1,4 +1,4 @@
-"""What a definition takes, and what is wrong with another: the rows of the rule table."""
+"""Definitions are valid or rejected, as in the rows of the rule table."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ TYPES = {'int': int, 'bool': bool, 'str': str, 'float': float}
 
 
 def typed(value):
-    """The row's definition, with types in place of their words."""
+    """Return the row's definition, with types instead of their names."""
     if isinstance(value, list):
         return [typed(each) for each in value]
     if isinstance(value, dict):
@@ -46,7 +46,7 @@ def test_definition(row):
     assert validator.status == ('deprecated' if given.get('deprecated') else 'supported')
 
 
-def test_a_definition_never_changes():
+def test_a_definition_is_immutable():
     parameters = [{'name': 'x', 'pattern': 'a'}]
     read = definition(name='foo:{x}', value=Value(str), parameters=[Parameter('x', 'a')])
     assert read == definition(name='foo:{x}', parameters=parameters)
@@ -79,8 +79,8 @@ def check(number):
         raise KeyError('missing')
 
 
-def test_a_check_of_its_own_says_what_is_wrong():
-    """R4-20: after type and limits; what else it raises is the fault of its plugin."""
+def test_an_own_check_reports_an_error():
+    """R4-20: after type and limits; any other exception is an error of its package."""
     checked = definition(value={'type': int, 'max': 6}, check=check)
     says = [checked.complaint(number) for number in '12356']
     assert says == ['not today', None, 'is odd', "must not be '5'", None]
@@ -101,11 +101,11 @@ def test_a_value_is_a_string(value):
     assert 'must be a string' in definition().complaint(value)
 
 
-def test_a_value_is_cut_where_it_is_long():
+def test_a_long_value_is_truncated():
     assert len(definition(value={'type': int}).complaint('x' * 255)) < 150
 
 
-def test_words_for_every_kind_of_value():
+def test_the_description_of_every_kind_of_value():
     kinds = [
         Value(int), Value(int, min=1), Value(int, max=1), Value(int, min=1, max=2),
         Value(bool), Value(str), Value(str, pattern='a'), Value(str, enum=('a', 'b')),

@@ -1,4 +1,4 @@
-"""The three modes, the names and the values: the rows of the rule tables."""
+"""The three modes, names and values, as in the rows of the rule tables."""
 
 import pytest
 
@@ -13,7 +13,7 @@ REGISTRY = Registry()
 @pytest.mark.parametrize('mode', MODES)
 @pytest.mark.parametrize('row', rows('extra_spec_modes'))
 def test_mode(row, mode):
-    """All at once as one by one."""
+    """All extra specs at once give the same result as one by one."""
     given, outcome = row['extra_specs'], row.get(mode, 'passes')
     errors, found = [], []
     for name, value in sorted(given.items()):
@@ -39,8 +39,8 @@ def test_mode(row, mode):
 
 
 @pytest.mark.parametrize('mode', ['bogus', 'disabled', 'STRICT', '', ' strict', None, True, []])
-def test_every_other_mode_is_refused(mode):
-    """R4-06, Q4-2, D4-01: also where there is nothing to judge."""
+def test_every_other_mode_is_rejected(mode):
+    """R4-06, Q4-2, D4-01: also without extra specs."""
     for call in (
         lambda: validate('hw:cpu_policy', 'dedicated', mode),
         lambda: validate_all({}, mode),
@@ -53,8 +53,8 @@ def test_every_other_mode_is_refused(mode):
 
 @pytest.mark.parametrize('mode', ['strict', 'permissive'])
 @pytest.mark.parametrize('name', [None, 5, 5.0, True, b'hw:cpu_policy', ('a',)])
-def test_a_name_that_is_no_string(name, mode):
-    """R4-09: it is an error of its own, beside all others."""
+def test_a_name_must_be_a_string(name, mode):
+    """R4-09: a separate error, in addition to others."""
     said = f'{name!r}: the name must be a string'
     with pytest.raises(InvalidExtraSpec) as caught:
         validate(name, 'dedicated', mode)
@@ -68,7 +68,7 @@ def test_a_name_that_is_no_string(name, mode):
 
 @pytest.mark.parametrize('mode', ['strict', 'permissive'])
 def test_a_name_that_a_missing_plugin_may_define(mode):
-    """Q4-3: nothing is said of it but why; every other name is judged."""
+    """Q4-3: only the reason is reported; all other names are validated."""
     registry = Registry(missing=[PluginError('custom does not load'), PluginError('nor other')])
     with pytest.raises(PluginError) as caught:
         validate_all({'foo:bar': 'x', 'hw:cpu_policy': 'shared'}, mode, registry)
@@ -90,8 +90,8 @@ def test_extra_specs_are_a_mapping(given, mode):
             call(given, mode)
 
 
-def test_a_name_without_a_suggestion_says_what_to_do():
-    """R4-06, R4-08, Q4-1: only where it is an error, and strict is the default."""
+def test_an_error_without_a_suggestion_has_advice():
+    """R4-06, R4-08, Q4-1: only if it is an error, and strict is the default."""
     known = 'foo: no extra spec of this name is known'
     for call in (lambda: validate('foo', 'bar'), lambda: validate_all({'foo': 'bar'})):
         with pytest.raises(InvalidExtraSpec) as caught:
@@ -100,7 +100,7 @@ def test_a_name_without_a_suggestion_says_what_to_do():
     assert str(validate('foo', 'bar', 'permissive')) == known
 
 
-def test_a_finding_says_what_was_likely_meant():
+def test_a_finding_has_a_suggestion():
     """R4-08."""
     name, meant = 'hw:cpu_pollicy', 'hw:cpu_policy'
     said = f'no extra spec of this name is known: did you mean {meant}?'

@@ -1,4 +1,4 @@
-"""Where definitions come from, which one wins, and what is an error."""
+"""The sources of definitions, their precedence, and errors."""
 
 import re
 import sys
@@ -41,8 +41,8 @@ class TestOwn:
         'vmware': 2,
     }  # fmt: skip
 
-    def test_every_namespace_is_there(self):
-        """R4-12, RX-05: each name once, and where it belongs."""
+    def test_every_namespace_exists(self):
+        """R4-12, RX-05: each name occurs once, in the right namespace."""
         namespaces.cache_clear()
         assert [each.name for each in namespaces()] == sorted(each.name for each in namespaces())
         counts = {each.name: len(each.validators) for each in namespaces()}
@@ -55,7 +55,7 @@ class TestOwn:
 
     @pytest.mark.parametrize('namespace', namespaces(), ids=lambda each: each.name)
     def test_a_definition_is_found_by_its_name(self, namespace):
-        """Each placeholder filled in; no other definition takes the name."""
+        """With a value for each placeholder; no other definition matches the name."""
         registry = Registry()
         alone = [(each, Index([each])) for each in namespace.validators]
         fillers = {'filter': ':a:b', 'group': '_1-a'}
@@ -64,7 +64,7 @@ class TestOwn:
             assert registry.find(name) is validator
             assert [each for each, index in alone if index.find(name)] == [validator]
 
-    def test_what_they_refer_to_is_there(self):
+    def test_references_exist(self):
         """R4-14, R4-15, R4-19: an image property belongs to one extra spec."""
         own = {each.name: each for each in Registry().own}
         assert {name: each.replaced_by for name, each in own.items() if each.deprecated} == {
@@ -80,7 +80,7 @@ class TestOwn:
 
 class TestPlugins:
     def test_a_list(self):
-        """R4-13, Q4-4: the document's form."""
+        """R4-13, Q4-4: the document's format."""
         found = plugin(definition(), definition('foo{x}:baz', parameters=[NUMBER]))
         registry = Registry(plugins=[found])
         assert registry.find('foo:bar') is found.validators[0]
@@ -99,12 +99,12 @@ class TestPlugins:
         ],
         ids=['module', 'callable', 'tuple'],
     )
-    def test_other_forms(self, install, source):
-        """Q4-4: a module with register(), as Nova takes it, or a callable."""
+    def test_other_formats(self, install, source):
+        """Q4-4: a module with register(), as in Nova, or a callable."""
         assert load(install('custom', source)).validators == (definition(),)
 
-    def test_in_tree_wins(self):
-        """R4-13, D4-04, Q4-3: also over what one of its templates takes, and over a template."""
+    def test_in_tree_definitions_take_precedence(self):
+        """R4-13, D4-04, Q4-3: also over a matching template, and over a template of a package."""
         shadowed = [
             definition('hw:cpu_policy'),
             definition('hw:numa_cpus.0'),
@@ -130,8 +130,8 @@ class TestPlugins:
             'two (two.package:VALIDATORS)'
         )
 
-    def test_a_name_of_two_plugins_leaves_the_others_alone(self):
-        """Q4-3: nor does another plugin's template take it, or one that is not read define it."""
+    def test_a_name_of_two_plugins_does_not_affect_others(self):
+        """Q4-3: no template of another package and no unread package may define it."""
         rack, disks = 'acme:rack', definition('acme:d{x}', parameters=[NUMBER])
         every = definition('acme:{x}', parameters=[{'name': 'x', 'type': str}])
         registry = Registry(
@@ -158,8 +158,8 @@ class TestPlugins:
         (error,) = Registry(plugins=[plugin(definition(), definition(deprecated=True))]).missing
         assert str(error).endswith('has two different definitions of foo:bar')
 
-    def test_one_that_does_not_load(self):
-        """Q4-3, D4-04: no silent skip."""
+    def test_a_package_that_cannot_be_loaded(self):
+        """Q4-3, D4-04: no package is skipped silently."""
         with pytest.raises(PluginError) as caught:
             load(EntryPoint('custom', 'no_such.package:VALIDATORS', GROUPS[1]))
         assert str(caught.value) == (
@@ -171,14 +171,14 @@ class TestPlugins:
     @pytest.mark.parametrize(
         'source', [5, 'text', None, lambda: 5, lambda: 1 / 0, [5], [None], ['foo:bar'], [dict]]
     )
-    def test_what_is_no_list_of_definitions(self, install, source):
+    def test_an_object_that_is_not_a_list_of_definitions(self, install, source):
         """Q4-3."""
         with pytest.raises(PluginError, match=r'custom \(custom:VALIDATORS\)'):
             load(install('custom', source))
 
 
-def test_no_suggestion_without_sense():
-    """R4-05: neither the name itself, nor a name without a namespace behind a colon."""
+def test_nonsensical_suggestions_are_omitted():
+    """R4-05: neither the name itself, nor a name without a namespace after a colon."""
     name = 'long_word_of_a_template.{x}'
     template = definition(name, parameters=[NUMBER])
     registry = Registry([Namespace('', 'Bare', 'Bare.', (template, definition('key')))])
@@ -186,10 +186,10 @@ def test_no_suggestion_without_sense():
 
 
 class TestInstalled:
-    """What the process knows, with other packages than this environment's."""
+    """The installed definitions, with other packages than this environment's."""
 
     def test_each_group_is_read_once(self, install):
-        """R4-13, Q4-4: an entry point that is in two of them as well; Nova's own on request."""
+        """R4-13, Q4-4: also an entry point in two groups; Nova's own on request."""
         loaded = []
 
         def validators():
@@ -222,8 +222,8 @@ class TestInstalled:
             (('nova', 'nova.conf'), ''),
         ],
     )
-    def test_nova_is_out_of_sight(self, install, monkeypatch, present, why):
-        """Q4-4: unless it is at home here; then nothing is read elsewhere."""
+    def test_nova_is_not_imported(self, install, monkeypatch, present, why):
+        """Q4-4: except in a process of Nova; then no other process is used."""
         for name in ('nova', 'nova.conf'):
             monkeypatch.delitem(sys.modules, name, raising=False)
         for name in present:
@@ -246,8 +246,8 @@ class TestInstalled:
         assert caught.value.__cause__ is missing[0]
         assert sys.modules.get('nova', 'not there') is before
 
-    def test_what_does_not_load_here_is_read_elsewhere(self, install):
-        """R4-13, Q4-3: all of it at once, again without an answer; a bad reader is an error."""
+    def test_a_package_that_cannot_be_loaded_is_read_in_another_process(self, install):
+        """R4-13, Q4-3: all packages at once, and again without an answer."""
         here = Plugin('here', 'here:VALIDATORS', ())  # what it defines, the process itself reads
         answers = [
             [Unanswered('late'), here, PluginError('broken')],
@@ -273,8 +273,8 @@ class TestInstalled:
             available(with_nova=True)
         assert asked == [['acme', 'here', 'broken']] * 3
 
-    def test_what_ends_another_process_is_not_imported_here(self, install):
-        """Q4-3: a package that hangs or ends the process would take the engine with it."""
+    def test_a_package_that_ends_another_process_is_not_imported(self, install):
+        """Q4-3: a package that hangs or ends the process would affect the engine."""
         install('ends', lambda: pytest.fail('it is imported'))
         install('reader', lambda found: [PluginError(f'{len(found)} ends')], READERS)
         assert [str(each) for each in available().missing] == ['1 ends']
@@ -298,7 +298,7 @@ class TestInstalled:
 class TestConversion:
     @pytest.fixture
     def converted(self, install):
-        """What becomes of an object with the attributes of Nova's class."""
+        """Convert an object with the attributes of Nova's class."""
         given = {
             'name': 'foo:bar', 'description': 'd', 'value': {'type': int, 'min': 1},
             'parameters': [], 'deprecated': False, 'name_regex': 'foo:bar',
@@ -307,7 +307,7 @@ class TestConversion:
             install('custom', [SimpleNamespace(**given | changes)])
         ).validators[0]
 
-    def test_an_object_of_nova_s_class(self, converted):
+    def test_an_object_of_novas_class(self, converted):
         """Q4-4, D4-03."""
         given = {
             'name': 'foo:bar.{num}',
@@ -318,8 +318,8 @@ class TestConversion:
         odd = [{**given['parameters'][0], 'odd': 1}]
         assert converted(**given | {'parameters': odd}) == definition(**given)
 
-    def test_what_nova_ignores_is_left_out(self, converted, install):
-        """D4-11: also an enum beside a pattern, and a repeated word."""
+    def test_attributes_that_nova_ignores_are_omitted(self, converted, install):
+        """D4-11: also an enum in addition to a pattern, and a duplicate value."""
         found = converted(
             name='foo:{x}', description='', value={'type': str, 'min': 1, 'odd': 2},
             parameters=[{'name': 'unused', 'pattern': 'a'}, {'name': 'x', 'pattern': 'b'}],
@@ -342,7 +342,7 @@ class TestConversion:
             ({'parameters': [{}]}, " cannot be read: 'name'; the entry point must be a list of "),
         ],
     )
-    def test_what_can_not_be_converted(self, converted, changes, says):
+    def test_objects_that_cannot_be_converted(self, converted, changes, says):
         with pytest.raises(PluginError) as caught:
             converted(**changes)
         words = 'extra spec validators custom (custom:VALIDATORS)'
@@ -351,8 +351,8 @@ class TestConversion:
 
 class TestIndex:
     @pytest.mark.parametrize('prefix', ['foo:', ''])
-    def test_the_one_with_more_letters_is_found(self, prefix):
-        """Whatever the order; of equally many, the first in the alphabet."""
+    def test_the_longest_template_is_found(self, prefix):
+        """In any order; of equally many, the first in the alphabet."""
         found = [
             definition(prefix + key, parameters=[{'name': key.strip('ab{}'), 'type': str}])
             for key in ('{x}', 'a{x}', 'a{x}b', '{y}')
@@ -361,10 +361,10 @@ class TestIndex:
             index = Index(order)
             assert [index.find(prefix + key) for key in ('1', 'a1', 'a1b')] == found[:3]
 
-    def test_an_empty_one(self):
+    def test_an_empty_index(self):
         assert [Index().find(name) for name in ('foo:bar', '')] == [None, None]
 
-    def test_namespaces_that_begin_alike_are_kept_apart(self):
+    def test_namespaces_with_equal_beginnings_are_distinguished(self):
         one, other = (
             definition(f'foo{{x}}:{key}', parameters=[{'name': 'x', 'pattern': pattern}])
             for key, pattern in (('a', '[0-9]'), ('b', '[a-z]'))

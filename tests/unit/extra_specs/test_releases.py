@@ -15,7 +15,7 @@ from senlin_affinity.extra_specs.releases import SINCE, UNTIL, Releases
         ((2, 94), (26, 26)), ((2, 200), (34, 34)), ((2, 60), (24, 24)),
     ],
 )  # fmt: skip
-def test_the_maximum_microversion_tells_the_releases(microversion, releases):
+def test_the_maximum_microversion_determines_the_releases(microversion, releases):
     assert Releases.of_microversion(microversion) == Releases(*releases)
 
 

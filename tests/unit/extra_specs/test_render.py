@@ -1,4 +1,4 @@
-"""Definitions as pages, and as namespaces of Glance's catalogue, by the schema of its client."""
+"""Definitions as pages, and as namespaces of Glance's catalog, validated by its client's schema."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def one(validator):
         ('', 'OS::Compute::ExtraSpecs', {}),
     ],
 )
-def test_r4_17_what_a_namespace_says_of_itself(name, namespace, prefix):
+def test_r4_17_the_attributes_of_a_namespace(name, namespace, prefix):
     assert exported(name=name) == {
         'namespace': namespace,
         'display_name': 'ACME',
@@ -91,8 +91,8 @@ def as_number(text):
     [(each, namespace) for each in (REGISTRY, IMAGES) for namespace in render.namespaces(each)],
     ids=lambda each: getattr(each, 'name', each.kind),
 )
-def test_a_namespace_is_what_glance_takes(registry, namespace):
-    """R4-17, D4-05: the names are found again, and nothing that is wrong here is right there."""
+def test_glance_accepts_a_namespace(registry, namespace):
+    """R4-17, D4-05: Glance's client finds the same names, and accepts no invalid value."""
     found = judged(namespace)
     text = metadef.text(found)
     assert json.loads(text) == found
@@ -130,7 +130,7 @@ def test_a_namespace_is_what_glance_takes(registry, namespace):
     ids=str,
 )
 def test_types(value, wanted):
-    """R4-17: without what only Python's patterns have."""
+    """R4-17: without constructs that only Python's patterns have."""
     found = one(defined(value=value))
     assert {key: found[key] for key in found if key not in ('title', 'description')} == wanted
 
@@ -145,7 +145,7 @@ EVERYTHING = {
 }
 
 
-def test_what_a_property_tells():
+def test_the_attributes_of_a_property():
     """R4-14, R4-15, R4-17, R4-19."""
     words = 'The **rack** of ``{id}``,\nsee :extra-spec:`acme:row`.'
     found = one(defined('acme:rack', words, {'type': str, 'description': 'A name.'}, **EVERYTHING))
@@ -156,7 +156,7 @@ def test_what_a_property_tells():
     )
 
 
-def test_a_definition_of_many_names_is_left_out_unless_it_has_one_without_the_placeholder():
+def test_a_template_is_omitted_unless_a_name_needs_no_placeholder():
     """R4-03, R4-17."""
     group = {'name': 'group', 'pattern': r'(_\w+)?'}
     found = exported(
@@ -181,7 +181,7 @@ def test_limits_of_glance():
 
 
 def test_the_manual_has_a_page_for_every_namespace():
-    """R4-16: which tells every definition."""
+    """R4-16: with every definition."""
     pages = {path.stem: path.read_text(encoding='utf-8') for path in MANUAL.glob('*.rst')}
     assert set(pages) - {'index'} == set(map(render.slug, NAMESPACES))
     for namespace in NAMESPACES:
@@ -193,7 +193,7 @@ def test_the_manual_has_a_page_for_every_namespace():
         assert page == render.page(namespace)
 
 
-def test_what_a_page_tells():
+def test_the_content_of_a_page():
     """R4-14 to R4-16, R4-19."""
     validator = defined(
         'acme:rack.{id}',
@@ -222,7 +222,7 @@ def test_what_a_page_tells():
     ]
 
 
-def test_what_packages_define_is_among_it():
+def test_definitions_of_packages_are_included():
     """R4-13."""
     rack, policy = defined(), defined('hw:acme')
     found = render.namespaces(Registry(plugins=[Plugin('acme', 'acme:V', (rack, policy))]))

@@ -1,4 +1,4 @@
-"""A Senlin in memory: it answers the effects of a step that do not concern Nova."""
+"""A Senlin in memory, which answers the effects of a step that do not concern Nova."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from tests.support.fake_cloud import FakeCloud
 
 @dataclass
 class FakeSenlin:
-    """``use`` answers for a group; ``effects`` are those on Senlin, in order."""
+    """``use`` are the users of a group; ``effects`` are those on Senlin, in order."""
 
     cloud: FakeCloud
     binding: Any = None
@@ -33,7 +33,7 @@ class FakeSenlin:
         return steps.run(operation.step(), self.perform)
 
     def detach(self, stored: object) -> Any:
-        """Detach the policy that has this binding."""
+        """Detach the policy with this binding."""
         self.binding = binding.read(stored)
         return self.run(Detach())
 
@@ -61,7 +61,7 @@ NOVA = (steps.GetGroup, steps.SearchGroups, steps.CreateGroup, steps.DeleteGroup
 
 
 def use_of(row: Any) -> Callable[[str], Use]:
-    """The users of any group, as a row of a table writes them."""
+    """Return the users of any group, in the format of a row."""
     users = tuple(
         GroupUser(
             name,

@@ -1,4 +1,4 @@
-"""Which server group a cluster gets."""
+"""The server group that a cluster gets."""
 
 import pytest
 
@@ -85,7 +85,7 @@ def test_what_was_tried_is_said_and_the_rest_is_kept():
     ],
     ids=['a new name', 'a name', 'a group of its own', 'a hint', 'an id'],
 )
-def test_what_is_locked(name, hint, effects):
+def test_the_locks_of_an_attach(name, hint, effects):
     """The name from the first look until the group is there, and the group that is inherited."""
     cloud = FakeCloud(
         [ServerGroup(ID, 'x', 'anti-affinity'), ServerGroup('g', 'web', 'anti-affinity')]
@@ -117,7 +117,7 @@ def test_a_group_that_nobody_uses_is_reported_when_it_is_inherited():
         (ID, None),
     ],
 )
-def test_which_cluster_a_group_is_named_after(name, cluster):
+def test_the_cluster_after_which_a_group_is_named(name, cluster):
     assert attachment.cluster_of(name) == cluster
 
 
@@ -139,7 +139,7 @@ def test_which_cluster_a_group_is_named_after(name, cluster):
         ({}, None),
     ],
 )
-def test_a_spec_that_chooses_hosts_is_for_owners_who_may(properties, words):
+def test_a_spec_that_chooses_hosts_requires_the_right(properties, words):
     wanted, cloud = properties_of({'properties': properties}), cloud_of({})
     attachment.check_choice(wanted, cloud)
     assert cloud.requests == ['choice'] * (words is not None)

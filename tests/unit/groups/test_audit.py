@@ -1,4 +1,4 @@
-"""What holds of server groups: whose they are, and where their rules do not hold."""
+"""The owners of server groups, and violations of their policies."""
 
 import pytest
 
@@ -59,12 +59,12 @@ FULL = ServerGroup('g1', ORPHAN.name, 'anti-affinity', members=(Member('s1'),))
         (ORPHAN, uses(attaching=frozenset({'g1'})), BY_POLICY, (), False),
     ],
 )
-def test_where_a_group_stands(group, known, made_by, users, is_orphan):
+def test_the_state_of_a_group(group, known, made_by, users, is_orphan):
     (status,) = audit.statuses([group], known)
     assert (status.made_by, status.users, status.is_orphan) == (made_by, users, is_orphan)
 
 
-def test_a_prefix_of_the_operators():
+def test_an_own_prefix_of_group_names():
     (status,) = audit.statuses([empty(f'ours-{GONE}')], uses(), 'ours-')
     assert status.is_orphan
 
@@ -95,7 +95,7 @@ def group(policy, places, rules=()):
         ('anti-affinity', {}, {'s1': None, 's2': None}, []),
     ],
 )
-def test_which_rule_is_violated_where(policy, rules, places, violated):
+def test_the_violations_of_a_group(policy, rules, places, violated):
     found = audit.places(group(policy, places, rules))
     assert [place.host for place in found if place.is_violated] == violated
     assert sorted(each for place in found for each in place.servers) == sorted(places)
@@ -103,13 +103,13 @@ def test_which_rule_is_violated_where(policy, rules, places, violated):
         assert {places[server] for server in place.servers} == {place.host}
 
 
-def test_a_host_that_is_hidden_is_told_by_its_host_id():
+def test_a_hidden_host_is_identified_by_its_host_id():
     members = (Member('s1', host_id='h'), Member('s2', host_id='h'))
     hidden = ServerGroup('g1', 'web', 'anti-affinity', members=members)
     assert audit.places(hidden) == (Place('h', ('s1', 's2'), is_violated=True),)
 
 
-def test_since_when():
+def test_the_time_of_a_violation():
     place, arrived = Place('a', ('s1', 's2', 's3')), {'s1': '3', 's2': '1', 's3': '2'}
     assert audit.violated_since(group('anti-affinity', {}), place, arrived) == '2'
     two = group('anti-affinity', {}, {'max_server_per_host': 2})
@@ -123,12 +123,12 @@ def test_since_when():
     ('sizes', 'most', 'fits'),
     [([3, 2, 1], 3, [1, 2]), ([3, 2, 1], 6, [1, 2, 3]), ([3, 2], 2, [2]), ([3], 2, [])],
 )
-def test_the_most_hosts_that_fit(sizes, most, fits):
+def test_the_maximum_number_of_hosts(sizes, most, fits):
     places = [Place(f'cmp-{size}', ('s',) * size) for size in sizes]
     assert [len(place.servers) for place in audit.up_to(places, most)] == fits
 
 
-def test_servers_outside():
+def test_servers_outside_the_group():
     assert audit.servers_outside(FULL, ['s3', 's1', 's2']) == ('s2', 's3')
 
 

@@ -1,4 +1,4 @@
-"""What a detach deletes, hands over and keeps."""
+"""The groups that a detach deletes, hands over and keeps."""
 
 import pytest
 
@@ -36,20 +36,20 @@ def test_detach(row):
     assert [group.id for group in cloud.groups] == row['left']
 
 
-def test_the_owner_comes_before_the_oldest():
+def test_the_owner_precedes_the_oldest_cluster():
     old, owner = GroupUser('c1', 'old', 'p'), GroupUser('c2', 'owner', 'p', is_owner=True)
     assert Use((old, owner)).heir == owner
     assert Use((old, GroupUser('c3', 'new', 'p'))).heir == old
     assert Use((GroupUser('c1', 'x', 'p', may_own=False),)).heir is None
 
 
-def test_an_attach_that_fails_gives_its_group_up():
+def test_a_failed_attach_deletes_its_group():
     cloud = FakeCloud([ServerGroup('g1', 'web', 'affinity')])
     assert FakeSenlin(cloud).run(Undo('g1')).deleted == 'g1'
     assert cloud.groups == []
 
 
-def test_a_bound_group_that_is_gone_is_refused_with_what_to_do():
+def test_a_deleted_bound_group_is_rejected_with_advice():
     senlin = FakeSenlin(FakeCloud([ServerGroup('g1', 'web', 'affinity')]))
     assert senlin.run(CheckBound('g1')) is None
     assert senlin.run(CheckBound('g2')).reason == (
@@ -68,8 +68,8 @@ def test_a_bound_group_that_is_gone_is_refused_with_what_to_do():
         (' Keep ', None, True),
     ],
 )
-def test_q3_12_the_metadata_go_before_the_spec(said, of_spec, kept):
-    """A spec that is not asked is not read."""
+def test_q3_12_the_metadata_precede_the_spec(said, of_spec, kept):
+    """If the metadata decide, the spec is not read."""
 
     def read():
         assert of_spec

@@ -1,4 +1,4 @@
-"""Laws of bounds: the guaranteed, the expected and the largest possible number of servers."""
+"""Properties of bounds: the guaranteed, the expected and the largest possible number of servers."""
 
 from itertools import product
 
@@ -61,7 +61,7 @@ def test_whether_a_number_fits(bounds, count, fits):
         (Bounds.unknown(3), False, False, False),
     ],
 )
-def test_what_bounds_tell(bounds, is_known, is_at_most, is_exact):
+def test_the_properties_of_bounds(bounds, is_known, is_at_most, is_exact):
     assert (bounds.is_known, bounds.is_at_most, bounds.is_exact) == (
         is_known,
         is_at_most,

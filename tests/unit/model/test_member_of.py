@@ -1,4 +1,4 @@
-"""Document 001: the expression, with UUIDs and with names."""
+"""Document 001: member_of with UUIDs and with names."""
 
 from uuid import UUID
 
@@ -24,7 +24,7 @@ AGGREGATES = (
 
 
 def check_refused(row, path, read):
-    """The row's error, with letters in its text."""
+    """Check the row's error, with letters in its text."""
     with pytest.raises(InvalidSpec) as caught:
         read()
     error = InvalidSpec(contract(caught.value.message), caught.value.path)
@@ -79,8 +79,8 @@ def test_resolve(row):
         pytest.param(UUID, id='an object'),
     ],
 )
-def test_a_uuid_means_the_same_in_whatever_spelling(spell):
-    """Q1-2, R1-18: an aggregate is never forbidden in vain; all hold one spelling."""
+def test_all_spellings_of_a_uuid_are_equal(spell):
+    """Q1-2, R1-18: all spellings are normalized, so a forbidden aggregate has an effect."""
     for written in ('!U', '!in:U,V', 'V'):
         asked = MemberOf.parse([expand(written)])
         for kind in (list, tuple, set, frozenset):
@@ -99,7 +99,7 @@ def test_a_uuid_means_the_same_in_whatever_spelling(spell):
         assert found == MemberOf(forbidden=frozenset({U}))
 
 
-def test_what_is_no_uuid_stays_as_it_is():
+def test_other_values_are_not_normalized():
     made = MemberOf((frozenset({'Agg'}),), frozenset({'{x}'}))
     assert made.to_query() == ['Agg', '!{x}']
     assert made.admits(['Agg'])
@@ -110,23 +110,23 @@ def test_what_is_no_uuid_stays_as_it_is():
     ('value', 'says'),
     [('in:b,IN:a', 'in lower case'), ('NOT:a', 'as !U'), ('in:a,not:b', 'as !U')],
 )
-def test_a_slip_of_the_prefix_is_told_before_any_name_is_looked_up(value, says):
-    """R1-14: as when a policy is loaded, whatever the cloud has."""
+def test_a_misspelled_prefix_is_reported_before_names_are_resolved(value, says):
+    """R1-14: like at the load of a policy, for any cloud."""
     with pytest.raises(InvalidSpec) as caught:
         member_of.read([value], 'properties.member_of', lambda part: part)
     assert caught.value.path == 'properties.member_of[0]'
     assert says in caught.value.message
 
 
-def test_a_long_value_is_cut_in_a_message():
+def test_a_long_value_is_truncated_in_a_message():
     with pytest.raises(InvalidSpec) as caught:
         MemberOf.parse(['in:' + 'x' * 100_000])
     assert len(str(caught.value)) < 200
     assert quoted('x' * 78) == repr('x' * 78)
 
 
-def test_equal_is_what_asks_for_the_same():
-    """R1-15: in whatever order, from any iterable; nothing asked is false."""
+def test_equivalent_expressions_are_equal():
+    """R1-15: in any order, from any iterable; an empty expression is false."""
     one = MemberOf.parse([U, f'in:{V},{W}', f'!{X}'])
     other = MemberOf.parse(iter((f'!{X}', f'in:{W},{V}', U)))
     assert one == other != MemberOf()
@@ -137,7 +137,7 @@ def test_equal_is_what_asks_for_the_same():
     assert MemberOf.parse([f'!{U}'])
 
 
-def test_no_aggregate_at_all_can_not_be_required():
-    """R1-10: it could not be written, and would say that no provider is left."""
+def test_an_empty_requirement_is_rejected():
+    """R1-10: it has no syntax, and would exclude all providers."""
     with pytest.raises(InvalidSpec):
         MemberOf((frozenset(),))

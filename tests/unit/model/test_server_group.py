@@ -10,7 +10,7 @@ MAX = 'max_server_per_host'
 
 
 def group_of(row):
-    """What a row of ``server_group_create`` has in its envelope."""
+    """Return the server_group of a row of ``server_group_create``."""
     if 'max' in row:
         return {'name': 'test', 'policy': 'anti-affinity', 'rules': {MAX: row['max']}}
     if 'group' in row:
@@ -37,8 +37,8 @@ def test_parse_create(row):
     assert all(type(value) is int for value in group.rules.values())
 
 
-def test_parse_create_takes_no_number_that_python_can_not_write():
-    """A digit string beyond Python's limit for conversions is an InvalidSpec, too (Q2-2)."""
+def test_parse_create_rejects_a_number_that_python_cannot_convert():
+    """A string of digits beyond Python's limit for conversions is an InvalidSpec, too (Q2-2)."""
     with pytest.raises(InvalidSpec) as caught:
         parse_create({'server_group': group_of({'max': '9' * 5000})})
     assert caught.value.path == 'server_group.rules.max_server_per_host'

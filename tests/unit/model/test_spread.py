@@ -1,4 +1,4 @@
-"""Spreads as a person writes them."""
+"""The property spread, and the members that count in it."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def cloud(*hosts):
     return CloudSnapshot(both, racks, (Flavor('f', 'f', 1, 0, 0),), (group,))
 
 
-def test_a_server_that_nobody_knows_the_rack_of_makes_it_at_most():
+def test_a_server_in_an_unknown_rack_leads_to_at_most():
     request = PlacementRequest(4, 'f', 'g', spread=(Spread('rack', 1, 2),))
     assert not plan(request, cloud(), CONSTRAINTS).at_most
     found = plan(request, cloud(Member('one'), Member('two')), CONSTRAINTS)
@@ -72,7 +72,7 @@ def test_a_server_that_nobody_knows_the_rack_of_makes_it_at_most():
         pytest.param(1, None, 9, 8, 0, id='too far ahead'),
     ],
 )
-def test_what_is_certain_wherever_members_are(skew, most, lost, capacity, firm):
+def test_the_guaranteed_number_for_all_locations_of_members(skew, most, lost, capacity, firm):
     members = (Member(str(number)) for number in range(lost))
     request = PlacementRequest(1, 'f', 'g', spread=(Spread('rack', skew, most),))
     decision = plan(request, cloud(*members), CONSTRAINTS)
@@ -80,7 +80,7 @@ def test_what_is_certain_wherever_members_are(skew, most, lost, capacity, firm):
     assert bool(decision.at_most) is (firm < capacity)
 
 
-def test_a_key_that_no_aggregate_has_is_refused():
+def test_a_key_that_no_aggregate_has_is_rejected():
     request = PlacementRequest(4, 'f', spread=(Spread('Rack'),))
     with pytest.raises(InvalidSpec, match=r"spread\[0\].by: .*'Rack': did you mean rack"):
         plan(request, cloud(), CONSTRAINTS)

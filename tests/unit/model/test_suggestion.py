@@ -1,4 +1,4 @@
-"""What is said of a word that is not known."""
+"""Suggestions for an unknown word."""
 
 import pytest
 

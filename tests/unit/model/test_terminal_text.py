@@ -1,4 +1,4 @@
-"""Text that may go to a terminal."""
+"""Text that is safe for a terminal."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from senlin_affinity.model.terminal_text import escaped, is_plain, signed
         ('\ud800', r'\ud800', '?'),
     ],
 )
-def test_what_is_not_shown(text, as_escapes, as_signs):
+def test_unsafe_characters(text, as_escapes, as_signs):
     assert not is_plain(text)
     assert escaped(text) == as_escapes
     assert signed(text) == as_signs
@@ -25,6 +25,6 @@ def test_what_is_not_shown(text, as_escapes, as_signs):
 @pytest.mark.parametrize(
     'text', ['', 'a b', r'C:\x1b', 'é', '\u00a0', '\u3000', '\U0001f600', '\ue000']
 )
-def test_what_is_shown_as_it_is(text):
+def test_safe_characters(text):
     assert is_plain(text)
     assert escaped(text) == signed(text) == text

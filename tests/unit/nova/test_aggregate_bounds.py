@@ -1,4 +1,4 @@
-"""Which aggregates leave hosts that a rule lets in, and no others."""
+"""The aggregates in a query that keep every host that a constraint accepts."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Document 000: every example, every rule, every pair of what the two sides may say."""
+"""Document 000: every example, every requirement, and every pair of values of both sides."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_novas_own_filter(row):
 
 
 @pytest.mark.parametrize('row', rows('aggregate_metadata_sets'))
-def test_two_sides_meet(row):
+def test_all_pairs_of_values(row):
     mode, _, extra_spec = row['name'].partition(', flavor ')
     codes = dict.fromkeys(VALUES, row['rest'])
     codes |= {value: code for code, values in row['codes'].items() for value in values}
@@ -78,14 +78,14 @@ def test_operators(row):
         (10**400, '>= 1'),
     ],
 )
-def test_what_is_no_text_does_not_match(value, requirement):
-    """R0-32, D0-12: and raises nothing."""
+def test_a_value_that_is_not_a_string_does_not_match(value, requirement):
+    """R0-32, D0-12: without an exception."""
     assert match(value, requirement) is False
 
 
 @pytest.mark.parametrize('rule', [aggregate_metadata, instance_extra_specs])
-def test_none_is_taken_for_empty(rule):
-    """R0-32: on either side, and for one of several aggregates; a key may be no text."""
+def test_none_is_equal_to_an_empty_value(rule):
+    """R0-32: on either side, and for one of several aggregates; a key may be no string."""
     ssd = {'ssd': 'true'}
     for none, empty in (((None, None), ({}, [])), ((ssd, None), (ssd, []))):
         assert rule.check(*none) == rule.check(*empty)

@@ -1,4 +1,4 @@
-"""The query to Placement for one server, row by row; tests/functional asks Nova's own code, too."""
+"""The query to Placement for one server; tests/functional compares it with Nova's code."""
 
 import uuid
 from dataclasses import replace
@@ -44,7 +44,7 @@ def aggregates_of(metadata):
 
 
 def resolved_of(row):
-    """The question of a row; its hosts are those of a Nova that is as new as the judge."""
+    """Return the request of a row; its hosts run the Nova of the oracle."""
     aggregates, properties = row.get('aggregates', {}), row.get('image', {})
     image = None
     if properties is not None:
@@ -81,12 +81,12 @@ def decoded(text, names):
 
 
 def in_order(values):
-    """Members are sorted by their UUIDs."""
+    """Sort the members by their UUIDs."""
     return sorted(sorted(value.replace('in:', 'in:,').split(',')) for value in values)
 
 
 @pytest.mark.parametrize('row', rows('candidate_query'))
-def test_a_row_s_query(row):
+def test_the_query_of_a_row(row):
     resolved = resolved_of(row)
     found = candidate_query.queries(resolved)
     asked = [row[key] for key in ('outcome', 'second') if row.get(key) is not None]
@@ -102,8 +102,8 @@ def test_a_row_s_query(row):
     'row',
     [row for row in rows('candidate_query') if {'missing', 'outcome'} <= row.values[0].keys()],
 )
-def test_what_nova_may_ask_for_besides_is_said_of_the_answer(row):
-    """What is missing in our query, by the words of the row, is an assumption or "at most"."""
+def test_additional_requirements_of_nova_are_reported(row):
+    """What our query lacks, according to the row, is an assumption or "at most"."""
     resolved = resolved_of(row)
     (host,) = resolved.snapshot.hosts
     amounts = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'MEM_ENCRYPTION_CONTEXT')
@@ -121,7 +121,7 @@ def test_what_nova_may_ask_for_besides_is_said_of_the_answer(row):
     assert not decision.as_dict()['certain'], decision.line()
 
 
-def test_the_bytes_of_a_query():
+def test_the_encoded_query():
     row = {'flavor': {'extra_specs': {'trait:É/ ~': 'required'}}}
     assert candidate_query.query(resolved_of(row)) == (
         'required=%C3%89%2F+~&resources=DISK_GB%3A1%2CMEMORY_MB%3A512%2CVCPU%3A1'
@@ -129,14 +129,14 @@ def test_the_bytes_of_a_query():
     )
 
 
-def test_a_flavor_that_is_not_known():
+def test_an_unknown_flavor():
     unknown = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
     assert candidate_query.query(unknown) is None
 
 
 @pytest.mark.parametrize('resources', [None, {'PCPU': Resource(2, 2)}])
 def test_a_host_that_may_have_pinned_cpus(resources):
-    """Though it has none left: that is no matter of the query."""
+    """Even if none are free, which does not affect the query."""
     row = {'image': None}
     plain = resolved_of(row)
     assert candidate_query.query(plain) is not None

@@ -1,4 +1,4 @@
-"""What one server of a flavor asks for, row by row."""
+"""The resources that a server of a flavor requests, row by row."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is said of hosts about which Nova and Placement differ."""
+"""Warnings about hosts that differ in Nova and Placement."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_one_host(host, said):
 
 
 @pytest.mark.parametrize(('number', 'end'), [(5, 'c4:'), (7, 'c4 and 2 more:')])
-def test_no_more_than_five_hosts_are_named(number, end):
+def test_at_most_five_hosts_are_named(number, end):
     hosts = (Host(f'c{i}', f'c{i}', servers=0, resources=USED) for i in range(number))
     (words,) = differences(CloudSnapshot((*hosts,)))
     assert words.startswith(f'c0, c1, c2, c3, {end}')
@@ -53,6 +53,6 @@ def test_aggregates_that_differ():
     assert stale.startswith('b, c: in aggregate y or zone-1 in Placement, but not in Nova: Nova')
 
 
-def test_what_is_started():
+def test_hosts_to_start():
     host = Host('a', 'a', enabled=False, up=False, traits=frozenset({'A', DISABLED}))
     assert started(host) == Host('a', 'a', traits=frozenset({'A'}))

@@ -1,4 +1,4 @@
-"""Document 001: trees of providers, and sharing ones."""
+"""Document 001: trees of providers, and sharing providers."""
 
 import pytest
 
@@ -32,13 +32,13 @@ def test_admitted(row):
         ([Provider('a', 'b'), Provider('b', 'c'), Provider('c', 'b')], 'own ancestor'),
     ],
 )
-def test_providers_that_are_no_forest_are_refused(forest, words, suffixed):
+def test_providers_that_are_not_a_forest_are_rejected(forest, words, suffixed):
     with pytest.raises(InvalidSpec, match=words):
         admitted(forest, MemberOf(), suffixed=suffixed)
 
 
 @pytest.mark.parametrize('suffixed', [False, True])
-def test_a_provider_in_no_aggregate_may_say_so_with_none(suffixed):
+def test_aggregates_may_be_none(suffixed):
     forest = [Provider('cn1', aggregates=None), Provider('numa1', 'cn1', frozenset({A.upper()}))]
     assert admitted(forest, MemberOf.parse([f'!{A}']), suffixed=suffixed) == {'cn1'}
     assert admitted(forest, MemberOf.parse([A]), suffixed=suffixed) == {'numa1'}

@@ -1,4 +1,4 @@
-"""Which aggregates a request must and must not be in: by prefix, by traits, by project."""
+"""The aggregates that a request requires and forbids: by prefix, by traits, by project."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def aggregates_of(row, world):
 
 @pytest.mark.parametrize('row', rows('reservations_flow'))
 def test_constrain(row):
-    """Whatever the order of the keys and of the aggregates."""
+    """In any order of the keys and of the aggregates."""
     found = aggregates_of(row, RESERVED)
     options = {
         'required_prefix': row.get('required', PREFIX),
@@ -61,8 +61,8 @@ def query(keys, metadata, required=PREFIX, forbidden=(PREFIX,)):
     return asked.to_query()
 
 
-def test_a_reserved_aggregate_is_forbidden_whatever_the_spelling_of_its_uuid():
-    """Q1-2: never in vain."""
+def test_a_reserved_aggregate_is_forbidden_in_any_spelling_of_its_uuid():
+    """Q1-2: the query has an effect."""
     pool = Aggregate(POOL.upper(), 'pool', metadata=RESERVED['P'])
     asked = constrain([], [pool], required_prefix=PREFIX, forbidden_prefixes=[PREFIX])
     forest = [Provider('cn1', aggregates=frozenset({POOL})), Provider('cn2')]
@@ -70,8 +70,8 @@ def test_a_reserved_aggregate_is_forbidden_whatever_the_spelling_of_its_uuid():
     assert asked.to_query() == [f'!{POOL}']
 
 
-def test_one_prefix_may_be_given_as_a_text():
-    """R1-40: and not as its letters."""
+def test_one_prefix_may_be_a_string():
+    """R1-40: its letters are not prefixes."""
     assert query([], RESERVED, forbidden=PREFIX) == ['!in:P,R,R2']
     assert query([], {'R': {'reason': ''}}, forbidden=PREFIX) == []
     for nothing in ('', None, [], [None, '']):
@@ -79,19 +79,19 @@ def test_one_prefix_may_be_given_as_a_text():
 
 
 @pytest.mark.parametrize('keys', ['reservation:resv-1', b'ssd', None, 5])
-def test_keys_are_a_list(keys):
+def test_keys_must_be_a_list(keys):
     for options in ({}, {'required': None}, {'forbidden': []}):
         with pytest.raises(InvalidSpec, match='keys: must be a list of metadata keys'):
             query(keys, RESERVED, **options)
 
 
 @pytest.mark.parametrize('options', [{'required': 5}, {'forbidden': [5]}, {'forbidden': [b'r']}])
-def test_a_prefix_is_a_text(options):
+def test_a_prefix_must_be_a_string(options):
     with pytest.raises(InvalidSpec, match='a prefix must be a string'):
         query(['ssd'], RESERVED, **options)
 
 
-def test_what_is_no_text_is_no_key():
+def test_a_key_must_be_a_string():
     """R1-34."""
     odd = {None: '', 5: '', ('a',): ''}
     assert query([None, 5, ('a',)], {'P': {**odd, **RESERVED['P']}, 'N': odd}) == ['!P']

@@ -1,4 +1,4 @@
-"""The lines that carry a remedy out: what is in them, and that no name breaks out of one."""
+"""The commands of a remedy, in which every name is one word."""
 
 import shlex
 from dataclasses import replace
@@ -29,7 +29,7 @@ QUESTION = ResolvedRequest(
 
 
 def trait_line(provider, others, given=''):
-    """The line that sets the traits of a provider, beside those that it has then."""
+    """Return the command that sets the traits of a provider, in addition to its current ones."""
     trait = 'openstack --os-placement-api-version 1.6 resource provider trait'
     return (
         f'provider="$(openstack resource provider list --name {provider} -f value -c uuid)" && '
@@ -125,14 +125,14 @@ def test_lines(data, lines):
     assert commands.of(data, QUESTION) == tuple(lines)
 
 
-def test_a_flavor_is_for_the_project_that_asks_for_it():
-    """It could be as little everybody's as the one that it is made from."""
+def test_a_flavor_is_shared_with_the_requesting_project():
+    """Like the original flavor, it may be private."""
     question = replace(QUESTION, request=replace(QUESTION.request, project_id='p'))
     (line,) = commands.of({'removed_extra_specs': ['a b']}, question)
     assert line.endswith(' --property trait:CUSTOM_A=required --private --project p m1.x-2')
 
 
-def test_a_group_that_an_attach_creates_needs_no_line():
+def test_a_group_that_an_attach_creates_needs_no_command():
     new = ServerGroup(NOT_YET, 'web', 'anti-affinity')
     question = ResolvedRequest(QUESTION.request, QUESTION.snapshot, FLAVOR, new)
     assert commands.of(NEW_GROUP, question) == ()

@@ -1,4 +1,4 @@
-"""A decision is a plain value: equal if it says the same, to be pickled, and free of the cloud."""
+"""A decision is a plain value: comparable, picklable, and independent of the snapshot."""
 
 import gc
 import pickle
@@ -30,7 +30,7 @@ def answer(row):
 
 
 @pytest.mark.parametrize('count', [1, 4])
-def test_it_is_equal_to_what_says_the_same_and_can_be_pickled(count):
+def test_equal_decisions_and_pickling(count):
     row = {**ROW, 'request': {'count': count}}
     decision = answer(row)
     assert decision.hosts  # worked out, and kept
@@ -40,12 +40,12 @@ def test_it_is_equal_to_what_says_the_same_and_can_be_pickled(count):
 
 
 @pytest.mark.parametrize('changed', OTHERS, ids=str)
-def test_it_differs_where_it_says_something_else(changed):
+def test_different_decisions(changed):
     assert answer({**ROW, **changed}) != answer(ROW)
 
 
-def test_placements_alone_make_a_difference():
-    """The rooms are full in both, and the hosts are called alike."""
+def test_decisions_with_different_placements_differ():
+    """Both are full, and the hosts have equal names."""
     one = {'hosts': {'a': {'free': 1}, 'b': {'free': 1, 'disabled': True}}}
     two = {'hosts': {'a': {'free': 1, 'zone': 'x'}, 'b': {'free': 1, 'disabled': True}}}
     assert answer(one).hosts == answer(two).hosts
@@ -53,7 +53,7 @@ def test_placements_alone_make_a_difference():
 
 
 @pytest.mark.parametrize('count', [1, 4])
-def test_it_holds_nothing_of_the_snapshot(count):
+def test_a_decision_has_no_reference_to_the_snapshot(count):
     decision = answer({**ROW, 'request': {'count': count}})
     seen, todo = set(), [decision]
     while todo:
@@ -65,6 +65,6 @@ def test_it_holds_nothing_of_the_snapshot(count):
             todo += gc.get_referents(thing)
 
 
-def test_remedies_are_not_looked_for_where_nobody_wants_them():
+def test_unrequested_remedies_are_not_searched():
     decision = plan(request_of(ROW), snapshot_of(ROW), CONSTRAINTS, remedies=False)
     assert (decision.fits, decision.remedies, bool(answer(ROW).remedies)) == (False, (), True)

@@ -1,4 +1,4 @@
-"""What any rule about sets of hosts may say, and what the planner makes of it."""
+"""Constraints on domains, and the planner's results with them."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ UNKNOWN = Verdict.unknown('row.unknown', room=3)
 
 
 class Rows(Constraint):
-    """A rule that declares no more than it must: the rows of hosts, by their aggregates."""
+    """A constraint with minimal declarations on the rows of hosts, by their aggregates."""
 
     name, order, summary, needs, filters = 'row', 50, 'rows', (), ()
     reasons: ClassVar = {f'row.{code}': Reason(code) for code in ('room', 'full', 'unknown')}
@@ -47,21 +47,21 @@ def answer(said, count=9, **row):
         (UNKNOWN, 5, 2),
     ],
 )
-def test_what_is_said_of_a_row(said, capacity, placed):
+def test_the_verdict_about_a_row(said, capacity, placed):
     decision = answer({'a': said, 'b': ROOM})
     assert (decision.capacity, len(decision.placements)) == (capacity, placed)
     assert bool(decision.at_most) is not said.bounds.is_known
 
 
 @pytest.mark.parametrize('policy', ['soft-anti-affinity', 'affinity'])
-def test_servers_go_to_the_row_that_is_certain(policy):
+def test_servers_are_placed_in_the_row_with_a_certain_room(policy):
     assert answer({'a': UNKNOWN, 'b': UNKNOWN}, 1, group={'policy': policy}).fits is None
     decision = answer({'a': UNKNOWN, 'b': ROOM}, 2, group={'policy': policy})
     assert decision.capacity == (3 if policy == 'affinity' else 5)
     assert [placed.host for placed in decision.placements] == ['cmp-2', 'cmp-2']
 
 
-def test_rows_that_overlap_limit_each_other():
+def test_overlapping_rows_limit_each_other():
     hosts = {'cmp-1': {'aggregates': ['a', 'b']}, 'cmp-2': {'aggregates': ['b']}}
     hosts['cmp-3'] = {'aggregates': ['c']}
     decision = answer(dict.fromkeys('abc', ROOM), hosts=hosts)
@@ -69,7 +69,7 @@ def test_rows_that_overlap_limit_each_other():
     assert decision.at_most == ('domains that limit each other (row)',)
 
 
-def test_a_rule_that_says_nothing_of_a_row():
+def test_a_constraint_without_a_verdict_about_a_row():
     with pytest.raises(PluginError) as caught:
         answer({'a': ROOM})
     assert 'constraint row: check_domains failed on row a, b: ' in str(caught.value)

@@ -1,4 +1,4 @@
-"""The matrix: one evaluation per class of hosts, and the numbers that follow from verdicts."""
+"""The matrix: one evaluation per class of hosts, and the numbers that result from the verdicts."""
 
 import dataclasses
 import pickle
@@ -67,7 +67,7 @@ class Nosy(Constraint):
 
 
 def verdicts(matrix):
-    """All verdicts about each host."""
+    """Return all verdicts about each host."""
     return [matrix.verdicts(index) for index in range(len(matrix.row_of))]
 
 

@@ -1,4 +1,4 @@
-"""What the planner answers, row by row; and what it refuses to be asked."""
+"""The planner's decisions, row by row, and the requests that it rejects."""
 
 import json
 from collections import Counter
@@ -104,7 +104,7 @@ SIX_ON_TWO = {
 
 
 def test_the_advice_is_that_of_the_codes_in_the_line():
-    """Each once: the hosts' first, then the request's."""
+    """Each once: first for the hosts, then for the request."""
     assert answer(SIX_ON_TWO).advice() == (
         'enable the compute service of the host',
         'raise max_server_per_host, or add a host',
@@ -114,7 +114,7 @@ def test_the_advice_is_that_of_the_codes_in_the_line():
 
 @pytest.mark.parametrize('row', [SIX_ON_TWO, {**SIX_ON_TWO, 'hosts': None}], ids=['hosts', 'none'])
 def test_skipped_verdicts_may_be_left_out(row):
-    """Everything else in the JSON is the same."""
+    """The rest of the JSON is unchanged."""
     decision = answer(row)
     whole, short = decision.as_dict(), decision.as_dict(skipped=False)
     for part in (whole, *whole['hosts']):
@@ -140,7 +140,7 @@ TOO_SMALL = {'VCPU': [4, 0], 'MEMORY_MB': [512, 0], 'DISK_GB': [10, 0]}
     ],
     ids=['too small', 'refused twice', 'each by one', 'one is left'],
 )  # fmt: skip
-def test_the_advice_is_that_of_rules_that_stand_alone(hosts, rules):
+def test_the_advice_of_constraints_that_alone_reject(hosts, rules):
     hosts = {
         f'cmp-{number}': {**host, **({'resources': TOO_SMALL} if host.get('small') else {})}
         for number, host in enumerate(hosts)
@@ -218,8 +218,8 @@ THINGS = CloudSnapshot(
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else '',
 )  # fmt: skip
-def test_names_that_do_not_lead_to_one_thing(asked, path, words):
-    """RX-01: a person's mistake is told with its path, and what to write instead."""
+def test_unknown_and_ambiguous_names(asked, path, words):
+    """RX-01: an error of the user is reported with its path and a suggestion."""
     with pytest.raises(InvalidSpec) as caught:
         plan(PlacementRequest(**({'count': 1, 'flavor': '1'} | asked)), THINGS, CONSTRAINTS)
     assert (caught.value.path, str(caught.value)) == (path, f'{path}: {words}')
@@ -234,7 +234,7 @@ def test_names_that_do_not_lead_to_one_thing(asked, path, words):
     ],
     ids=str,
 )
-def test_names_that_do(asked):
+def test_names_and_ids_are_resolved(asked):
     assert plan(PlacementRequest(1, **asked), THINGS, CONSTRAINTS).wanted == 1
 
 
@@ -256,7 +256,7 @@ THEIR_DB = ServerGroup('c', 'db', 'affinity', project_id='theirs')
     ],
     ids=lambda value: getattr(value, 'id', value),
 )
-def test_whose_group_a_name_means(project, name, found):
+def test_a_name_is_a_group_of_the_own_project(project, name, found):
     snapshot = CloudSnapshot(server_groups=(OURS, THEIRS, THEIR_DB), project_id='ours')
     request = PlacementRequest(1, 'f', name, project_id=project)
     if found is None:
@@ -273,33 +273,33 @@ def test_whose_group_a_name_means(project, name, found):
         (('in:A,b', '!c'), MemberOf((frozenset('Ab'),), frozenset('c'))),
     ],
 )
-def test_names_of_aggregates_that_are_not_known_stay(values, asked):
+def test_names_of_unknown_aggregates_are_preserved(values, asked):
     assert resolve(PlacementRequest(1, 'f', member_of=values), CloudSnapshot()).member_of == asked
     with pytest.raises(InvalidSpec, match=r'^member_of\[0\]: in: must be followed by'):
         resolve(PlacementRequest(1, 'f', member_of=('in:', *values)), CloudSnapshot())
 
 
 @pytest.mark.parametrize('hosts', [None, (Host('a', 'a'), Host('b', 'b', availability_zone='az'))])
-def test_a_zone_that_may_be_there(hosts):
-    """Nothing is known, or not the zone of one of the hosts."""
+def test_a_zone_that_may_exist(hosts):
+    """No zone, or not the zone of each host, is known."""
     request = PlacementRequest(1, 'f', availability_zone='nova')
     assert plan(request, CloudSnapshot(hosts), ()).fits is None
 
 
-def test_a_zone_that_a_plain_user_sees_is_not_there():
+def test_a_zone_that_a_tenant_cannot_list():
     snapshot = CloudSnapshot(availability_zones=frozenset('abcdefghijkl'))
     with pytest.raises(InvalidSpec, match='zone .az-9.; there are a, b, c, d, e, f, g, h, i, j$'):
         plan(PlacementRequest(1, 'f', availability_zone='az-9'), snapshot, ())
 
 
-def test_no_constraint_at_all():
-    """Then nobody says what a host has room for."""
+def test_without_constraints():
+    """Without constraints, the room of the hosts is unknown."""
     decision = plan(PlacementRequest(1, '1'), THINGS, ())
     assert (decision.fits, decision.capacity, decision.placements) == (None, None, ())
 
 
 class Says(Constraint):
-    """A rule of nobody's about the request as a whole."""
+    """A constraint on the whole request."""
 
     name, order, summary, needs, filters = 'says', 950, 'what it is told to say', (), ()
     reasons: ClassVar = {
@@ -325,7 +325,7 @@ class Says(Constraint):
         (Verdict.skipped('says.so'), True, 20, 2),
     ],
 )
-def test_what_is_said_about_the_request(verdict, fits, capacity, placed):
+def test_verdicts_about_the_request(verdict, fits, capacity, placed):
     quotas = {'instances': [20, 0]}
     row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'quotas': quotas, 'request': {'count': 2}}
     decision = plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Says(verdict)))
@@ -334,8 +334,8 @@ def test_what_is_said_about_the_request(verdict, fits, capacity, placed):
     assert decision.advice() == ()
 
 
-def test_only_hosts_with_new_servers_are_asked_about_again():
-    """With what these take."""
+def test_only_hosts_with_new_servers_are_evaluated_again():
+    """With the resources of the new servers."""
     asked = []
 
     class Watch(Fence):

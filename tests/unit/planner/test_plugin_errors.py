@@ -1,4 +1,4 @@
-"""A mistake in a constraint names the constraint, the method, and what it was asked about."""
+"""An exception in a constraint is reported with the constraint, the method, and its argument."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -30,7 +30,7 @@ ROW = {'hosts': {f'cmp-{number}': {} for number in range(1, 6)}, 'request': {'co
 
 
 class Odd(Constraint):
-    """A rule of all kinds that refuses nothing, until one of its methods is replaced."""
+    """A constraint with every method that rejects nothing, until one of them is replaced."""
 
     name = 'odd'
     order = 1
@@ -115,7 +115,7 @@ NO_ROOM = ' on host cmp-1: ValueError: room must be None or an integer'
     ],
 )  # fmt: skip
 @pytest.mark.parametrize('is_host_specific', [True, False])
-def test_a_mistake_is_named(method, wrong, words, is_host_specific):
+def test_an_exception_is_reported(method, wrong, words, is_host_specific):
     wrong = {method: staticmethod(wrong), 'is_host_specific': is_host_specific}
     odd = type('Odd', (Odd,), wrong)()
     with pytest.raises(ConstraintError) as caught:
@@ -129,12 +129,12 @@ def test_a_mistake_is_named(method, wrong, words, is_host_specific):
     assert ' on ' not in in_words(caught.value)
 
 
-def test_a_constraint_of_another_class():
+def test_an_object_of_another_class():
     with pytest.raises(PluginError, match='is not an instance of a subclass of Constraint'):
         plan(request_of(ROW), snapshot_of(ROW), [object()])
 
 
-def test_of_a_rule_that_plans_again_with_another_one_that_one_is_named():
+def test_the_innermost_constraint_is_reported():
     odd, late = Odd(), Odd()
     late.name = 'late'
     late.check_request = lambda resolved: (
@@ -167,8 +167,8 @@ ONE = {'hosts': {'cmp-1': {'free': 9}}}
         ),
     ],
 )
-def test_a_room_that_is_not_known_is_at_most(answer, uses_resources, at_most):
-    """A rule that reads the figures of resources may refuse once they are used."""
+def test_an_unknown_room_is_at_most(answer, uses_resources, at_most):
+    """A constraint that reads resources may reject after they are used."""
     odd = Odd()
     odd.check_host = lambda *_: answer
     odd.has_domains = lambda _question: False
@@ -187,8 +187,8 @@ def test_a_room_that_is_not_known_is_at_most(answer, uses_resources, at_most):
 
 
 @pytest.mark.parametrize('is_at_most', [True, False])
-def test_a_domain_s_room_that_is_at_most_marks_the_capacity(is_at_most):
-    """Though a host in it has less."""
+def test_a_domains_upper_bound_marks_the_capacity(is_at_most):
+    """Even if a host in it has less."""
     odd = Odd()
     odd.domains = lambda _question, _host: [Domain('row', 'a')]
     odd.check_domains = lambda _question, rooms: dict.fromkeys(
@@ -207,8 +207,8 @@ def test_a_domain_s_room_that_is_at_most_marks_the_capacity(is_at_most):
         (OpenAssumption, 0, True, True),
     ],
 )
-def test_what_a_rule_assumes_of_a_request_that_does_not_fit(kind, free, is_there, is_in_line):
-    """Each once; what can only take servers away is no part of the line then."""
+def test_the_assumptions_about_a_request_that_does_not_fit(kind, free, is_there, is_in_line):
+    """Each once; assumptions that can only lower the number are not in the line."""
     odd, room = Odd(), {'hosts': {'cmp-1': {'free': free}}, 'request': {'count': 3}}
     odd.assumptions = lambda _question: [kind('odd.luck', 'luck')] * 2
     rules = [odd, ResourcesConstraint()]

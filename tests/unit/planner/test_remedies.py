@@ -1,4 +1,4 @@
-"""What would help, row by row; and that nothing is proposed that was not planned."""
+"""The remedies, row by row; each was planned."""
 
 from collections import Counter
 
@@ -26,7 +26,7 @@ def answer(row, constraints=CONSTRAINTS):
 
 
 def capacity_of(answer):
-    """As a row has it: a number, or "at most" it."""
+    """Return the capacity in the format of a row: a number, or "at most" a number."""
     return f'at most {answer.capacity}' if answer.capacity_is_upper_bound else answer.capacity
 
 
@@ -52,7 +52,7 @@ def test_remedies(row):
 
 
 def planned_for(row, monkeypatch):
-    """The questions that are planned for remedies."""
+    """Return the requests that are planned for remedies."""
     resolved, planned = resolve(request_of(row), snapshot_of(row), rules_of(row)), []
 
     def watched(changed, *others):
@@ -66,7 +66,7 @@ def planned_for(row, monkeypatch):
 
 @pytest.mark.parametrize('row', [row for row in ROWS if row.values[0]['outcome'] == 'enough'])
 def test_a_number_is_guessed(row, monkeypatch):
-    """It and the one below are planned, and no others, in each of the domains that are tried."""
+    """Only the number and the one below are planned, in each of the tried domains."""
     resolved, planned = planned_for(row, monkeypatch)
     known, kinds = resolved.snapshot.hosts, Counter()
     for each in planned:
@@ -78,8 +78,8 @@ def test_a_number_is_guessed(row, monkeypatch):
 
 
 @pytest.mark.parametrize(('used', 'size'), [(2, 4), (3, 5)])
-def test_the_size_of_a_larger_quota_is_the_servers_that_it_lacks(used, size):
-    """RX-07: none of them has a place where the quota is used up."""
+def test_a_larger_quota_includes_the_missing_servers(used, size):
+    """RX-07: if the quota is used up, none of them is placed."""
     row = {'hosts': {'cmp-1': {}}, 'quotas': {'instances': [3, used]}, 'request': {'count': 5}}
     (remedy,) = answer(row).remedies
     assert (remedy.code, remedy.size) == ('quota', size)
@@ -87,8 +87,8 @@ def test_the_size_of_a_larger_quota_is_the_servers_that_it_lacks(used, size):
 
 @pytest.mark.parametrize('count', [10**6, 10**9, 10**30])
 @pytest.mark.parametrize('group', [None, {'policy': 'anti-affinity', 'members': ['cmp-1']}])
-def test_no_plan_is_larger_than_the_hosts_that_may_be_proposed(count, group, monkeypatch):
-    """Whatever is asked for: a thousand new hosts, or as many as there are."""
+def test_a_plan_has_no_more_new_hosts_than_the_limit(count, group, monkeypatch):
+    """For any request: a thousand new hosts, or as many as there are."""
     row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'request': {'count': count}}
     if group is not None:
         row |= {'hosts': {'cmp-1': {'resources': MANY}, 'cmp-2': {}}, 'group': group}
@@ -114,7 +114,7 @@ def test_no_plan_is_larger_than_the_hosts_that_may_be_proposed(count, group, mon
     ],
     ids=['of the flavor', 'of the image', 'no flavor is the same otherwise', 'of both'],
 )
-def test_a_reservation_that_nobody_has_is_taken_out_where_it_is(specs, properties, data):
+def test_a_missing_reservation_is_removed_from_its_source(specs, properties, data):
     row = {
         'hosts': {'cmp-1': {'free': 4}},
         'flavor': {'extra_specs': specs},
@@ -135,8 +135,8 @@ def test_a_reservation_that_nobody_has_is_taken_out_where_it_is(specs, propertie
 @pytest.mark.parametrize(
     ('more', 'capacity'), [({}, 6), ({'trait:CUSTOM_LICENSED': 'forbidden'}, 2)]
 )
-def test_without_traits_nothing_is_required_and_the_same_is_forbidden(more, capacity):
-    """What keeps servers off licensed hosts protects others."""
+def test_without_traits_forbidden_traits_remain(more, capacity):
+    """A trait that keeps servers away from licensed hosts protects others."""
     specs = {'trait:CUSTOM_FAST': 'required', **more}
     hosts = {'cmp-1': {'free': 2}, 'cmp-2': {'free': 4, 'traits': ['CUSTOM_LICENSED']}}
     asked = {'count': 4, 'image_properties': {'trait:HW_CPU_X86_AVX2': 'required'}}

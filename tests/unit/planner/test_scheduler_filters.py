@@ -1,4 +1,4 @@
-"""Which filters may refuse more than the constraints know of, row by row."""
+"""Filters that may reject hosts that the constraints accept, row by row."""
 
 import pytest
 

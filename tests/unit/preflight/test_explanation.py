@@ -1,4 +1,4 @@
-"""The same request again, without the servers that failed, and the sentences about it."""
+"""The same request again, without the failed servers, and the sentences about it."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def failed_server(number=4, status='ERROR', message=NOT_ENOUGH, cause=Cause.NO_H
 
 
 def explained(row, failed=None, host=None, **question):
-    """The explanation on a small cloud, whose group has the failed servers as members."""
+    """Return the explanation in a small cloud, whose group has the failed servers as members."""
     failed = failed or failed_server()
     snapshot = snapshot_of(row)
     if snapshot.server_groups:
@@ -67,7 +67,7 @@ def test_the_example_of_the_manual():
 
 
 @pytest.mark.parametrize('kind', ['instances', 'cores', 'ram'])
-def test_a_quota_that_the_failed_servers_take(kind):
+def test_a_quota_that_the_failed_servers_use(kind):
     unit = {'instances': 1, 'cores': 1, 'ram': 512}[kind]
     row = {'hosts': THREE, 'quotas': {kind: [5 * unit, 4 * unit]}}
     found = explained(row)
@@ -78,7 +78,7 @@ def test_a_quota_that_the_failed_servers_take(kind):
     assert commands == ['openstack server delete id-1 id-2 id-3 id-4']
 
 
-def test_the_members_that_failed_take_places_of_the_group():
+def test_the_failed_members_use_slots_of_the_group():
     row = {'hosts': THREE, 'group': GROUP, 'quotas': {'server_group_members': [4, None]}}
     found = explained(row, failed_server(3))
     assert (found.decision.fits, found.must_delete_first) == (True, True)
@@ -94,7 +94,7 @@ def test_cores_that_nova_counts_in_placement():
     assert explained(row, options=options).decision.fits is False
 
 
-def test_the_quota_of_the_user_is_that_of_another_one():
+def test_the_quota_of_another_user():
     snapshot = {'hosts': THREE, 'quotas': {'instances': [5, 4]}}
     assert explained(snapshot, failed_server(user_id='nobody')).decision.fits is True
 
@@ -107,14 +107,14 @@ def test_the_quota_of_the_user_is_that_of_another_one():
         (Cause.NO_HOST, (), 'Unless the cloud has changed since, an assumption is wrong on this'),
     ],
 )
-def test_why_nova_found_no_host_where_the_planner_finds_one(cause, changes, last):
+def test_possible_reasons_if_the_planner_finds_a_host(cause, changes, last):
     found = explained({'hosts': THREE}, failed_server(1, cause=cause, changes=changes))
     assert found.decision.fits
     assert [*found.sentences()][-1].startswith(last)
 
 
 @pytest.mark.parametrize('are_hosts_known', [True, False])
-def test_a_zone_that_no_host_is_in_any_more(are_hosts_known):
+def test_a_zone_without_hosts(are_hosts_known):
     snapshot = replace(snapshot_of({'hosts': THREE}), availability_zones=frozenset({'nova'}))
     snapshot = snapshot if are_hosts_known else replace(snapshot, hosts=None, aggregates=None)
     asked = Question(1, 'small', image_properties={}, availability_zone='gone')
@@ -124,7 +124,7 @@ def test_a_zone_that_no_host_is_in_any_more(are_hosts_known):
     assert words in found.sentences()
 
 
-def test_a_failure_that_is_none_of_the_placement():
+def test_a_failure_with_another_cause():
     failed = failed_server(1, message='Volume', cause=Cause.VOLUME, tried=('cmp-2',))
     found = [*explained({'hosts': THREE}, failed).sentences()]
     assert found[0] == 'web-1 failed because of its volume at 2026-11-24 09:14 UTC.'
@@ -133,7 +133,7 @@ def test_a_failure_that_is_none_of_the_placement():
     assert found[-1] == 'The same request would fit today.'
 
 
-def test_without_the_hosts_novas_message_is_what_is_known():
+def test_without_the_hosts_only_novas_message_is_known():
     row = {'hosts': None, 'group': GROUP}
     found = explained(row)
     assert found.decision.fits is None
@@ -191,7 +191,7 @@ def test_nova_scheduler_may_count_the_failed_servers_of_a_group():
     assert explained({'hosts': THREE, 'group': GROUP}, failed_server(1)).notes == ()
 
 
-def test_what_limits_the_number_is_not_a_host_of_another_zone():
+def test_a_host_of_another_zone_is_not_the_limit():
     hosts = {f'other-{n}': {'zone': 'az-2'} for n in range(3)} | {'cmp-1': {'traits': []}}
     hosts['cmp-1'] = {'free': 0, 'zone': 'az-1'}
     found = explained({'hosts': hosts}, failed_server(1), availability_zone='az-1')

@@ -1,4 +1,4 @@
-"""What Nova's messages mean, and the question about the same request."""
+"""The meaning of Nova's messages, and the question about the same request."""
 
 from dataclasses import replace
 
@@ -116,6 +116,6 @@ def test_no_filter_runs_for_a_forced_host(zone):
     assert (asked.availability_zone, asked.enabled_filters) == (None, ())
 
 
-def test_a_deleted_server_that_nothing_is_known_of():
+def test_an_unknown_deleted_server():
     with pytest.raises(InvalidSpec, match='web-1 is deleted, .* at least --flavor'):
         question_of(server(flavor_name=None), SETTINGS)

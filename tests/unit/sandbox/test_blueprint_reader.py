@@ -1,4 +1,4 @@
-"""What a person may write about a cloud, and what is said about the rest."""
+"""The definition of a cloud: valid keys, and errors."""
 
 import json
 from dataclasses import asdict
@@ -21,7 +21,7 @@ from senlin_affinity.sandbox.supervisor import Wanted
 
 
 def read(text):
-    """Read a whole file's text the way SandboxCloud does."""
+    """Read the text of a file like SandboxCloud."""
     return reader.read(**yaml.safe_load(text))
 
 
@@ -30,7 +30,7 @@ def read(text):
     ['hosts: 2', 'hosts: [cmp-1, cmp-2]', 'hosts: {cmp-1: {}, cmp-2: }'],
     ids=['a number', 'names', 'a mapping'],
 )
-def test_the_forms_of_hosts_mean_the_same(text):
+def test_the_formats_of_hosts_are_equivalent(text):
     assert read(text).hosts == (HostSpec('cmp-1'), HostSpec('cmp-2'))
 
 
@@ -78,7 +78,7 @@ def test_flavors_and_quotas():
     assert blueprint.quotas['instances'] == -1
 
 
-def test_a_blueprint_survives_the_way_into_the_children():
+def test_a_blueprint_is_passed_to_child_processes_unchanged():
     blueprint = read("""
         hosts: {a: {availability_zone: az1}, b: {aggregates: {ssd: {ssd: 'true'}}}}
         flavors: {small: {extra_specs: {'a:b': 'c'}}}
@@ -139,14 +139,14 @@ def test_a_blueprint_survives_the_way_into_the_children():
          'default_availability_zone', 'no host is in the zone "az2"; did you mean "az1"?'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_its_path(text, path, words):
+def test_errors_have_a_path(text, path, words):
     with pytest.raises(InvalidSpec) as caught:
         read(text)
     assert caught.value.path == path
     assert words in caught.value.message
 
 
-def test_what_the_services_run():
+def test_the_services_of_a_blueprint():
     made = read("""
         hosts: 1
         filters: [ComputeFilter, Mine]
@@ -162,7 +162,7 @@ def test_what_the_services_run():
 
 
 def test_a_file_adds_to_the_options_of_the_engine(tmp_path):
-    """What a file says wins over what the caller gives."""
+    """The file overrides the caller's options."""
     file = tmp_path / 'cloud.yaml'
     own = 'senlin_options: {affinity: {preflight: warn}, senlin_affinity_cloud: {}}'
     file.write_text(f'{{hosts: 1, {own}}}')
@@ -179,6 +179,6 @@ def test_the_policy_of_sandbox_up_has_operator_credentials(wanted, options):
     assert SandboxCloud(1)._blueprint.senlin_options == {}
 
 
-def test_a_paste_file_of_another_shape():
+def test_a_paste_file_with_another_format():
     with pytest.raises(LookupError, match='no pipeline'):
         nova_process.with_filters('[pipeline:x]\n', ('egg:a#b',))

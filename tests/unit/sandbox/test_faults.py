@@ -1,4 +1,4 @@
-"""The request log and the faults, through their WSGI doors."""
+"""The request log and the faults, through their WSGI applications."""
 
 import threading
 
@@ -13,7 +13,7 @@ from tests.support.waiting import until
 
 @wsgify
 def echo(request):
-    """Answer with the request's body, to show that it is still there."""
+    """Answer with the body of the request, to show that it is unchanged."""
     return answer(202, request.json_body if request.body else None)
 
 
@@ -51,7 +51,7 @@ def test_a_request_is_logged_and_passed_on_whole(call):
     ]
 
 
-def test_a_fault_answers_as_often_as_it_was_asked_to(call):
+def test_a_fault_answers_the_given_number_of_times(call):
     fault = {'method': 'GET', 'path': '/servers$', 'status': 503, 'body': {'x': 1}, 'times': 2}
     assert call('POST', '/_sandbox/faults', fault)[0] == 201
     assert call('POST', '/compute/v2.1/servers')[0] == 202
@@ -70,7 +70,7 @@ def test_an_applied_fault_replaces_the_answer_only(call):
     assert [entry['status'] for entry in call('GET', '/_sandbox/requests')[1]] == [502]
 
 
-def test_a_held_request_goes_on_when_the_faults_are_cleared(call):
+def test_a_held_request_continues_when_the_faults_are_cleared(call):
     call('POST', '/_sandbox/faults', {'path': '.', 'status': None, 'is_held': True})
     answers = []
     thread = threading.Thread(target=lambda: answers.append(call('GET', '/compute/v2.1')))
@@ -83,5 +83,5 @@ def test_a_held_request_goes_on_when_the_faults_are_cleared(call):
 
 
 @pytest.mark.parametrize('fault', [{'path': '('}, {'paht': 'x'}, {}, None])
-def test_what_is_no_fault_is_refused(call, fault):
+def test_an_invalid_fault_is_rejected(call, fault):
     assert call('POST', '/_sandbox/faults', fault)[0] == 400

@@ -1,4 +1,4 @@
-"""The Keystone stub, through its WSGI door."""
+"""The Keystone stub, through its WSGI application."""
 
 import pytest
 from webob import Request
@@ -27,7 +27,7 @@ class Caller:
         return answer.status_int, answer.json_body if answer.body else None, answer.headers
 
     def login(self, user, password=None, scope=None, status=201):
-        """Get a token with a password: its id and its body."""
+        """Get a token with a password; return its id and its body."""
         given = {'name': user.name, 'password': password or user.password(SECRET)}
         identity = {'methods': ['password'], 'password': {'user': given}}
         auth = {'identity': identity, **({'scope': scope} if scope else {})}
@@ -36,7 +36,7 @@ class Caller:
         return (headers['X-Subject-Token'], body['token']) if got == 201 else (None, body)
 
     def trust(self, token, trustor=DEMO, roles=('member',), project=None):
-        """Ask for a trust for Senlin: the status, and the trust's id."""
+        """Create a trust for Senlin; return the status, and the trust's id."""
         trust = {
             'trustor_user_id': trustor.id,
             'trustee_user_id': SENLIN.id,
@@ -57,17 +57,17 @@ def role_names(token):
     return [role['name'] for role in token['roles']]
 
 
-def test_a_wrong_password_is_refused(call):
+def test_a_wrong_password_is_rejected(call):
     for password in ('guess', ADMIN.password(SECRET), DEMO.password('another cloud')):
         call.login(DEMO, password=password, status=401)
 
 
 @pytest.mark.parametrize('body', [None, {}, {'auth': {}}, {'auth': {'identity': []}}, [1]])
-def test_what_is_no_request_for_a_token_is_said_to_be(call, body):
+def test_an_invalid_request_for_a_token_is_rejected(call, body):
     assert call('POST', TOKENS, body)[0] == 400
 
 
-def test_an_administrator_may_into_every_project_and_a_member_may_not(call):
+def test_only_an_administrator_may_use_every_project(call):
     call.login(DEMO, scope={'project': {'id': ADMIN.project.id}}, status=401)
     _id, token = call.login(ADMIN, scope={'project': {'name': 'demo'}})
     assert token['project']['id'] == DEMO.project.id
@@ -103,7 +103,7 @@ def test_a_trust_lets_its_trustee_act_as_the_trustor(call):
     call.login(SENLIN, scope={'OS-TRUST:trust': {'id': 'another'}}, status=401)
 
 
-def test_a_trust_gives_no_more_than_the_trustor_has(call):
+def test_a_trust_gives_only_the_rights_of_the_trustor(call):
     demo, _token = call.login(DEMO)
     for more in (
         {'roles': ('admin',)},
@@ -139,7 +139,7 @@ def test_a_token_of_a_trust_makes_no_other_trust_and_ends_with_its_own(call):
         (ADMIN, 'projects/unknown', 404, None),
     ],
 )
-def test_users_projects_and_regions_can_be_looked_up(call, user, path, status, found):
+def test_users_projects_and_regions(call, user, path, status, found):
     token, _token = call.login(user)
     answer, body, _headers = call('GET', f'/v3/{path}', token=token)
     assert answer == status
@@ -156,8 +156,8 @@ def test_users_projects_and_regions_can_be_looked_up(call, user, path, status, f
         ('/v3/projects/unknown', 'get_project'),
     ],
 )
-def test_a_plain_user_may_not_look_projects_up(call, path, action):
-    """Keystone's default policy: not even whether there is one."""
+def test_a_non_admin_may_not_list_projects(call, path, action):
+    """Keystone's default policy: not even whether one exists."""
     demo, _token = call.login(DEMO)
     status, body, _headers = call('GET', path, token=demo)
     words = f'You are not authorized to perform the requested action: identity:{action}.'

@@ -1,4 +1,4 @@
-"""What the demo prints: signs that can be written, and how its checks ended."""
+"""The output of the demo: symbols that the stream can encode, and the results of checks."""
 
 import io
 

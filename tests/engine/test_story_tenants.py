@@ -1,6 +1,6 @@
-"""A plain user's clusters in the real Senlin, looked at by a user who has the least rights.
+"""A tenant's clusters in the real Senlin, with operator credentials with minimal rights.
 
-What Nova lets nobody but an administrator do stays so: a plain user chooses no hosts.
+A tenant may still not choose hosts, which Nova reserves for administrators.
 """
 
 import pytest
@@ -52,8 +52,8 @@ def log(cloud):
     return (cloud.log_dir / 'senlin.log').read_text(encoding='utf-8')
 
 
-def test_rx_02_six_of_a_plain_users_nodes_for_four_hosts(cloud, demo):
-    """Refused at once, with what would help, and no server is created."""
+def test_rx_02_six_nodes_of_a_tenant_for_four_hosts(cloud, demo):
+    """They are rejected immediately, with remedies, and no server is created."""
     cluster, policy, group = demo.bound()
     cloud.clear_requests()
     reason = demo.scale_out(cluster, HOSTS + 2).failed()
@@ -84,14 +84,14 @@ def test_rx_02_six_of_a_plain_users_nodes_for_four_hosts(cloud, demo):
     ],
     ids=lambda value: value if isinstance(value, str) else '',
 )
-def test_r3_25_what_needs_chosen_hosts_is_refused_at_attach(demo, properties, what):
+def test_r3_25_an_attach_that_needs_chosen_hosts_is_rejected(demo, properties, what):
     reason = demo.attach(demo.cluster(), demo.policy(**properties)).failed()
     assert f'for {what}, the policy must choose the host of every node' in reason
     assert 'os_compute_api:servers:create:forced_host' in reason
 
 
-def test_an_administrators_nodes_are_pinned_as_before(cloud):
-    """Also off reserved hosts, which the options keep free; the reasons are whole."""
+def test_an_administrators_nodes_are_pinned(cloud):
+    """Also outside reserved hosts; the reasons are complete."""
     admin = Tenant(cloud.connection())
     cluster, _policy, _group = admin.bound(admin.policy(pin_hosts=True))
     placed = admin.scale_out(cluster, 1).placements()
@@ -100,8 +100,8 @@ def test_an_administrators_nodes_are_pinned_as_before(cloud):
     assert 'reservations.reserved on 1' in reason
 
 
-def test_members_are_where_nova_says_that_they_are(cloud, demo):
-    """In VERIFY_RESIZE on both hosts. One of another project is not shown to the group's owner."""
+def test_members_count_on_the_hosts_of_nova(cloud, demo):
+    """In VERIFY_RESIZE on both hosts. The group's owner does not see one of another project."""
     admin, nova = cloud.connection(), Truth(cloud.connection())
     group = demo.compute.create_server_group(name='members', policy='anti-affinity').id
     servers = [boot(demo.compute, cloud, group), boot(demo.compute, cloud, group)]
@@ -140,8 +140,8 @@ def boot(compute, cloud, group):
     return made.id
 
 
-def test_the_least_rights_are_these(cloud):
-    """Which are documented, and no more: whoever has them sees no server, and changes nothing."""
+def test_the_minimal_rights(cloud):
+    """The documented rights are sufficient; the user sees no servers and changes nothing."""
     reader = cloud.connection(EYES)
     for service, path, microversion in MAY:
         answer = getattr(reader, service).get(path, microversion=microversion)

@@ -1,4 +1,4 @@
-"""What the owner of a cluster reads, and what operators do, where the cloud's eyes are not his."""
+"""The texts for owners and for operators if operator credentials read the cloud."""
 
 import logging
 
@@ -28,7 +28,7 @@ MOST = tuple(FakeHost(f'cmp-{number:02}', vcpus=64 * (number < 25)) for number i
 
 @pytest.fixture
 def plain(request, _database, configured, monkeypatch):  # noqa: F811
-    """A plain user's desk, beside hosts that the cloud's eyes see."""
+    """Return a tenant's desk, with operator credentials that can list hosts."""
     configured(**LOGIN)
     monkeypatch.setattr(support, 'USER', 'demo-id')
     monkeypatch.setattr(support, 'PROJECT', 'demo-project')
@@ -41,7 +41,7 @@ def plain(request, _database, configured, monkeypatch):  # noqa: F811
 
 @pytest.fixture
 def administrator(_database, configured):  # noqa: F811
-    """An administrator's desk, beside the cloud's eyes."""
+    """Return an administrator's desk, with operator credentials."""
     configured(**LOGIN)
     aggregates = (FakeAggregate('hidden-agg', ('cmp-00',)),)
     glance = FakeGlance(FakeImage('cirros'))
@@ -50,7 +50,7 @@ def administrator(_database, configured):  # noqa: F811
 
 
 def grown(desk, count, project=None, **wanted):
-    """What a growth of a new cluster is told."""
+    """Let a new cluster grow, and return the texts."""
     group = desk.edge.nova.add_group('web', 'anti-affinity', project_id=project or support.PROJECT)
     cluster, policy = desk.bound(spec(**wanted), group)
     action = desk.action(cluster, SCALE_OUT, {'count': count})
@@ -67,7 +67,7 @@ def operators_read(caplog):
     return line
 
 
-def test_a_mistake_of_the_look_is_for_operators(plain, monkeypatch, caplog):
+def test_only_operators_read_errors_of_the_snapshot(plain, monkeypatch, caplog):
     def broken(*_given, **_named):
         raise KeyError('cmp-01 of another project')
 
@@ -87,7 +87,7 @@ def test_an_administrator_without_quota_reads_which_one_is_exceeded(administrato
     assert reason.startswith(f'does not fit: at most {quota} of 5; the project has 0 of {quota} ')
 
 
-def test_operators_read_of_how_many_hosts_a_no_is(plain, caplog):
+def test_operators_read_the_number_of_rejecting_hosts(plain, caplog):
     with caplog.at_level(logging.INFO):
         owners = grown(plain, 60)['reason']
     assert owners.startswith('does not fit: at most 3 of 60; ')
@@ -99,8 +99,8 @@ def test_operators_read_of_how_many_hosts_a_no_is(plain, caplog):
 
 
 @pytest.mark.parametrize('mode', ['enforce', 'warn', 'off'])
-def test_what_a_preflight_only_warns_of_is_an_event_for_the_owner(plain, monkeypatch, mode):
-    """If nodes fail then, the cluster's events have the reason; Senlin writes that of enforce."""
+def test_a_warning_of_the_preflight_is_an_event_for_the_owner(plain, monkeypatch, mode):
+    """If nodes fail later, the events have the reason; in enforce mode, Senlin stores it."""
     record_events(monkeypatch)
     cluster, policy = plain.bound(
         spec(preflight=mode), plain.edge.nova.add_group('web', 'anti-affinity')
@@ -124,34 +124,34 @@ def test_operators_read_that_the_rest_of_a_quota_fits(plain, caplog):
     assert operators_read(caplog).endswith(f'{owners}; some hosts accept what the quota leaves')
 
 
-def test_attach_does_without_the_log_in_of_the_cloud(administrator):
+def test_attach_does_not_use_the_operator_credentials(administrator):
     administrator.edge.fail('POST', '/auth/tokens', at_edge.UNAUTHORIZED, skip=1)
     attach = administrator.policy(spec(member_of=['hidden-agg'])).attach
     is_attached, why = attach(administrator.cluster())
     assert is_attached, why
 
 
-def test_attach_names_no_aggregate_that_the_owner_may_not_see(plain, monkeypatch):
+def test_attach_names_no_hidden_aggregate(plain, monkeypatch):
     monkeypatch.setattr(NovaInventory, 'lets_choose_hosts', lambda _self: True)
     is_attached, why = plain.policy(spec(member_of=['hidden-ag'])).attach(plain.cluster())
     assert is_attached, why
 
 
-def test_attach_names_the_nearest_to_who_may_see_them(administrator):
+def test_attach_suggests_a_visible_aggregate(administrator):
     attach = administrator.policy(spec(member_of=['hidden-ag'])).attach
     assert "the nearest are 'hidden-agg'" in refused(attach(administrator.cluster()))
 
 
-def test_attach_tells_what_a_zone_means(plain, caplog):
+def test_attach_logs_that_a_server_cannot_leave_its_zone(plain, caplog):
     with caplog.at_level(logging.INFO):
         policy = plain.policy(spec(spread=[{'by': 'availability_zone'}]))
         is_attached, why = policy.attach(plain.cluster())
     assert is_attached, why
-    assert any('attach: ' in line and 'cannot leave a zone' in line for line in caplog.messages)
+    assert any('attach: ' in line and 'cannot leave the zone' in line for line in caplog.messages)
 
 
 def at_attach(desk, monkeypatch, max_size=-1, **wanted):
-    """Attach a policy as the engine does: the cluster's events, and its status reason."""
+    """Attach a policy like the engine does; return the cluster's events and its status reason."""
     cluster = desk.cluster(max_size=max_size)
     action = desk.action(cluster, 'CLUSTER_ATTACH_POLICY')
     assert senlin_lock.cluster_lock_acquire(desk.context, cluster.id, action.id)
@@ -162,8 +162,8 @@ def at_attach(desk, monkeypatch, max_size=-1, **wanted):
     return [each.status_reason for each in events], cluster.status_reason
 
 
-def test_the_owner_reads_that_a_cluster_cannot_grow_to_its_max_size(plain, monkeypatch, caplog):
-    """By the words of a scale-out: 30 hosts, of which 3 have room."""
+def test_the_owner_reads_that_the_cluster_cannot_reach_max_size(plain, monkeypatch, caplog):
+    """In the text of a scale-out: 30 hosts, of which 3 have room."""
     events, _reason = at_attach(plain, monkeypatch, max_size=31)
     (said,) = events
     assert said.startswith(
@@ -177,7 +177,7 @@ def test_the_owner_reads_that_a_cluster_cannot_grow_to_its_max_size(plain, monke
     assert at_attach(plain, monkeypatch, max_size=3)[0] == []
 
 
-def test_an_administrator_reads_the_same(administrator, monkeypatch):
+def test_an_administrator_reads_that_the_cluster_cannot_reach_max_size(administrator, monkeypatch):
     (said,) = at_attach(administrator, monkeypatch, max_size=31)[0]
     assert 'max_size of 31: does not fit: at most 25 of 31; a host may hold 1' in said
 
@@ -197,5 +197,5 @@ def test_without_operator_credentials_the_owner_reads_that_nothing_is_checked(
     assert (reason == preflight.UNCHECKED) is is_told
 
 
-def test_with_operator_credentials_there_is_nothing_to_read(plain, monkeypatch):
+def test_with_operator_credentials_there_is_no_event(plain, monkeypatch):
     assert at_attach(plain, monkeypatch) == ([], 'Initializing')
