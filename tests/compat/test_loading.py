@@ -1,4 +1,4 @@
-"""The package loads in the oldest engine, and beside the oldest openstacksdk, that it supports."""
+"""The package loads in the oldest supported engine, and with the oldest openstacksdk."""
 
 from importlib import metadata
 
@@ -20,7 +20,7 @@ def ours():
                 yield pytest.param(entry_point, id=f'{group}:{entry_point.name}')
 
 
-def test_this_is_the_old_world():
+def test_the_oldest_versions_are_installed():
     assert metadata.version('openstacksdk').startswith('0.101.')
     assert metadata.version('senlin').startswith('14.')
 
@@ -30,7 +30,7 @@ def test_entry_point_loads(entry_point):
     assert entry_point.load()
 
 
-def test_the_policy_is_a_policy_of_this_senlin():
+def test_the_class_is_a_policy_of_this_senlin():
     (entry_point,) = metadata.entry_points(
         group='senlin.policies', name='senlin.policy.affinity-1.1'
     )

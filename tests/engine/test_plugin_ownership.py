@@ -380,7 +380,7 @@ def test_a_profile_of_another_project_refers_to_a_group_by_its_id(desk, hint, is
     assert ('profile of another project names it' in party.detach()) is is_kept
 
 
-# -- row 3: nodes that left, and what is told
+# -- row 3: nodes that left, and the messages
 
 
 def test_a_server_that_left_the_cluster_is_not_foreign(desk):

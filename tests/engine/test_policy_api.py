@@ -77,7 +77,7 @@ def test_member_of_is_resolved_for_users_who_may_list_aggregates(admin, demo):
     assert ask(admin, right) == ask(demo, right) == ask(demo, wrong) == (201, '')
     status, message = ask(admin, wrong)
     assert (status, 'properties.member_of[0]: ' in message) == (400, True), message
-    # Senlin's call to validate a spec asks no cloud, whoever the user is.
+    # Senlin's call to validate a spec sends no request to a cloud, for any user.
     assert ask(admin, wrong, 'policies/validate') == (200, '')
 
 

@@ -31,7 +31,7 @@ def test_q3_12_another_policy_adopts_the_group_of_live_servers(demo, truth):
     demo.scale_out(cluster, 2).succeeded()
     assert outside(demo, truth, cluster, group) == set()
     assert truth.spread(group) == {'cmp-1': 2, 'cmp-2': 2}
-    # Whatever the metadata and the spec say: nobody comes after the cluster.
+    # Independent of the metadata and the spec, because the cluster is deleted.
     demo.delete_cluster(cluster)
     assert truth.group_by_id(group) is None
 

@@ -54,7 +54,7 @@ def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host):
     ('mode', 'why'),
     [
         ('enforce', 'does not fit: 0 of 2 placed; '),
-        ('off', f'but none accepts servers: drs.disabled on 1: {DRS_HOST} is disabled'),
+        ('off', f'1 host(s) match "drs", but none accepts servers: drs.disabled on 1: {DRS_HOST}'),
     ],
 )
 def test_r3_20_q3_11_disabled_drs_host_is_the_reason(admin, truth, mode, why):

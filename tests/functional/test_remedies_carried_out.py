@@ -1,4 +1,4 @@
-"""Every kind of remedy, carried out on a real Nova: it gives what it said."""
+"""Every kind of remedy is applied to a real Nova, with the predicted result."""
 
 import re
 from dataclasses import replace
@@ -37,9 +37,9 @@ FLAVORS = {
 }
 RESERVED = Rules.of(required_member_prefix='kept:', forbidden_member_prefixes=('kept:',))
 ANTI = 'anti-affinity'
-#: The flavor, how many servers of it are asked for, what else is asked, and what is there: a group
-#: with a server on each of some hosts, the limit of a quota, the rules, an enabled host whose
-#: provider has the trait of a disabled one, a host that is down, one whose only place is taken.
+#: The flavor, the number of servers, other fields of the request, and the cloud: a group with a
+#: server on each of some hosts, the limit of a quota, the rules, an enabled host whose provider has
+#: the trait of a disabled one, a host that is down, a host with a server in its only slot.
 CASES = {
     'started_hosts': ('asked', 3, {'availability_zone': 'az-1'}, {}),
     'started_hosts of Placement': ('asked', 3, {'availability_zone': 'az-1'}, {'stale': 'cmp-1'}),
@@ -73,7 +73,7 @@ BESIDE = {'hosts'}
 COMPARED_BY_ACCURACY = {'scheduler_hints'}
 
 
-def test_every_kind_of_remedy_is_carried_out_here():
+def test_the_rows_cover_every_kind_of_remedy():
     page = (tables.CASES.parents[1] / 'doc/source/concepts/preflight.rst').read_text()
     table = page.partition('What would help\n')[2].partition('In JSON, each remedy')[0]
     kinds = {code for line in re.findall(r'\* - (``.*)', table) for code in line.split('``')[1::2]}
@@ -91,7 +91,7 @@ def cloud():
 
 @pytest.fixture
 def operator(cloud):
-    """As the cloud was is as it is again after the test."""
+    """Restore the cloud after the test."""
     with restored(cloud, HOSTS, 'cmp-3') as operator:
         yield operator
         operator.set_down('cmp-1', False)
@@ -107,14 +107,14 @@ def said(thing):
 
 
 def set_limit(operator, limit):
-    """Let the project have so many servers."""
+    """Limit the project to this number of servers."""
     operator.run(
         f'openstack quota set --instances {limit} {operator.connection.current_project_id}'
     )
 
 
 def place(operator, request, most):
-    """How many servers find a host, one after the other."""
+    """Create servers one by one; return how many find a host."""
     placed = 0
     while placed <= most and operator.place(request):
         placed += 1
@@ -123,7 +123,7 @@ def place(operator, request, most):
 
 @pytest.mark.long
 @pytest.mark.parametrize('case', CASES)
-def test_a_remedy_that_is_carried_out_gives_what_it_said(case, operator):
+def test_a_remedy_has_the_predicted_result(case, operator):
     flavor, count, asked, there = CASES[case]
     more = {'enabled_filters': FILTERS, 'image_properties': {}, **asked}
     request, rules = PlacementRequest(count, flavor, **more), there.get('rules')
@@ -161,8 +161,8 @@ def test_a_remedy_that_is_carried_out_gives_what_it_said(case, operator):
 
 
 @pytest.mark.long
-def test_a_group_for_a_tenant_is_the_tenant_s(cloud, operator):
-    """An administrator plans, and a server of the tenant finds its place in the new group."""
+def test_a_new_group_belongs_to_the_tenant(cloud, operator):
+    """An administrator plans, and a server of the tenant is created in the new group."""
     tenant = Operator(cloud, 'demo')
     old = tenant.compute.create_server_group(name='web', policy=ANTI).id
     project = tenant.connection.current_project_id
@@ -180,8 +180,8 @@ def test_a_group_for_a_tenant_is_the_tenant_s(cloud, operator):
 
 
 @pytest.mark.long
-def test_new_hosts_that_are_as_it_says_give_what_it_said(operator):
-    """Alone, and beside a quota; in another cloud, for a sandbox does not grow."""
+def test_new_hosts_have_the_predicted_result(operator):
+    """Alone, and with a quota; in another cloud, because a sandbox cannot grow."""
     more = {'image_properties': {}, 'enabled_filters': FILTERS}
     request = PlacementRequest(3, 'ssd', None, 'az-1', **more)
     hosts = find(operator, request, 'hosts')
@@ -207,6 +207,6 @@ def test_new_hosts_that_are_as_it_says_give_what_it_said(operator):
 
 
 def find(operator, request, code):
-    """The remedy of this code."""
+    """Return the remedy with this code."""
     (remedy,) = (each for each in decide(operator, request, None).remedies if each.code == code)
     return remedy

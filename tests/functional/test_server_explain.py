@@ -1,10 +1,10 @@
 """``server explain`` on a real Nova whose servers fail in many ways, for an admin and a tenant.
 
-Each kind fails alone and as one of several servers of a request. Then each remedy with commands is
-carried out, as printed, and the same request succeeds.
+Each kind of failure occurs alone and with several servers of a request. Then the commands of each
+remedy are run as printed, and the same request succeeds.
 
-The sandbox has no networks, so no port can fail; a volume fails, because it has no Cinder. nova-api
-answers 400 for an unknown zone and creates no server, so the zone goes after the failure.
+The sandbox has no networks, so no port can fail; a volume fails, because there is no Cinder.
+nova-api answers 400 for an unknown zone without a server, so the zone is deleted after the failure.
 """
 
 import contextlib
@@ -74,7 +74,7 @@ def tenant(cloud, operator):
 
 @pytest.fixture
 def explain(cloud, tmp_path):
-    """``explain('demo', 'web-1', ...)``: the finished command, as JSON unless options say else."""
+    """Run the command, by default with JSON output: ``explain('demo', 'web-1', ...)``."""
     (tmp_path / 'clouds.yaml').write_text(cloud.clouds_yaml())
     conf = str(cloud.log_dir / 'nova.conf')
 
@@ -87,7 +87,7 @@ def explain(cloud, tmp_path):
 
 
 class Tenant:
-    """A user of the sandbox who creates servers, and an administrator who changes it meanwhile."""
+    """A user of the sandbox who creates servers, with an administrator's connection."""
 
     def __init__(self, cloud, operator):
         self.cloud, self.operator = cloud, operator
@@ -95,7 +95,7 @@ class Tenant:
         self.project = cloud.connection('demo').current_project_id
 
     def request(self, name, number=1, hints=None, **body):
-        """Request so many servers together; they are all returned when Nova has finished."""
+        """Request this number of servers together; return them when Nova has finished."""
         new = {'name': name, 'flavorRef': 'tiny', 'imageRef': self.cloud.image_id}
         new |= {'networks': 'none', 'min_count': number, 'max_count': number, **body}
         hints = {'os:scheduler_hints': hints} if hints else {}
@@ -104,7 +104,7 @@ class Tenant:
         return lambda: self.finished(name, number)
 
     def finished(self, name, number):
-        """The servers of a request, when Nova has finished."""
+        """Return the servers of a request when Nova has finished."""
 
         def ended():
             pattern = f'^{name}$' if number == 1 else f'^{name}-[0-9]+$'
@@ -115,7 +115,7 @@ class Tenant:
         return until(ended, 60, f'{number} servers {name}\n{self.cloud.logs()}')
 
     def runs(self, name, number=1, hints=None, **body):
-        """Servers that run."""
+        """Return the active servers."""
         found = self.request(name, number, hints, **body)()
         assert {each.status for each in found} == {'ACTIVE'}
         return found
@@ -125,7 +125,7 @@ class Tenant:
 
     @contextlib.contextmanager
     def scheduling_held(self):
-        """nova-scheduler waits for Placement within the block."""
+        """Let nova-scheduler wait for Placement within the block."""
         with requests.Session() as session:
             session.trust_env = False
             faults = f'{self.cloud.base_url}/_sandbox/faults'
@@ -141,20 +141,19 @@ class Tenant:
         )
 
     def two_minutes_pass(self):
-        """nova-scheduler forgets the servers of a failed request, which an explanation names."""
+        """Let nova-scheduler forget the servers of a failed request, which explanations mention."""
         with requests.Session() as session:
             session.trust_env = False
             assert session.put(f'{self.cloud.base_url}/_nova/servers', json={}).ok
 
     def clear(self):
-        """Delete all servers."""
         for server in list(self.compute.servers()):
             self.compute.delete_server(server, ignore_missing=True)
         until(lambda: not list(self.compute.servers()), 60, 'no server is left')
         self.operator.remove_servers()
 
     def limit(self, instances):
-        """Let the project have so many instances."""
+        """Limit the project to this number of instances."""
         body = {'quota_set': {'instances': instances, 'force': True}}
         assert self.operator.compute.put(f'/os-quota-sets/{self.project}', json=body).ok
 
@@ -186,7 +185,7 @@ def group_full(tenant, number):
 
 
 def max_with_siblings(tenant, number):
-    """As ``openstack server create --max 3``, of which Nova creates all or none."""
+    """Like ``openstack server create --max 3``: Nova creates all servers or none."""
     return {**group_full(tenant, number), 'min_count': 1}
 
 
@@ -244,7 +243,7 @@ def test_a_placement_failure_is_explained_and_each_remedy_helps(
 
 
 def fail(tenant, kind, number):
-    """The request of a kind, and its servers, of which none runs; the first of all is cleared."""
+    """Send a request of this kind; return it with its servers, none of which is active."""
     tenant.clear()
     body = kind(tenant, number)
     found = tenant.request('web', number, **body)()
@@ -253,7 +252,7 @@ def fail(tenant, kind, number):
 
 
 def check_admin(explain, found, codes):
-    """The administrator reads the request, the hosts, and that it would fail again."""
+    """Check that the administrator reads the request, the hosts, and that it would fail again."""
     done = explain('admin', found[-1].id, '-f', 'json')
     said = json.loads(done.stdout)
     assert (done.returncode, done.stderr, said['fits']) == (3, '', False)
@@ -270,7 +269,7 @@ def check_admin(explain, found, codes):
 
 
 def check_tenant(explain, found):
-    """The tenant reads the own request, and nothing about hosts."""
+    """Check that the tenant reads the request, and nothing about hosts."""
     done = explain('demo', found[-1].name, '-f', 'json')
     said = json.loads(done.stdout)
     assert (done.returncode, done.stderr, said['fits']) == (1, '', None)
@@ -282,7 +281,7 @@ def check_tenant(explain, found):
 
 
 def carry_out(tenant, remedy, body, failed):
-    """Run the commands; then the same request, or the one that the remedy changes, succeeds."""
+    """Run the commands; then the same request, or the changed one, must succeed."""
     hints, number = body.get('hints', {}), len(failed)
     tenant.operator.run(f'openstack server delete {" ".join(each.id for each in failed)}')
     request = PlacementRequest(number, body.get('flavorRef', 'tiny'), hints.get('group'))
@@ -320,8 +319,8 @@ def test_a_quota_at_the_late_check(number, tenant, explain):
 
 
 @pytest.mark.long
-def test_siblings_that_are_deleted_already(tenant, explain):
-    """As Heat does it; also the last of them, which neither a name nor an id shows to tenants."""
+def test_deleted_siblings(tenant, explain):
+    """Like with Heat; also the last one, which tenants cannot find by its name or id."""
     hints = {'group': tenant.group()}
     found = tenant.request('heat', 3, hints, availability_zone='az-1')()
     for number in range(3):
@@ -340,7 +339,7 @@ def test_siblings_that_are_deleted_already(tenant, explain):
 
 @pytest.mark.long
 @pytest.mark.parametrize('number', [1, 2])
-def test_a_zone_that_is_gone(number, cloud, tenant, explain):
+def test_a_deleted_zone(number, cloud, tenant, explain):
     zone, compute = {'availability_zone': 'az-6'}, tenant.operator.compute
     tenant.runs('before', 2, **zone)
     failed = tenant.request('web', number, **zone)()
@@ -364,7 +363,7 @@ def test_a_zone_that_is_gone(number, cloud, tenant, explain):
 
 @pytest.mark.long
 @pytest.mark.parametrize('number', [1, 2])
-def test_a_failed_volume_is_no_failure_of_the_placement(number, tenant, explain):
+def test_a_failed_volume_is_not_a_placement_failure(number, tenant, explain):
     device = {'boot_index': 0, 'uuid': tenant.cloud.image_id, 'source_type': 'image'}
     device |= {'destination_type': 'volume', 'volume_size': 1}
     failed = tenant.request('web', number, imageRef='', block_device_mapping_v2=[device])()
@@ -435,7 +434,7 @@ def test_an_assumption_is_wrong_or_the_cloud_has_changed(tenant, explain):
 
 @pytest.mark.long
 def test_a_nova_that_returns_less_of_the_request(tmp_path):
-    """Nova 26 (Zed): the zone is that of a server that found no host, and hints are options."""
+    """Nova 26 (Zed): the zone is that of a server without a host, and hints are options."""
     with SandboxCloud(HOSTS, flavors=FLAVORS, filters=FILTERS, compute_max_version='2.93') as cloud:
         (tmp_path / 'clouds.yaml').write_text(cloud.clouds_yaml())
         with restored(cloud, HOSTS, DISABLED) as operator:

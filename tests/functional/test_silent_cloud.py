@@ -1,4 +1,4 @@
-"""Nothing waits forever for a cloud that does not respond completely, or only with a token."""
+"""No operation waits forever for a cloud that does not respond, or not completely."""
 
 import contextlib
 import os
@@ -111,7 +111,7 @@ def abandoned_threads():
 
 
 def test_an_endless_profile_is_given_up(tmp_path, monkeypatch):
-    """openstacksdk fetches it while it makes the connection."""
+    """openstacksdk fetches it while it creates the connection."""
     with HttpCloud(FakeNova(), drip='GET /.well-known/openstack/api') as cloud:
         path = tmp_path / 'clouds.yaml'
         path.write_text(f'clouds: {{far: {{profile: "{cloud.url}"}}}}')
@@ -126,7 +126,6 @@ def test_an_endless_profile_is_given_up(tmp_path, monkeypatch):
 
 
 def command(cloud, tmp_path, *arguments):
-    """Start the command."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
     return subprocess.Popen(
         [*COMMAND, *arguments],

@@ -1,4 +1,4 @@
-"""The filter of nova-api, as paste loads it, in front of Nova's router."""
+"""The middleware of nova-api, as paste loads it, in front of Nova's router."""
 
 import json
 import logging
@@ -31,7 +31,7 @@ def in_front_of(application):
 
 @pytest.fixture(scope='session')
 def router(api_database):
-    """Return the filter in front of Nova's own routes and their error handling."""
+    """Return the middleware in front of Nova's own routes and error handling."""
     CONF([], project='nova', default_config_files=[], default_config_dirs=[])
     # As in a Nova of its own time: oslo.policy has had other defaults since.
     opts.set_defaults(CONF, enforce_scope=False, enforce_new_defaults=False)
@@ -43,7 +43,7 @@ def router(api_database):
 
 @pytest.fixture
 def flavor(router):
-    """``flavor(specs, mode, microversion)``: the response, and the extra specs in the database."""
+    """Send a request; return its response and the stored specs: ``flavor(specs, mode)``."""
     context = nova_context.RequestContext(
         'user', 'project', is_admin=True, roles=['admin', 'member', 'reader']
     )
@@ -67,7 +67,7 @@ def flavor(router):
     return post
 
 
-def test_r4_11_the_newest_microversion_is_novas():
+def test_r4_11_the_newest_microversion_is_that_of_nova():
     request = webob.Request.blank('/flavors/1/os-extra_specs', method='POST')
     request.body = json.dumps({'extra_specs': FAULTY}).encode()
     request.headers[VERSION_HEADER] = 'compute latest'

@@ -1,4 +1,4 @@
-"""Packages that need Nova, read in another process: here, it is this one."""
+"""Packages that need Nova are read in another process, which is this one in the tests."""
 
 import contextlib
 import json
@@ -38,12 +38,12 @@ CHECKED = ExtraSpecValidator('acme:even', 'Even.', {'type': int}, check=even)
 
 
 class Ended(BaseException):
-    """The end of what would be a process."""
+    """The end of the simulated process."""
 
 
 @pytest.fixture
 def played(monkeypatch):
-    """``subprocess.run`` with the code run here, in place of another Python; what each has said."""
+    """Replace ``subprocess.run``: run the code here; return the output of each run."""
     said = []
 
     def end(status):
@@ -80,8 +80,8 @@ def played(monkeypatch):
     return said
 
 
-def test_r4_13_definitions_are_as_they_were_written(install, played):
-    """And so is why there are none; what a package prints is no answer."""
+def test_r4_13_definitions_are_returned_unchanged(install, played):
+    """Errors are returned, too; the output of a package is not an answer."""
 
     def validators():
         sys.stdout.write('acme is loaded\n')
@@ -98,7 +98,7 @@ def test_r4_13_definitions_are_as_they_were_written(install, played):
     assert [(done.returncode, done.stderr) for done in played] == [(0, b'acme is loaded\n')]
 
 
-def test_r4_20_a_check_is_made_by_the_other_process(install, played):
+def test_r4_20_the_other_process_runs_an_own_check(install, played):
     ((plugin),) = extra_spec_process.read([install('acme', [OURS, CHECKED, CHECKED])])
     ours, checked = plugin.validators
     assert (ours.check, checked.complaint('2'), checked.complaint('3')) == (None, None, '3 is odd')
@@ -126,7 +126,7 @@ def test_r4_20_a_check_is_made_by_the_other_process(install, played):
     ids=['not run', 'late', 'silent', 'words'],
 )
 def test_q4_3_no_answer(install, monkeypatch, end, kind, why):
-    """Of each package, why; it is read again only if no process could be started."""
+    """Each package has a reason; it is read again only if no process could be started."""
 
     def run(*_arguments, **_options):
         if isinstance(end, Exception):
@@ -143,7 +143,7 @@ def test_q4_3_no_answer(install, monkeypatch, end, kind, why):
     ]
 
 
-def test_a_package_that_hangs_does_not_take_the_others_with_it(install, monkeypatch):
+def test_a_package_that_hangs_does_not_affect_the_others(install, monkeypatch):
     """Each package is loaded in its own process if the common process gave no answer."""
     asked = []
 

@@ -1,4 +1,4 @@
-"""The validators that nova-api loads: what they take, what they refuse, and in which words."""
+"""The validators that nova-api loads: accepted values, rejected values, and messages."""
 
 import types
 
@@ -26,8 +26,8 @@ def ours(name=AGGREGATE_VALUES):
         (RESERVED, 'banana', 'banana'),
     ],
 )
-def test_rx_04_rx_05_what_is_taken_and_refused(name, value, says):
-    """Q0-5, R0-12: in a sentence."""
+def test_rx_04_rx_05_accepted_and_rejected_values(name, value, says):
+    """Q0-5, R0-12: the message is a sentence."""
     validator = ours(RESERVED if name == RESERVED else AGGREGATE_VALUES)
     if says is None:
         validator.validate(name, value)
@@ -39,11 +39,11 @@ def test_rx_04_rx_05_what_is_taken_and_refused(name, value, says):
 
 
 class TestNovasList:
-    """What becomes of the list of Nova's own module when ours is registered."""
+    """The list of Nova's own module after ours is registered."""
 
     @pytest.fixture
     def in_tree(self, monkeypatch):
-        """A module in the place of Nova's; the real one is left alone."""
+        """Return a module that replaces Nova's."""
         module = types.SimpleNamespace()
         monkeypatch.setattr(extra_specs.importlib, 'import_module', lambda _name: module)
         return module
@@ -51,7 +51,7 @@ class TestNovasList:
     def validator(self, name):
         return base.ExtraSpecValidator(name=name, description='', value={'type': str})
 
-    def test_only_the_one_of_this_name_is_replaced(self, in_tree, caplog):
+    def test_only_the_validator_of_this_name_is_replaced(self, in_tree, caplog):
         other = self.validator('aggregate_instance_extra_specs:special')
         known = in_tree.EXTRA_SPEC_VALIDATORS = [other, self.validator(AGGREGATE_VALUES)]
         for _ in range(2):
@@ -61,7 +61,7 @@ class TestNovasList:
         assert not caplog.records
 
     @pytest.mark.parametrize('found', [None, (), [], 'nothing'])
-    def test_a_nova_that_is_otherwise_is_a_warning_and_no_error(self, in_tree, caplog, found):
+    def test_an_unknown_nova_is_a_warning(self, in_tree, caplog, found):
         caplog.set_level('DEBUG', 'senlin_affinity')
         if found != 'nothing':
             in_tree.EXTRA_SPEC_VALIDATORS = found

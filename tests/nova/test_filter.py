@@ -1,4 +1,4 @@
-"""The aggregate filter on Nova's own objects: host states, aggregates, flavors, requests."""
+"""The aggregate filter with Nova's own host states, aggregates, flavors and requests."""
 
 import logging
 
@@ -27,8 +27,8 @@ def request(extra_specs, **more):
     return RequestSpec(flavor=flavor, instance_uuid=INSTANCE, **more)
 
 
-def test_d0_14_it_is_a_filter_of_todays_nova():
-    """Nova finds it by its path, asks it once per request, and not for a rebuild."""
+def test_d0_14_it_is_a_filter_of_current_nova():
+    """Nova loads it by its path, runs it once per request, and not for a rebuild."""
     path = f'{aggregate_filter.__name__}.{AggregateInstanceTypeFilter.__name__}'
     handler = filters.HostFilterHandler()
     (found,) = handler.get_matching_classes([path])
@@ -40,15 +40,15 @@ def test_d0_14_it_is_a_filter_of_todays_nova():
     assert handler.get_filtered_objects([found()], [state], rebuild) == [state]
 
 
-def test_flavor_whose_extra_specs_were_not_loaded():
-    """Reading them would make Nova's object look into a database that a scheduler may not have."""
+def test_a_flavor_without_loaded_extra_specs():
+    """Nova's object would read them from a database that a scheduler may not have."""
     asked, judge = RequestSpec(flavor=Flavor(name='m1.tiny')), AggregateInstanceTypeFilter()
     assert judge.host_passes(host({'ssd': 'true'}), asked) is True
     assert judge.host_passes(host({'ssd': '1', 'force_metadata_check': '1'}), asked) is False
 
 
-def test_metadata_that_changes_is_seen():
-    """What is kept is kept by its content, not by the object."""
+def test_changed_metadata_are_used():
+    """The cache depends on the content, not on the object."""
     state, asked, judge = host({'ssd': '1'}), request({'ssd': '1'}), AggregateInstanceTypeFilter()
     assert judge.host_passes(state, asked) is True
     state.aggregates[0].metadata['ssd'] = '2'
@@ -70,7 +70,7 @@ def lines(caplog):
     return [record.getMessage() for record in caplog.records if record.levelname == 'INFO']
 
 
-def test_the_mode_log_rejects_no_host_and_logs_those_that_it_would_reject(modes, caplog):
+def test_the_mode_log_rejects_no_host_and_logs_the_mismatches(modes, caplog):
     caplog.set_level(logging.INFO, 'senlin_affinity.plugins.nova_filter')
     modes('aggregate_filter', 'log')
     hosts = [host({'ssd': '2'}, name='cmp-1'), host({'ssd': '1'}, name='cmp-2')]

@@ -1,4 +1,4 @@
-"""All hosts of a request at once, on Nova's own objects: as if each were asked about alone."""
+"""All hosts of a request at once, with Nova's own objects, give the results of single hosts."""
 
 import logging
 from functools import partial
@@ -28,7 +28,7 @@ METADATA = st.builds(
 
 @st.composite
 def clouds(draw):
-    """Hosts in sets of a few aggregates; one object may be in many, one name be that of many."""
+    """Generate hosts with a few aggregates each; aggregates may share an object, or a name."""
     metadata = draw(st.lists(METADATA, min_size=1, max_size=4))
     known = [aggregate(each, f'agg-{number % 3}') for number, each in enumerate(metadata)]
     sets = draw(st.lists(st.lists(st.sampled_from(known), max_size=3), min_size=1, max_size=8))
@@ -50,7 +50,7 @@ def request(extra_specs, **more):
 
 
 def answer(ask, level):
-    """What is answered, and what is logged of it."""
+    """Return the passing hosts, and the log."""
     logged, logger = [], logging.getLogger(LOGGER)
     keep = logging.Handler()
     keep.emit = lambda record: logged.append((record.levelname, record.getMessage()))
@@ -81,7 +81,7 @@ def test_all_at_once_is_as_one_by_one(hosts, extra_specs, hints, level):
     assert together == (passing, logged)
 
 
-def test_what_is_wrong_fails_on_its_host_only():
+def test_an_error_rejects_only_its_host():
     bad, good = host(), host(aggregate({'ssd': '1'}), name='cmp-2')
     bad.aggregates = None
     judge, asked = AggregateInstanceTypeFilter(), request({'ssd': '1'})
@@ -106,21 +106,21 @@ def test_hosts_in_the_same_aggregates_are_decided_once(monkeypatch):
 
 
 class TakesAll(AggregateInstanceTypeFilter):
-    """Decides about a host itself."""
+    """Overrides host_passes."""
 
     def host_passes(self, host_state, spec_obj):
         return host_state.host != 'cmp-2' or super().host_passes(host_state, spec_obj)
 
 
 class TakesNone(AggregateInstanceTypeFilter):
-    """As Nova's own filters of the oldest kind."""
+    """Has no filter_all, like Nova's oldest filters."""
 
     def _filter_one(self, obj, spec_obj):
         return False
 
 
 class OnRebuild(AggregateInstanceTypeFilter):
-    """Is asked for a rebuild, too."""
+    """Also runs for a rebuild."""
 
     RUN_ON_REBUILD = True
 
@@ -134,7 +134,7 @@ class OnRebuild(AggregateInstanceTypeFilter):
         (OnRebuild, {'scheduler_hints': {'_nova_check_type': ['rebuild']}}, []),
     ],
 )
-def test_a_subclass_that_decides_itself_is_asked(kind, more, passing):
+def test_a_subclass_that_overrides_host_passes_is_called(kind, more, passing):
     shared = aggregate({'ssd': '2'})
     hosts = [host(shared, name=f'cmp-{number}') for number in (1, 2)]
     asked = request({'ssd': '1'}, **more)

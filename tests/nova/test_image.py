@@ -1,4 +1,4 @@
-"""Nova's own check of a flavor against an image is the judge of the constraint."""
+"""Nova's own check of a flavor and an image is the oracle for the constraint."""
 
 from itertools import product
 from types import SimpleNamespace
@@ -47,7 +47,7 @@ def is_taken(image, disk, root):
 
 @pytest.mark.parametrize('root', [None, VOLUME], ids=['a disk', 'a volume'])
 @pytest.mark.parametrize('disk', [0, 1, 2])
-def test_what_nova_refuses_with_400_is_refused(disk, root):
+def test_images_that_nova_rejects_with_400_are_rejected(disk, root):
     small = Flavor('f', 'small', 1, 512, disk)
     for image in IMAGES:
         request = PlacementRequest(1, 'f', image=image, is_volume_booted=root is not None)

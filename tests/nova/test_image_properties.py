@@ -1,4 +1,4 @@
-"""Nova's own ImageMetaProps is the judge of the definitions of image properties."""
+"""Nova's own ImageMetaProps is the oracle for the definitions of image properties."""
 
 import random
 import re
@@ -108,8 +108,8 @@ def test_the_numa_nodes_are_those_of_nova(number):
 
 
 @pytest.mark.parametrize('word', ['enabled', '', '2', 'yes', ' OFF ', 'false'])
-def test_an_odd_boolean_is_noted(word):
-    """The note is true: Nova reads the value as false."""
+def test_an_unusual_boolean_has_a_note(word):
+    """The note is correct: Nova parses the value as false."""
     read = ImageMetaProps.from_dict({'hw_pmu': word}).hw_pmu
     note = REGISTRY.find('hw_pmu').note(word)
     assert (note is None) is (word in ('yes', ' OFF ', 'false'))

@@ -1,4 +1,4 @@
-"""What is read of nova.conf is what Nova reads there: the names, the kinds, and the defaults."""
+"""Our reader of nova.conf agrees with Nova: names, types and defaults."""
 
 import pytest
 from nova import conf as nova
@@ -15,13 +15,13 @@ def test_the_default_filters():
 
 
 @pytest.mark.parametrize('option', MIRRORED, ids=lambda option: f'{option.nova}.{option.dest}')
-def test_an_option_that_mirrors_one(option):
+def test_a_mirrored_option(option):
     group = nova.CONF if option.nova == 'DEFAULT' else nova.CONF[option.nova]
     default = group[option.dest]
     assert (tuple(default) if isinstance(default, list) else default) == option.default
 
 
-def test_a_file_says_to_both_the_same(tmp_path):
+def test_both_parse_a_file_equally(tmp_path):
     path = tmp_path / 'nova.conf'
     path.write_text(
         '[DEFAULT]\ntransport_url = rabbit://\n[Filter_Scheduler]\nenabled_filters = A,\n  B , C\n'

@@ -1,4 +1,4 @@
-"""Document 001's flow in Nova's request filters, on Nova's own objects and database."""
+"""The flow of document 001 in Nova's request filters, with Nova's own objects and database."""
 
 import logging
 import uuid
@@ -50,7 +50,7 @@ def _fill(context):
 
 @pytest.fixture
 def prefixes():
-    """``prefixes(required, *forbidden)``: installed, with these options."""
+    """Install the filter with these options: ``prefixes(required, *forbidden)``."""
     kept = list(request_filter.ALL_REQUEST_FILTERS)
     install()
     assert [*kept, keep_reservations] == request_filter.ALL_REQUEST_FILTERS
@@ -78,7 +78,7 @@ def request(*keys, image=None, **more):
 
 
 def kept(spec):
-    """The names of the aggregates in ``member_of``: (required sets), forbidden ones."""
+    """Return the names of the aggregates in ``member_of``: (required sets, forbidden ones)."""
     assert keep_reservations(nova_context.get_admin_context(), spec) is True
     if 'requested_destination' not in spec or spec.requested_destination is None:
         return [], set()
@@ -113,13 +113,13 @@ WIN = {'trait:CUSTOM_WIN': 'required'}
         ((None, 'reserva_ion:', '%'), '', {}, [], set()),
     ],
 )  # fmt: skip
-def test_r1_30_what_is_asked_of_placement(prefixes, options, keys, image, required, forbidden):
+def test_r1_30_the_query_to_placement(prefixes, options, keys, image, required, forbidden):
     prefixes(*options)
     assert kept(request(*keys.split(), image=image)) == (required, forbidden)
 
 
 def test_two_reservations_are_two_parameters(prefixes, caplog):
-    """A destination that is there, and None, is as one that is not."""
+    """Nova may set no destination, or None."""
     prefixes(*BOTH)
     caplog.set_level(logging.INFO)
     spec = request('reservation:r2', 'reservation:r1', requested_destination=None)
@@ -129,8 +129,8 @@ def test_two_reservations_are_two_parameters(prefixes, caplog):
     assert f'flavor m1.tiny: member_of={values[0]}&member_of={values[1]}' in caplog.text
 
 
-def test_what_novas_own_filters_ask_for_stays(prefixes):
-    """And a destination that was asked for; Placement gets all of it."""
+def test_requirements_of_novas_own_filters_are_preserved(prefixes):
+    """A requested destination is also preserved."""
     prefixes('reservation:', 'trait:')
     wanted = objects.Destination(host='cmp-1')
     wanted.require_aggregates([IDS['plain']])
@@ -140,7 +140,7 @@ def test_what_novas_own_filters_ask_for_stays(prefixes):
     assert spec.requested_destination.host == 'cmp-1'
 
 
-def test_q1_03_a_reservation_that_nobody_carries(prefixes):
+def test_q1_03_a_reservation_that_no_aggregate_has(prefixes):
     prefixes('reservation:', 'reservation:')
     with pytest.raises(RequestFilterFailed, match="no aggregate carries .* 'reservation:r9'"):
         keep_reservations(nova_context.get_admin_context(), request('reservation:r9'))
@@ -171,14 +171,14 @@ def test_the_aggregate_filter_leaves_reservations_to_it(prefixes, options, more,
     assert list(judge.filter_all(states, spec)) == (states if passes else [])
 
 
-def test_nothing_is_asked_without_a_prefix(prefixes):
+def test_without_a_prefix_the_query_is_unchanged(prefixes):
     prefixes(None, '')
     spec = request('reservation:r1')
     assert keep_reservations(None, spec) is False  # nor is the database
     assert 'requested_destination' not in spec
 
 
-def test_q1_05_a_line_in_nova_conf_installs_it(prefixes, caplog):
+def test_q1_05_an_option_of_nova_conf_installs_it(prefixes, caplog):
     """Nova loads it by its path, once or more, gets no host filter, and runs it."""
     prefixes('reservation:', 'reservation:')
     caplog.set_level(logging.INFO)
@@ -219,7 +219,7 @@ def test_keys_of_flavors_only(prefixes, options, image, required, forbidden):
         (('reservation:', 'reservation:'), False, False),
     ],
 )
-def test_a_prefix_of_traits_is_warned_of(prefixes, caplog, options, is_of_flavors, is_warned):
+def test_a_prefix_of_traits_causes_a_warning(prefixes, caplog, options, is_of_flavors, is_warned):
     prefixes(*options, is_of_flavors=is_of_flavors)
     caplog.clear()
     install()
@@ -234,7 +234,7 @@ def test_a_line_without_options_is_said(prefixes, caplog):
 
 @pytest.mark.parametrize('options', [('reservation:',), ('', 'reservation:')])
 def test_one_prefix_is_enough(prefixes, options, caplog, monkeypatch):
-    """And the aggregates are looked at once, before Nova serves anybody."""
+    """The aggregates are read once, before Nova serves requests."""
     prefixes(*options)
     caplog.set_level(logging.INFO)
     install()

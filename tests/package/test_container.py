@@ -60,7 +60,7 @@ def test_it_installs_the_wheel_and_nothing_else_of_the_checkout():
 
 
 def test_it_runs_the_command_without_rights():
-    """A number, because Kubernetes cannot tell whether a name is that of root."""
+    """The user is a number, because Kubernetes cannot tell whether a name is that of root."""
     user, group = words_of('USER').split(':')
     assert (int(user) > 0, int(group) > 0) == (True, True)
     assert json.loads(words_of('ENTRYPOINT')) == ['senlin-affinity']
@@ -90,7 +90,7 @@ def container(tmp_path_factory):
 
 
 def run(container, *arguments, **environment):
-    """Run the entry point with the environment of the container, and nothing of the caller's."""
+    """Run the entry point with the container's environment only."""
     inside = dict(pair.split('=', 1) for pair in words_of('ENV').split())
     inside['PATH'] = inside['PATH'].replace(PREFIX, f'{container}/prefix')
     entry = f'{container}/prefix/bin/{json.loads(words_of("ENTRYPOINT"))[0]}'

@@ -1,4 +1,4 @@
-"""What is built of the project, with git or without it, and what is there once it is installed."""
+"""The built packages of the project, with and without git, and an installed wheel."""
 
 import ast
 import configparser
@@ -36,7 +36,7 @@ AUTHOR = ('-c', 'user.name=test', '-c', 'user.email=test@example.org', '-c', 'co
 
 
 def run(*command, cwd):
-    """Without what the caller's environment says of git, Python and the cloud."""
+    """Run a command without the caller's settings of git, Python and the cloud."""
     told = ('GIT_', 'OS_', 'PBR_', 'PYTHON')
     clean = {key: value for key, value in os.environ.items() if not key.startswith(told)}
     done = subprocess.run(
@@ -55,7 +55,7 @@ def output_of(*command, cwd):
 
 @pytest.fixture(scope='module')
 def origin(tmp_path_factory):
-    """A repository with the files of this checkout, committed or not, and some history."""
+    """Return a repository with the files of this checkout, committed or not, and some history."""
     folder = tmp_path_factory.mktemp('origin')
     git = ('git', f'--git-dir={folder}', f'--work-tree={ROOT}', *AUTHOR)
     output_of(*git, 'init', '--quiet', cwd=ROOT)
@@ -74,7 +74,7 @@ def tracked(origin):
 
 @pytest.fixture(scope='module')
 def sources(origin, tmp_path_factory):
-    """The folders that a wheel is built from, by name."""
+    """Return the folders that a wheel is built from, by name."""
     top = tmp_path_factory.mktemp('sources')
     output_of('git', 'clone', '--quiet', origin, 'clone', cwd=top)
     output_of('git', 'clone', '--quiet', '--depth=1', f'file://{origin}', 'shallow-clone', cwd=top)
@@ -129,7 +129,7 @@ def contents(wheel):
 
 
 @pytest.mark.parametrize('source', SOURCES)
-def test_the_wheel_is_the_same_from_every_source_but_for_its_version(wheels, source):
+def test_the_wheel_is_equal_from_every_source_except_its_version(wheels, source):
     assert contents(wheels[source]) == contents(wheels['clone'])
 
 
@@ -144,7 +144,7 @@ def test_the_version_of_a_checkout_names_its_commit(wheels, sources):
 
 
 class TestVersion:
-    """What setup.py prints for one checkout, in every state."""
+    """The version that setup.py prints for a checkout in every state."""
 
     @pytest.fixture
     def checkout(self, origin, tmp_path):
@@ -170,7 +170,7 @@ class TestVersion:
         assert [each for each in seen if not each.startswith(f'{VERSION}+g')] == []
         assert self.version(checkout) == seen[-1]
 
-    def test_the_commit_that_is_tagged_as_the_release_is_the_release(self, checkout):
+    def test_a_tagged_commit_has_the_version_of_the_release(self, checkout):
         output_of('git', 'tag', VERSION, cwd=checkout)
         assert self.version(checkout) == VERSION
         (checkout / 'README.rst').write_text('changed', encoding='utf-8')
@@ -183,19 +183,19 @@ class TestVersion:
         shutil.unpack_archive(tmp_path / f'senlin_affinity-{wanted}.tar.gz', tmp_path)
         assert self.version(tmp_path / f'senlin_affinity-{wanted}') == wanted
 
-    def test_a_checkout_that_git_cannot_read_is_not_taken_for_the_release(self, checkout):
+    def test_a_checkout_that_git_cannot_read_does_not_have_the_release(self, checkout):
         (checkout / '.git/HEAD').unlink()
         assert self.version(checkout) == f'{VERSION}+unknown'
 
 
-def test_a_build_leaves_nothing_in_the_checkout_and_takes_nothing_from_it(wheels, sources):
+def test_a_build_does_not_use_or_change_generated_files(wheels, sources):
     packed = [name for name, wheel in wheels.items() if STALE in contents(wheel)]
     assert packed == []
     left = {path.name for path in (sources['clone'] / 'build').rglob('*') if path.is_file()}
     assert left == {Path(STALE).name}
 
 
-def test_the_wheel_holds_the_package_and_the_files_of_etc(wheels, tracked):
+def test_the_wheel_contains_the_package_and_the_files_of_etc(wheels, tracked):
     data, facts = (f'senlin_affinity-{VERSION}.{kind}/' for kind in ('data', 'dist-info'))
     wanted = {name for name in tracked if name.startswith('senlin_affinity/')}
     wanted |= {f'{data}data/{name}' for name in tracked if name.startswith('etc/')}
@@ -207,7 +207,9 @@ OTHERS = ('sandbox/', 'sphinx_ext', 'plugins/nova/', 'plugins/senlin/')
 
 
 def imported(wheel, leaving_out=()):
-    """The top-level modules that the package imports, but for itself and the standard library."""
+    """Return the top-level modules that the package imports, without its own and the standard
+    library.
+    """
     left_out = tuple(f'senlin_affinity/{name}' for name in leaving_out)
     found = set()
     with zipfile.ZipFile(wheel) as opened:
@@ -222,7 +224,7 @@ def imported(wheel, leaving_out=()):
 
 
 def required(wheel, extra='none'):
-    """The distributions that the wheel names, and those of one of its extras."""
+    """Return the distributions that the wheel requires, and those of one of its extras."""
     with zipfile.ZipFile(wheel) as opened:
         (path,) = (name for name in opened.namelist() if name.endswith('.dist-info/METADATA'))
         facts = email.message_from_bytes(opened.read(path))
@@ -235,12 +237,12 @@ def required(wheel, extra='none'):
 
 
 def normal(name):
-    """A distribution's name, as all its spellings have it."""
+    """Return the normalized name of a distribution."""
     return re.sub('[-_.]+', '-', name).lower()
 
 
-def test_the_wheel_requires_what_it_imports_and_nothing_in_vain(wheels):
-    """Whatever else there is in the environment of the tests."""
+def test_the_wheel_requires_exactly_its_imports(wheels):
+    """The test environment has more packages."""
     wheel, owners = wheels['archive'], metadata.packages_distributions()
     needed, used = required(wheel), imported(wheel, ['sandbox/'])
     of_module = {name: {normal(each) for each in owners.get(name, ())} for name in used}
@@ -251,7 +253,7 @@ def test_the_wheel_requires_what_it_imports_and_nothing_in_vain(wheels):
     assert needed - set().union(*of_module.values()) == set()
 
 
-def test_the_sdist_holds_every_file_of_the_repository(sources, tracked):
+def test_the_sdist_contains_every_file_of_the_repository(sources, tracked):
     folder = sources['sdist']
     names = {str(path.relative_to(folder)) for path in folder.rglob('*') if path.is_file()}
     made = ('PKG-INFO', 'build/', 'senlin_affinity.egg-info/')
@@ -261,7 +263,7 @@ def test_the_sdist_holds_every_file_of_the_repository(sources, tracked):
 @pytest.mark.parametrize(
     ('source', 'has_notes'), [('clone', True), ('shallow-clone', False), ('archive', False)]
 )
-def test_the_manual_has_release_notes_where_git_has_them(sources, source, has_notes, tmp_path):
+def test_the_manual_has_release_notes_if_git_has_them(sources, source, has_notes, tmp_path):
     sphinx = (sys.executable, '-m', 'sphinx', '-W', '-q', '-b', 'text', 'doc/source', tmp_path)
     output_of(*sphinx, cwd=sources[source])
     page = tmp_path / 'contribute/release_notes.txt'
@@ -271,7 +273,7 @@ def test_the_manual_has_release_notes_where_git_has_them(sources, source, has_no
 
 
 class TestInstalled:
-    """In a clean environment, with what the wheel requires as pip finds it, and nothing else."""
+    """In a clean environment with exactly the wheel's requirements."""
 
     @pytest.fixture(scope='class')
     def prefix(self, wheels, tmp_path_factory):
@@ -290,8 +292,8 @@ class TestInstalled:
         assert '\n  plan  ' in output
         assert output_of(command, '--version', cwd=prefix) == f'senlin-affinity {VERSION}\n'
 
-    def test_the_first_command_of_the_readme_prints_what_it_shows(self, prefix):
-        """The example that it plans on is installed, too."""
+    def test_the_first_command_of_the_readme_has_the_shown_output(self, prefix):
+        """The example for it is installed, too."""
         readme = (ROOT / 'README.rst').read_text(encoding='utf-8')
         line, shown = re.search(FIRST_COMMAND, readme).groups()
         program, *arguments = shlex.split(line.replace('\\\n', ''))
@@ -299,7 +301,7 @@ class TestInstalled:
         assert (status, errors) == (3, '')
         assert output.strip() == textwrap.dedent(shown).strip()
 
-    def test_every_entry_point_loads_but_for_its_service(self, prefix):
+    def test_every_entry_point_loads_except_those_of_its_service(self, prefix):
         code = (
             'import json, sys; from importlib import metadata\n'
             'points, lacking = metadata.distribution("senlin-affinity").entry_points, {}\n'
@@ -321,7 +323,7 @@ class TestInstalled:
             for line in lines.strip().splitlines()
         )
 
-    def test_beside_the_package_are_the_command_and_etc_which_is_found_again(self, prefix):
+    def test_the_command_and_etc_are_installed_and_found(self, prefix):
         code = (
             'from senlin_affinity.conf import files\n'
             'print(files.example("policies/anti-affinity.yaml"))\n'

@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def output() -> str:
-    """Return what the command prints on a terminal about a server of a real Nova."""
+    """Return the output of the command on a terminal, for a server of a real Nova."""
     with (
         SandboxCloud(HOSTS, flavors=FLAVORS, quotas=QUOTAS) as cloud,
         tempfile.TemporaryDirectory() as folder,
@@ -74,7 +74,7 @@ def picture(text: str) -> str:
 
 
 def page(text: str) -> str:
-    """Return the manual's page with the output."""
+    """Return the manual's page with the new output."""
     plain = textwrap.indent(re.sub(r'\x1b\[[\d;]*m', '', text).rstrip(), '    ')
     old = PAGE.read_text(encoding='utf-8')
     return ON_PAGE.sub(lambda found: f'{found[1]}{plain}\n\n', old, count=1)
@@ -103,7 +103,7 @@ def _on_a_terminal(folder: str) -> str:
 
 
 def _stable(text: str) -> str:
-    """Return the output without what differs from run to run."""
+    """Return the output without the parts that differ from run to run."""
     text = re.sub(r'\d{4}-\d\d-\d\d \d\d:\d\d UTC', '2026-11-26 09:14 UTC', text)
     return re.sub(r'\b[0-9a-f]{32}\b', '95fa2e1d491e5f6a992e54434b742680', text)
 

@@ -16,7 +16,7 @@ def test_only_our_errors_leave(interface, data):
 
 @pytest.mark.parametrize('name', ['min_size', 'max_size', 'min_step'])
 @pytest.mark.parametrize('value', [[], 'x', 1.5, True])
-def test_the_limits_of_a_webhook_are_looked_at(name, value):
+def test_the_limits_of_a_webhook_are_validated(name, value):
     (interface,) = (each for each in INTERFACES if each.name == 'action inputs')
     inputs = {'adjustment_type': 'CHANGE_IN_PERCENTAGE', 'number': 50.0, name: value}
     assert not interface.accepts({'inputs': inputs, 'data': {}})

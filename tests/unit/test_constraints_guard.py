@@ -1,6 +1,6 @@
-"""A constraint is one file, one entry point, one table and one page: all four are there for each.
+"""A constraint has one file, one entry point, one table and one page.
 
-This runs for whatever ``setup.cfg`` registers, so a new constraint has nothing to add here.
+The tests run for every constraint in ``setup.cfg``, so a new one fails until it has all four.
 """
 
 import configparser

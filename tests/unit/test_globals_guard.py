@@ -1,7 +1,7 @@
-"""Nothing pure keeps in a module global what one question leaves for the next.
+"""The pure packages have no mutable globals, so that no question affects the next one.
 
-A table at the top of a module is a ``Mapping`` to mypy, which lets nobody write to it; whatever
-else is there is a tuple, a frozenset or frozen.
+A table at the top of a module is a ``Mapping``, which mypy does not let code write to; all other
+globals are tuples, frozensets or frozen.
 """
 
 import ast

@@ -1,6 +1,6 @@
-"""``cluster explain`` and ``node explain`` in a cloud without Senlin, and without rights there.
+"""``cluster explain`` and ``node explain`` in a cloud without Senlin, or without rights.
 
-The real Senlin answers in ``tests/engine/test_story_explain.py``.
+``tests/engine/test_story_explain.py`` uses the real Senlin.
 """
 
 import pytest
@@ -12,7 +12,7 @@ from tests.support.fake_nova import FakeNova
 
 
 class Forbidding(Senlin):
-    """A Senlin whose policy permits nothing but the discovery of its version."""
+    """A Senlin whose policy permits only the discovery of its version."""
 
     def _senlin(self, path, query):
         if not path:
@@ -37,5 +37,5 @@ def test_a_cloud_without_senlin_or_without_rights_is_one_line(kind, has_senlin, 
 
 
 @pytest.mark.parametrize('kind', ['cluster', 'node'])
-def test_a_cloud_has_to_be_named(kind, run):
+def test_a_cloud_is_required(kind, run):
     command.check_refused(run(kind, 'explain', 'web'), 'name a cloud: --os-cloud, or OS_CLOUD')

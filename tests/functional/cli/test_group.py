@@ -1,6 +1,6 @@
-"""``senlin-affinity group`` over a Nova and a Senlin that answer what a test wants.
+"""``senlin-affinity group`` with a fake Nova and a fake Senlin.
 
-The real ones are asked in ``tests/engine/test_story_group_command.py``.
+``tests/engine/test_story_group_command.py`` uses the real ones.
 """
 
 import argparse
@@ -26,11 +26,11 @@ NONE_LEFT = 'there are no orphans\n'
 
 
 class Senlin(HttpCloud):
-    """A cloud with a Senlin, in lists of plain values.
+    """A cloud with a Senlin, from lists of plain values.
 
-    ``gone`` are clusters that no path leads to, with the clusters that are there from then on;
-    ``by_id`` are clusters that a path leads to, and no list; ``kept`` are groups that Nova does not
-    delete; ``times`` the actions of servers.
+    ``gone`` are clusters that a request by id does not find, with the clusters that exist from then
+    on; ``by_id`` are clusters that a request by id finds, but no list contains; ``kept`` are groups
+    that Nova does not delete; ``times`` the actions of servers.
     """
 
     def __init__(self, nova, **lists):
@@ -92,7 +92,7 @@ class Senlin(HttpCloud):
 
 
 def policy(name=None, **more):
-    """A policy whose spec names this group."""
+    """Return a policy whose spec names this group."""
     wanted = {'servergroup': {'name': name}} if name else {}
     spec = {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': wanted}
     return {
@@ -102,7 +102,7 @@ def policy(name=None, **more):
 
 
 def orphan(nova):
-    """The id of a group that is named after a cluster that does not exist."""
+    """Create a group that is named after a cluster that does not exist; return its id."""
     return nova.add_group(f'senlin-affinity-{uuid.uuid4()}')
 
 
@@ -138,14 +138,14 @@ def groups(nova):
 
 @pytest.fixture
 def two(nova):
-    """An orphan, and a group that a policy names and nobody uses."""
+    """Create an orphan, and a group that a policy names and no cluster uses."""
     sure, named = orphan(nova), nova.add_group('web')
     with Senlin(nova, policies=[policy('web')]) as cloud:
         yield cloud, sure, named
 
 
 @pytest.mark.parametrize(('words', 'text'), [(('--yes',), ''), ((), 'y\n')])
-def test_a_name_that_a_user_chose_deletes_nothing(group, nova, two, words, text):
+def test_a_group_with_a_chosen_name_is_not_deleted(group, nova, two, words, text):
     cloud, sure, named = two
     listed = group(cloud, 'list', '-f', 'value', '-c', 'ID', '-c', 'Made By')
     assert listed.stdout.splitlines() == [f'{sure} policy', f'{named} perhaps a policy']
@@ -164,7 +164,7 @@ def test_a_name_that_a_user_chose_deletes_nothing(group, nova, two, words, text)
     assert group(cloud, 'audit').returncode == 0
 
 
-def test_of_several_groups_one_that_nova_keeps_stops_no_other(group, nova):
+def test_a_failed_deletion_does_not_stop_the_others(group, nova):
     made = sorted(orphan(nova) for _ in range(3))
     with Senlin(nova) as cloud:
         cloud.kept = {made[0], made[1]}
@@ -175,7 +175,7 @@ def test_of_several_groups_one_that_nova_keeps_stops_no_other(group, nova):
 
 
 def test_a_cluster_that_a_list_lacks(group, nova):
-    """A list may be out of date."""
+    """A list may be outdated."""
     cluster_id = str(uuid.uuid4())
     made = nova.add_group(f'senlin-affinity-{cluster_id}')
     with Senlin(nova) as cloud:
@@ -185,7 +185,7 @@ def test_a_cluster_that_a_list_lacks(group, nova):
     assert done.stderr == f'server group {made} is no longer an orphan: kept\n'
 
 
-def test_a_deletion_that_nova_does_not_carry_out(group, nova):
+def test_a_deletion_without_effect(group, nova):
     made = orphan(nova)
     with Senlin(nova) as cloud:
         answer = cloud.answer
@@ -200,14 +200,14 @@ def test_a_deletion_that_nova_does_not_carry_out(group, nova):
 
 
 @pytest.mark.parametrize('stdin', [None, io.StringIO()], ids=['closed', 'ended'])
-def test_nobody_answers(nova, two, stdin):
+def test_standard_input_without_an_answer(nova, two, stdin):
     cloud = two[0]
     status, said = delete(cloud, stdin)
     assert (status, len(groups(nova))) == (2, 2)
     assert said == 'error: nothing was deleted: nobody answered; use --yes to confirm\n'
 
 
-def test_a_person_may_think_for_longer_than_the_deadline(nova, two, monkeypatch):
+def test_the_question_has_no_deadline(nova, two, monkeypatch):
     cloud, _sure, named = two
     now = [1000.0]
     monkeypatch.setattr(deadline, 'time', SimpleNamespace(monotonic=lambda: now[0]))
@@ -221,7 +221,7 @@ def test_a_person_may_think_for_longer_than_the_deadline(nova, two, monkeypatch)
 
 
 def delete(cloud, stdin):
-    """The exit status, and what is said to stderr, of the command in an application."""
+    """Run the command in an application; return the exit status and stderr."""
     client = SimpleNamespace(affinity=cloud.connection())
     app = SimpleNamespace(
         stdin=stdin, stdout=io.StringIO(), stderr=io.StringIO(), client_manager=client
@@ -233,8 +233,8 @@ def delete(cloud, stdin):
 
 
 @pytest.mark.parametrize('is_before', [True, False], ids=['before', 'during'])
-def test_a_group_that_a_cluster_uses_meanwhile(group, nova, is_before):
-    """Before the deletion the group is kept; a binding that comes during it is reported."""
+def test_a_group_that_a_cluster_starts_to_use(group, nova, is_before):
+    """A binding before the deletion keeps the group; a binding during it is reported."""
     first, second = sorted([orphan(nova), orphan(nova)])
     with Senlin(nova, policies=[policy()], clusters=[cluster('c1')]) as cloud:
         wanted, answer = (first if is_before else second), cloud.answer
@@ -258,7 +258,7 @@ def test_a_group_that_a_cluster_uses_meanwhile(group, nova, is_before):
 @pytest.mark.parametrize('refers_by', ['binding', 'hint', 'kept'])
 @pytest.mark.parametrize('is_administrator', [True, False])
 def test_a_cluster_of_another_project_uses_the_group(group, nova, refers_by, is_administrator):
-    """An administrator's command keeps the group; that of others reports what is not checked."""
+    """An administrator's command keeps the group; other users read what was not checked."""
     sure = orphan(nova)
     other = cluster('c1', name='secret', project='elsewhere')
     hint = {'type': 'os.nova.server', 'properties': {'scheduler_hints': {'group': sure}}}
@@ -283,7 +283,7 @@ def test_a_cluster_of_another_project_uses_the_group(group, nova, refers_by, is_
         assert (shown.stderr, done.stderr) == (f'{words} check this\n',) * 2
 
 
-def test_a_name_that_a_policy_of_another_project_gives(group, nova):
+def test_a_name_in_a_policy_of_another_project(group, nova):
     """It is a group of that project."""
     nova.add_group('web')
     with Senlin(nova, policies=[policy('web', project='elsewhere')]) as cloud:
@@ -302,7 +302,7 @@ def test_a_group_with_two_owners(group, nova):
     assert (done.returncode, row['State'], row['Server Group']) == (3, 'two owners', 'web')
 
 
-def test_an_audit_is_about_clusters_of_the_project(group, nova):
+def test_an_audit_covers_the_clusters_of_the_project(group, nova):
     web = nova.add_group('web', **OWN)
     nova.boot(web, BIDI, project=PROJECT)
     other = cluster('c1', name='secret', project='elsewhere')
@@ -334,7 +334,7 @@ def test_a_cluster_that_is_deleted_meanwhile(group, nova):
         ('SUCCEEDED', True), ('FAILED', True), ('CANCELLED', True),
     ],
 )  # fmt: skip
-def test_an_attach_that_is_not_over_keeps_its_group(group, nova, status, is_orphan):
+def test_an_unfinished_attach_keeps_its_group(group, nova, status, is_orphan):
     sure = orphan(nova)
     action = {'id': 'a', 'status': status, 'project': PROJECT, 'inputs': {'policy_id': 'p1'}}
     with Senlin(nova, policies=[policy(sure)], actions=[action]) as cloud:
@@ -342,7 +342,7 @@ def test_an_attach_that_is_not_over_keeps_its_group(group, nova, status, is_orph
     assert json.loads(done.stdout) == [{'Orphan': is_orphan}]
 
 
-def test_names_are_escaped_for_people_only(group, nova):
+def test_names_are_escaped_only_in_tables(group, nova):
     web, other = nova.add_group('web', **OWN), nova.add_group('other', **OWN)
     nova.boot(web, BIDI, project=PROJECT)
     named = cluster('c1', name='a\u202eb')
@@ -390,7 +390,7 @@ def test_a_nova_without_senlin(group, nova):
     assert all('Senlin' in done.stderr for done in needing), needing
 
 
-def test_a_server_that_does_not_exist_is_not_outside_of_the_group(group, nova):
+def test_a_server_that_does_not_exist_is_not_outside_the_group(group, nova):
     web = nova.add_group('web', **OWN)
     alone = nova.boot(nova.add_group('other', **OWN), BIDI, project=PROJECT)
     nodes = [node(alone), node('gone', 'ERROR')]

@@ -1,4 +1,4 @@
-"""``senlin-affinity status`` over a Senlin whose engines differ, and one that lists nothing."""
+"""``senlin-affinity status`` with engines that differ, and with a Senlin that lists nothing."""
 
 import json
 
@@ -10,7 +10,7 @@ from tests.support.fake_nova import FakeHost, FakeNova
 
 
 def reports(*engines):
-    """The data of a policy with the reports of engines: (host, release, ids of services)."""
+    """Return the data of a policy with the reports of engines: (host, release, ids of services)."""
     return {
         'affinity_engines': {
             host: {'release': release, 'options': 'a', 'services': ids, 'at': at}
@@ -37,7 +37,7 @@ def action(key, owner, **more):
 
 @pytest.fixture
 def status(run):
-    """``status(cloud)``: the exit status, and the problems of each check."""
+    """Run the command; return the exit status and the findings: ``status(cloud)``."""
 
     def ask(cloud, *words):
         environment = {**command.NO_CLOUD, **cloud.environment}
@@ -91,8 +91,8 @@ def test_the_latest_report_of_an_engine_counts(status):
     assert {each for (each,) in of(rows, 'engines', 'State')} == {'ok'}
 
 
-def test_the_report_of_an_engine_that_was_stopped_since_does_not_count(status):
-    """An engine that was upgraded has not reported its release before its first action."""
+def test_the_report_of_a_stopped_engine_does_not_count(status):
+    """An upgraded engine reports its release with its first action."""
     up = [service('e1', 'ctl-1'), service('e2', 'ctl-2')]
     with cloud_with([policy(data=STOPPED)], up) as cloud:
         _code, rows = status(cloud)
@@ -113,7 +113,7 @@ def test_an_unfinished_action_of_an_engine_that_is_down_is_a_finding(status):
     ]  # fmt: skip
 
 
-def test_an_action_of_a_node_that_nobody_prepares_any_more_is_a_finding(status):
+def test_an_unprepared_action_of_a_node_is_a_finding(status):
     """Before microversion 1.14, Senlin does not show the cluster, so nothing is reported."""
     init = {'status': 'INIT', 'action': 'NODE_CREATE', 'target': 'n'}
     actions = [
@@ -142,7 +142,7 @@ def test_a_cloud_without_senlin_has_no_engines_to_check(status):
 
 @pytest.fixture
 def senlin_conf(write, tmp_path):
-    """``senlin_conf(cloud, section...)``: the options that name a file with these sections."""
+    """Write files, and return the options that name them: ``senlin_conf(cloud, section...)``."""
 
     def make(*sections):
         write('senlin.conf', '\n'.join(sections))

@@ -32,7 +32,7 @@ def test_engines_that_are_down_or_differ_are_problems(engines, problems):
     assert [each.what for each in found if each.fix] == problems
 
 
-def test_an_option_that_nova_conf_has_with_another_value_is_a_problem():
+def test_a_different_value_in_nova_conf_is_a_problem():
     """Also if one of both has the default only; options that Nova does not have do not count."""
     first, second, *_ = (each for each in options_of(()) if each.nova)
     own = Settings(('A', 'B'), {second.key: 'y', REQUIRED_PREFIX.key: 'r:', DRS.key: 'esx'})
@@ -42,7 +42,7 @@ def test_an_option_that_nova_conf_has_with_another_value_is_a_problem():
     assert [each[:2] for each in found] == [(f'[{first.group}] {first.dest}', details)]
 
 
-def test_a_prefix_of_the_request_filter_of_nova_that_the_policy_lacks_is_a_problem():
+def test_a_prefix_of_the_request_filter_that_the_policy_lacks_is_a_problem():
     nova = Settings(values={REQUIRED_PREFIX.key: 'r:'}, keys=frozenset({REQUIRED_PREFIX.key}))
     (found,) = check.differing_options(Settings(), nova, options_of(()))
     assert found.what == f'[scheduler] {REQUIRED_PREFIX.dest}'
@@ -77,14 +77,14 @@ def test_both_filters_for_extra_specs_are_a_problem(filters, number):
         ({'reservation:a': '1', 'trait:b': '1'}, ('reservation:',), []),
     ],
 )
-def test_a_reservation_that_a_forbidden_prefix_closes_is_a_problem(metadata, forbidden, problems):
+def test_a_reservation_with_a_forbidden_prefix_is_a_problem(metadata, forbidden, problems):
     values = {REQUIRED_PREFIX.key: 'reservation:', FORBIDDEN_PREFIXES.key: forbidden}
     aggregate = Aggregate('u', 'fast', metadata=metadata)
     found = check.contradicting_prefixes(Settings(values=values), [aggregate])
     assert [each.what for each in found] == problems
 
 
-def test_aggregates_that_differ_name_the_host_and_the_direction():
+def test_an_aggregate_that_differs_is_reported_with_the_host_and_the_direction():
     lacking = Host('a', 'cmp-1').but(unmirrored=frozenset('u'))
     stale = Host('b', 'cmp-2').but(stale_aggregates=frozenset('u'))
     found = check.differing_aggregates(
@@ -100,7 +100,7 @@ def test_aggregates_that_differ_name_the_host_and_the_direction():
     ('has_ended', 'words'),
     [(False, 'lost its engine'), (True, 'has ended, but still holds the lock')],
 )
-def test_an_action_that_an_engine_left_is_a_problem(has_ended, words):
+def test_an_unfinished_action_of_a_dead_engine_is_a_problem(has_ended, words):
     (found,) = check.abandoned([AbandonedAction('a1', 'CLUSTER_SCALE_OUT', 'c1', has_ended)])
     assert found[:2] == ('a1', f'CLUSTER_SCALE_OUT of c1 {words}')
     assert 'see "Operations"' in found.fix

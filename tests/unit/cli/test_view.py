@@ -65,7 +65,7 @@ def large_cloud(number):
 @pytest.mark.parametrize('is_long', [False, True])
 @pytest.mark.parametrize('width', [80, 140])
 @pytest.mark.parametrize('number', [3, 5000])
-def test_it_is_legible(width, number, is_long, monkeypatch):
+def test_a_view_is_legible_at_every_width(width, number, is_long, monkeypatch):
     """No line is wider, no cloud makes it long, and the answer comes before help and hosts."""
     monkeypatch.setenv('COLUMNS', str(width))
     answer, explanation = large_cloud(number)
@@ -215,7 +215,7 @@ def test_the_answer_is_a_sentence(row, sentence):
     assert planned(answer_of(row)).startswith(sentence)
 
 
-def test_hosts_of_which_nothing_is_known_are_a_group():
+def test_unknown_hosts_are_a_group():
     row = {'hosts': {'a': {'free': 1}, 'b': {'resources': None}}, 'request': {'count': 2}}
     text = planned(answer_of(row), is_long=True)
     assert '  1 host: may fit: the free resources are not known: b\n' in text
@@ -332,7 +332,7 @@ What would help
     )
 
 
-def test_a_tenant_reads_the_own_requirements():
+def test_a_tenant_reads_their_own_requirements():
     row = {**CLOUD, 'hosts': None}
     message = 'could not list the hypervisors: Nova answered 403: Policy'
     cloud_view = CloudView(
@@ -349,7 +349,7 @@ def test_a_tenant_reads_the_own_requirements():
     assert f'  the hosts: {message}\n' in shown(explained(row), cloud_view, is_long=True)
 
 
-def test_what_nova_does_not_return_is_named_unless_it_does_not_matter():
+def test_parts_that_nova_does_not_return_are_listed_if_they_matter():
     hidden = {'--hint': 'the scheduler hints (from microversion 2.100)'}
     title = 'What Nova does not return (specify it with the option)'
     fits = failed_server(1, hidden=hidden)

@@ -81,7 +81,7 @@ class Senlin:
 
 
 def find(senlin, kind='cluster', named='web'):
-    """What is found without a request to Nova."""
+    """Search without requests to Nova."""
     with Edge() as edge:
         connected = clients.of(edge.connection())
         found = failed_actions.find(senlin, connected, kind, named, Question(1))
@@ -89,7 +89,7 @@ def find(senlin, kind='cluster', named='web'):
         return found
 
 
-def test_a_rejection_is_asked_again_with_the_policy_and_its_group():
+def test_a_rejection_is_repeated_with_the_policy_and_its_group():
     senlin = Senlin(acted(inputs={'count': 3}))
     failed, given = find(senlin)
     assert failed.action == SenlinAction(
@@ -118,7 +118,7 @@ def test_a_rejection_is_asked_again_with_the_policy_and_its_group():
         ('CLUSTER_CREATE', {}, {}, 4),
     ],
 )
-def test_how_many_nodes_an_action_would_have_created(name, inputs, data, count):
+def test_the_number_of_nodes_of_a_rejected_action(name, inputs, data, count):
     two = [cluster(nodes=['a', 'b'])]
     senlin = Senlin(acted(name, reason='no', inputs=inputs, data=data), clusters=two)
     assert find(senlin)[1].count == count
@@ -135,7 +135,7 @@ def test_how_many_nodes_an_action_would_have_created(name, inputs, data, count):
         ('FAILED', "Policy check failure: Failed policy 'scaling': no", Cause.SENLIN),
     ],
 )
-def test_a_failure_that_is_not_one_of_the_placement(status, reason, cause):
+def test_a_failure_with_another_cause(status, reason, cause):
     failed, given = find(Senlin(acted(status=status, reason=reason)))
     assert (failed.failure.cause, failed.action.cause, given.policy) == (cause, cause, None)
 
@@ -193,7 +193,7 @@ def test_actions_that_create_no_node_do_not_hide_a_failure():
     assert find(Senlin(acted(), *later, failed_check))[0].action.name == 'CLUSTER_SCALE_OUT'
 
 
-def test_a_node_by_its_own_action():
+def test_a_node_with_its_own_action():
     failed = node(3, 'INIT', reason='does not fit')
     senlin = Senlin(acted('NODE_CREATE', target=3, reason=REJECTED), nodes=[node(2), failed])
     for named in ('web-3', uuid(3)):
@@ -225,7 +225,7 @@ def test_a_node_by_its_own_action():
         ),
     ],
 )
-def test_what_cannot_be_explained(senlin, named, words):
+def test_failures_without_an_explanation(senlin, named, words):
     with pytest.raises(InvalidSpec, match=words):
         find(senlin, named=named)
 

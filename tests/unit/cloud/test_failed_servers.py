@@ -44,7 +44,7 @@ def uuid(number):
 
 
 def server(number=1, status='ERROR', **more):
-    """The body of a server; ``more`` overrides fields."""
+    """Return the body of a server; ``more`` overrides fields."""
     body = {
         'id': uuid(number),
         'name': f'web-{number}',
@@ -193,7 +193,7 @@ def test_a_tenant_queries_the_actions_of_at_most_20_servers():
     assert (found.number, found.is_number_at_least) == (21, True) or found.number > 21
 
 
-def test_servers_of_other_requests_are_no_siblings():
+def test_servers_of_other_requests_are_not_siblings():
     later = server(2, created='2026-11-24T02:17:46Z')
     larger = server(3, flavor={**FLAVOR, 'ram': 256})
     other = server(4)
@@ -206,7 +206,7 @@ def test_servers_of_other_requests_are_no_siblings():
 
 
 def test_a_late_quota_leaves_no_actions():
-    """Nova puts such servers into cell0 without any."""
+    """Nova puts such servers into cell0 without actions."""
     fault = {'message': 'Quota exceeded for instances: Requested 2', 'created': FAILED}
     servers = [server(1, fault=fault), server(2, fault=fault), server(3)]
     story = Story(servers, glance=glance(), actions={uuid(3): [action()], uuid(1): [], uuid(2): []})
@@ -218,7 +218,7 @@ def test_a_late_quota_leaves_no_actions():
 @pytest.mark.parametrize('named', ['web-1', uuid(1)])
 @pytest.mark.parametrize(('user', 'cause'), [('demo', Cause.NOT_SHOWN), ('admin', Cause.NO_HOST)])
 def test_a_deleted_server_is_listed(named, user, cause):
-    """Its fault is gone; an administrator reads the details of the event."""
+    """It has no fault; an administrator reads the details of the event."""
     event = {'event': 'conductor_schedule_and_build_instances', 'result': 'Error'}
     event |= {'details': NO_HOST} if user == 'admin' else {}
     actions = [action('delete', None, 'req-9', '2026-11-24T02:18:01.5'), action()]
@@ -230,7 +230,7 @@ def test_a_deleted_server_is_listed(named, user, cause):
     assert found.failure.at == '2026-11-24T02:17:43Z'
 
 
-def test_a_deleted_server_of_which_only_the_actions_are_left():
+def test_a_deleted_server_with_only_its_actions():
     story = Story([], actions={uuid(1): [action('delete', None), action()]})
     found = story.find(uuid(1))
     assert (found.status, found.flavor_name) == ('DELETED', None)
@@ -247,7 +247,7 @@ def test_a_deleted_server_of_which_only_the_actions_are_left():
         ('2.25', {'--availability-zone', '--hint', '--server-group'}),
     ],
 )
-def test_what_an_older_nova_does_not_return(version, hidden):
+def test_parts_that_an_older_nova_does_not_return(version, hidden):
     found = Story([server(1)], version=version, glance=glance()).find('web-1')
     assert {*found.hidden} == hidden
     assert found.flavor_name == 'tiny'
@@ -324,14 +324,14 @@ def test_an_answer_about_another_server_is_an_error():
 
 
 def test_a_deleted_server_that_several_hosts_tried_to_start():
-    """Its message is gone: a race, or failed starts."""
+    """Without its message: a race, or failed starts."""
     for number, cause in ((1, Cause.BUILD), (2, Cause.RETRIES)):
         builds = [{'event': 'compute__do_build_and_run_instance', 'result': None}] * number
         story = Story([server(1, 'DELETED')], glance=glance(), events=builds)
         assert story.find('web-1').failure.cause is cause
 
 
-def test_what_has_changed_since_the_failure():
+def test_changes_since_the_failure():
     ended = {'OS-SRV-USG:launched_at': CREATED, 'OS-SRV-USG:terminated_at': '2026-11-24T02:30:00.1'}
     ended['OS-EXT-SRV-ATTR:reservation_id'] = 'r-2'
     servers = [server(1), server(5, 'DELETED', name='old', **ended)]

@@ -1,4 +1,4 @@
-"""Values are kept for a minute, and not longer."""
+"""Values are cached for a minute, and not longer."""
 
 from senlin_affinity.cloud.minute import OLDEST, Minute
 
@@ -10,7 +10,7 @@ class Clock:
         return self.now
 
 
-def test_a_value_is_kept_for_a_minute():
+def test_a_value_is_cached_for_a_minute():
     clock = Clock()
     kept = Minute(clock)
     assert kept.get('a') is None
@@ -21,7 +21,7 @@ def test_a_value_is_kept_for_a_minute():
     assert kept.get('a') is None
 
 
-def test_old_values_are_forgotten():
+def test_old_values_are_removed():
     clock = Clock()
     kept = Minute(clock)
     kept.keep('a', 1)

@@ -165,7 +165,7 @@ def test_a_lasting_answer_depends_neither_on_free_capacity_nor_on_quotas(cloud, 
 
 @pytest.mark.parametrize(('count', 'members', 'limits'), [(30, 0, [30, 40]), (2, 3, [12])])
 def test_a_larger_sample_follows_one_that_may_lack_hosts(cloud, count, members, limits):
-    """Each host takes one server; without a limit per host, 20 hosts are requested first."""
+    """Each host accepts one server; without a limit per host, 20 hosts are requested first."""
     cloud.nova.hosts = tuple(FakeHost(f'cmp-{number}', vcpus=1) for number in range(60))
     cloud.placement.providers = [
         FakeProvider(
@@ -230,7 +230,7 @@ def test_no_request_for_all_candidates_grows_with_the_cloud(cloud):
     assert cloud.placement.asked[1].endswith('&limit=5')  # one more than all candidates
 
 
-def test_a_provider_without_a_hypervisor_is_no_host(cloud):
+def test_a_provider_without_a_hypervisor_is_not_a_host(cloud):
     request, providers = rare_request(cloud), cloud.placement.providers
     providers[0] = replace(providers[0], uuid='7d1d4b4c-0f8f-4d3b-a8ea-2f1f1ed0e1c1')
     assert len(fetched(cloud, request).snapshot.hosts) == 3
@@ -616,7 +616,7 @@ class Minutes:
         return view, [each.path for each in self.cloud.nova.asked[before:]]
 
 
-def test_aggregates_are_read_once_a_minute_to_accept(cloud):
+def test_an_acceptance_reads_the_aggregates_once_a_minute(cloud):
     cloud.nova.aggregates = (ZONE,)
     request, minutes = scale(cloud, availability_zone='az1'), Minutes(cloud)
     for seconds, number in ((0, 1), (59, 0), (1, 1)):
@@ -651,7 +651,7 @@ def test_a_rejection_by_a_quota_reads_the_aggregates_again(cloud):
     assert asked.count('/os-aggregates') == 1
 
 
-def test_chosen_hosts_never_depend_on_kept_aggregates(cloud):
+def test_chosen_hosts_never_depend_on_cached_aggregates(cloud):
     cloud.nova.add_aggregate('fast', [each.host for each in HOSTS])
     minutes = Minutes(cloud)
     request = scale(cloud, 1, member_of=['fast'])
@@ -659,7 +659,7 @@ def test_chosen_hosts_never_depend_on_kept_aggregates(cloud):
     assert minutes.run(request)[1].count('/os-aggregates') == 1
 
 
-def test_the_id_of_a_named_flavor_is_kept_to_accept(cloud):
+def test_an_acceptance_uses_the_cached_id_of_a_named_flavor(cloud):
     cloud.nova.add_flavor('m1.named', id='a-flavor')
     request, minutes = scale(cloud, flavor='m1.named'), Minutes(cloud)
     assert '/flavors/detail' in minutes.run(request)[1]

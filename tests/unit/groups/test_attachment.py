@@ -68,7 +68,7 @@ def test_attach(row):
     assert [group.id for group in cloud.groups] == row.get('left', before)
 
 
-def test_what_was_tried_is_said_and_the_rest_is_kept():
+def test_an_error_names_the_action_and_keeps_its_attributes():
     with pytest.raises(CloudError, match='^tried it, lost$') as caught, saying('tried it,'):
         raise CloudError('lost', 502, is_uncertain=True)
     assert (caught.value.status, caught.value.is_uncertain) == (502, True)
@@ -86,7 +86,7 @@ def test_what_was_tried_is_said_and_the_rest_is_kept():
     ids=['a new name', 'a name', 'a group of its own', 'a hint', 'an id'],
 )
 def test_the_locks_of_an_attach(name, hint, effects):
-    """The name from the first look until the group is there, and the group that is inherited."""
+    """The name, from the first search until the group exists, and an inherited group."""
     cloud = FakeCloud(
         [ServerGroup(ID, 'x', 'anti-affinity'), ServerGroup('g', 'web', 'anti-affinity')]
     )
@@ -95,7 +95,7 @@ def test_the_locks_of_an_attach(name, hint, effects):
     assert senlin.effects == effects
 
 
-def test_a_group_that_nobody_uses_is_reported_when_it_is_inherited():
+def test_an_unused_inherited_group_is_reported():
     """An attach whose outcome is unknown may have created it."""
     cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity')])
     attached = FakeSenlin(cloud).run(Attach('c1', Properties('1.1', 'web')))

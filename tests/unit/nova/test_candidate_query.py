@@ -24,7 +24,7 @@ OPTIONS = {
     for option in vars(nova_options).values()
     if isinstance(option, Option)
 }
-#: Whoever tells everything: what is left is what nobody can tell.
+#: All options are specified; only what no option can specify remains.
 TOLD = frozenset(
     {FILTERS, *(option.key for rule in OURS for option in getattr(rule, 'options', ()))}
 )
