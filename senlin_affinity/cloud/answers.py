@@ -121,10 +121,11 @@ def by_marker(
     while True:
         body = compute.get(path, what, microversion, params={**query, 'limit': LIMIT, **marker})
         page = list_of(body, key, what)
+        # Nova lists a server in BUILD first, and again in its order.
         check_unique(page, 'id', what, None if key == 'servers' else known)
         yield from page
-        links = body.get(f'{key}_links') or ()
-        is_linked = any(link.get('rel') == 'next' for link in links)
+        with reading(what):
+            is_linked = any(each.get('rel') == 'next' for each in body.get(f'{key}_links') or ())
         may_follow = is_linked or (key in _SHORTENED and len(page) >= _FEWEST)
         if not page or not may_follow:
             return

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.rest import OwnerRest
@@ -73,9 +72,8 @@ def engines(senlin: OwnerRest) -> tuple[Engine, ...]:
     """Fetch the engines of each host with their latest report, sorted by host."""
     policies = [*list_all(senlin, 'policies', None)]
     alive: dict[str, set[str]] = {}
-    for service in _services(senlin):
-        here = alive.setdefault(str(service['host']), set())
-        here.update([str(service['id'])] if service['state'] == _UP else [])
+    for host, service, is_up in _services(senlin):
+        alive.setdefault(host, set()).update([service] if is_up else [])
     latest: dict[str, dict[str, str]] = {}
     for policy in policies:
         for host, entry in reports(policy.get('data')).items():
@@ -96,7 +94,7 @@ def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
     # The actions are read first: an engine that starts an action in between is up.
     shown, status = senlin.pick(_CLUSTER_IDS), UNFINISHED
     actions = [*list_all(senlin, 'actions', None, shown, global_project='True', status=status)]
-    alive = {str(service['id']) for service in _services(senlin) if service['state'] == _UP}
+    alive = {service for _host, service, is_up in _services(senlin) if is_up}
     with reading('list the actions of Senlin'):
         busy = {str(each['target']) for each in actions if each['owner'] in alive}
         for each in actions:
@@ -136,9 +134,13 @@ def kept_locks(url: str) -> list[AbandonedAction]:
     return [AbandonedAction(key, name, target, True) for key, name, target in rows]
 
 
-def _services(senlin: OwnerRest) -> list[dict[str, Any]]:
-    """Fetch the services of engines that have a host and an id, as parsed JSON."""
+def _services(senlin: OwnerRest) -> list[tuple[str, str, bool]]:
+    """Fetch the host and the id of each engine that has both, and whether it is up."""
     body = senlin.get('/services', _SERVICES)
     with reading(_SERVICES):
         listed = list_of(body, 'services', _SERVICES)
-        return [each for each in listed if each['binary'] == ENGINE and each['host'] and each['id']]
+        return [
+            (str(each['host']), str(each['id']), each['state'] == _UP)
+            for each in listed
+            if each['binary'] == ENGINE and each['host'] and each['id']
+        ]

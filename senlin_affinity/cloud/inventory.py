@@ -66,11 +66,11 @@ class NovaInventory:
         """Fetch whether each zone is available, True if not stated: ``{'nova': True}``."""
         what = 'list the availability zones'
         body = self._compute.get('/os-availability-zone', what, self._compute.pick(BASE))
-        zones = list_of(body, 'availabilityZoneInfo', what)
-        return {
-            str(zone.get('zoneName')): (zone.get('zoneState') or {}).get('available') is not False
-            for zone in zones
-        }
+        with reading(what):
+            return {
+                str(zone['zoneName']): (zone.get('zoneState') or {}).get('available') is not False
+                for zone in list_of(body, 'availabilityZoneInfo', what)
+            }
 
     def quotas(self) -> Mapping[str, Quota]:
         """Fetch the quotas of the connection's project, by name: ``{'cores': Quota(20, 4), ...}``.

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from senlin_affinity.cloud import clients, flavors, hosts, images, members, projects, senlin
+from senlin_affinity.cloud import clients, flavors, fleet, hosts, images, members, projects, senlin
 from senlin_affinity.cloud.connection import clouds_compute, compute
 from senlin_affinity.model.errors import CloudError
 from tests.support.edge import Edge, Failure
@@ -182,6 +182,24 @@ def test_a_flavor_on_two_pages_is_an_error():
         flavors.flavors(client)
 
 
+def test_malformed_links_are_an_error():
+    page = {'flavors': [FLAVOR], 'flavors_links': ['next']}
+    client = SimpleNamespace(get=lambda *_words, **_options: page)
+    with pytest.raises(CloudError, match='a value in the answer has the wrong type'):
+        flavors.flavors(client)
+
+
+@pytest.mark.parametrize(
+    'zone', [{'zoneState': {'available': True}}, {'zoneName': 'a', 'zoneState': 'up'}]
+)
+def test_a_malformed_zone_is_an_error(zone):
+    with Edge() as edge:
+        body = {'availabilityZoneInfo': [zone]}
+        edge.fail('GET', '/os-availability-zone', Failure('other', '', 200, body))
+        with pytest.raises(CloudError, match='could not list the availability zones'):
+            edge.ports.inventory.zones()
+
+
 class Senlin:
     """Return lists from a table for GET requests; ``bindings`` are those of each cluster."""
 
@@ -204,6 +222,12 @@ def test_a_senlin_list_with_a_duplicate_id_is_an_error(kind):
     twice = [{**POLICY, 'physical_id': None, 'spec': {}, 'name': 'x'}] * 2
     with pytest.raises(CloudError, match="the answer lists 'p1' twice"):
         senlin.fetch(Senlin(**{kind: twice}), 'p')
+
+
+def test_a_service_of_senlin_without_a_state_is_an_error():
+    service = {'binary': fleet.ENGINE, 'host': 'a', 'id': '1'}
+    with pytest.raises(CloudError, match="the answer lacks 'state'"):
+        fleet.engines(Senlin(services=[service]))
 
 
 def test_a_binding_of_another_cluster_is_an_error():
