@@ -110,10 +110,10 @@ def parse(
 
 
 def lower_bounds(body: Any) -> dict[str, int]:
-    """Return a guaranteed number of servers by root provider UUID; the response may be truncated.
+    """Return a guaranteed number of servers by root provider UUID.
 
-    Capacity of sharing providers does not count, so a number may be 0. Hosts without allocation
-    requests are left out.
+    Capacity of sharing providers counts as 0. Hosts without allocation requests are left out. Raise
+    CloudError for malformed JSON.
     """
     with reading(CANDIDATES):
         summaries = body['provider_summaries']
@@ -133,8 +133,8 @@ def lower_bounds(body: Any) -> dict[str, int]:
 class _HostAlternatives(NamedTuple):
     """The alternative allocations of a server on a host, and the free capacity by (UUID, class).
 
-    ``lent`` are the keys of providers in other trees, except pools. ``counted`` is the number of
-    servers if no other host used these.
+    ``lent`` are the keys of providers in other trees, except a ``Resource.pool`` of the host.
+    ``counted`` is the number of servers if no other host used these.
     """
 
     taken: list[Takes]
@@ -146,7 +146,7 @@ class _HostAlternatives(NamedTuple):
 def _alternatives(
     allocations: Sequence[Mapping[str, Any]], summaries: Mapping[str, Any], root: str, host: Host
 ) -> _HostAlternatives:
-    """Convert the allocations of one host, and count its servers as if nothing were shared.
+    """Convert the allocations of one host, and count its servers.
 
     :param allocations: the ``allocations`` of each allocation request: ``{uuid: {'resources':
         ...}}``.
@@ -168,10 +168,10 @@ def _alternatives(
 
 
 def _counts(hosts: Sequence[_HostAlternatives | None], *, is_whole: bool) -> Iterator[Count | None]:
-    """Yield the ``room`` and ``certain`` of each host; None for a None.
+    """Yield the ``room`` of ``counted`` and the ``certain`` of each host; None for a None.
 
-    ``certain`` excludes shared capacity that other hosts could use up: all of it, unless the answer
-    is complete and the provider has enough for all hosts.
+    ``certain`` counts a ``lent`` key as 0, unless ``is_whole`` and its free capacity is enough for
+    the ``room`` of all hosts that use it.
     """
     known = [each for each in hosts if each is not None]
     lent = {key for each in known for key in each.lent}
@@ -206,9 +206,10 @@ def _is_whole(
 ) -> bool:
     """Check whether the response provably contains every allocation request of every host.
 
-    False if a host may have more of them, or has none although it may have enough resources.
+    False if a host has fewer than its free capacity permits, or none although it is enabled, in the
+    query's ``member_of``, and may have the resources and traits.
 
-    :param by_root: the allocation requests of each host.
+    :param by_root: the allocation requests by UUID of the root provider.
     """
     parameters = parse_qs(query)
     groups = list(_groups(parameters))
@@ -243,8 +244,8 @@ def _may_share(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping
 def _groups(parameters: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
     """Yield the request groups of a parsed query in any order, one for each suffix and ''.
 
-    The group of '' includes ``root_required``. ``{'resources1': ['VCPU:2'], 'required1':
-    ['A,!B']}`` yields ``_Group({'VCPU': 2}, {'A'}, {'B'}, True)`` and an empty group.
+    The group of '' includes ``root_required``; ``in:`` is ignored. ``{'resources1': ['VCPU:2'],
+    'required1': ['A,!B']}`` yields ``_Group({'VCPU': 2}, {'A'}, {'B'}, True)`` and an empty group.
     """
     of_root = parameters.get('root_required', ())
     for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, parameters) if found)}:
@@ -263,8 +264,8 @@ def _groups(parameters: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
 def _max_requests(groups: Iterable[_Group], providers: Sequence[Mapping[str, Any]]) -> int:
     """Return an upper bound of the number of allocation requests of a host with these providers.
 
-    The product over the groups: of the number of providers that can supply a suffixed group, or
-    each class of the unsuffixed one.
+    The product of the numbers of providers that can supply a suffixed group, or each class of the
+    unsuffixed one (of any traits). An empty unsuffixed group counts 1.
     """
     return math.prod(
         sum(_can_supply(each, group) for each in providers)
@@ -278,7 +279,7 @@ def _max_requests(groups: Iterable[_Group], providers: Sequence[Mapping[str, Any
 
 
 def _can_supply(summary: Mapping[str, Any], group: _Group) -> bool:
-    """Check whether the provider alone has the free capacity and traits of the request group."""
+    """Check whether the provider has the free capacity, all required and no forbidden traits."""
     traits = group.required.issubset(summary['traits'])
     is_forbidden = not group.forbidden.isdisjoint(summary['traits'])
     has_room = all(_free(summary, name) >= amount for name, amount in group.amounts.items())
@@ -286,9 +287,9 @@ def _can_supply(summary: Mapping[str, Any], group: _Group) -> bool:
 
 
 def _may_have(host: Host, groups: Iterable[_Group]) -> bool:
-    """Check whether the host has the free capacity and the required traits of each group.
+    """Check whether the host has the free capacity and the required traits of each group alone.
 
-    True if its resources are not completely known.
+    Forbidden traits are ignored. True if the resources are unknown or partial.
     """
     if host.resources is None or host.is_partial:
         return True

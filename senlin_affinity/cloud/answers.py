@@ -5,8 +5,7 @@ Units: a page holds up to 1000 objects, or fewer where the cloud caps it (``[api
 Errors: CloudError "could not ``what``: ...". A response about another object than the requested one
 is an error too, because a caller may delete the object.
 
-Source: the compute API reference, "Paginated collections". The URL of the next page
-(``<key>_links``) is not followed, because behind a proxy it may name a host that only Nova reaches.
+Source: the compute API reference, "Paginated collections".
 """
 
 from __future__ import annotations
@@ -65,8 +64,7 @@ def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
 def the_only(items: Sequence[T_Item], kind: str, name: str) -> T_Item:
     """Return the only object; raise InvalidSpec if there is none, or several.
 
-    The messages: "there is no server 'web'", and "2 servers are called 'web': use an id, such as 1,
-    2".
+    "there is no server 'web'", "2 servers are called 'web': use an id, such as 1, 2" (up to five).
 
     :param kind: the noun for the message, such as "server".
     """
@@ -79,10 +77,8 @@ def the_only(items: Sequence[T_Item], kind: str, name: str) -> T_Item:
 
 
 def check_identity(identity: object, wanted: str, what: str) -> None:
-    """Raise CloudError unless ``str(identity)`` equals the wanted id, in any case.
-
-    The error does not name the other object, which may belong to another project.
-    """
+    """Raise CloudError unless ``str(identity)`` equals the wanted id, in any case."""
+    # The error does not name the other object, which may belong to another project.
     if str(identity).lower() != wanted.lower():
         raise malformed(what, 'the answer is about another object')
 
@@ -113,8 +109,9 @@ def by_marker(
 ) -> Iterator[dict[str, Any]]:
     """Yield each object under ``key`` as parsed JSON; request the next page when it is needed.
 
-    Raise CloudError for an object that occurs twice, before the page with the second is yielded. A
-    server on two pages is yielded twice: Nova lists one in BUILD first, and again in its order.
+    The last page is empty, or has no ``next`` in ``<key>_links`` (and fewer than 50 hypervisors).
+    Raise CloudError for an object that occurs twice, before its second page is yielded; but a
+    server may be on two pages.
     """
     marker: Mapping[str, str] = {}
     known: set[str] = set()
@@ -129,6 +126,7 @@ def by_marker(
         may_follow = is_linked or (key in _SHORTENED and len(page) >= _FEWEST)
         if not page or not may_follow:
             return
+        # The URL in the link is not used: behind a proxy, perhaps only Nova reaches its host.
         with reading(what):
             following = {'marker': str(page[-1]['id'])}
         if following == marker:

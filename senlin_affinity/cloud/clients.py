@@ -20,7 +20,7 @@ Responses: TypeAlias = Mapping[Hashable, Any]
 
 @dataclass(frozen=True)
 class OwnerClient:
-    """The owner's ``openstack.connection.Connection``."""
+    """The owner's ``openstack.connection.Connection``. ``responses`` None: send each read."""
 
     connection: Any
     responses: Responses | None = field(default=None, compare=False, repr=False)
@@ -52,7 +52,7 @@ class Clients:
         return Clients(replace(self.owner, responses={}), replace(self.operator, responses={}))
 
     def recalling(self) -> Clients:
-        """Return clients that reuse the responses stored so far, and store no new ones."""
+        """Return clients that reuse the responses stored so far, if any, and store no new ones."""
         owner, operator = (
             MappingProxyType(each.responses or {}) for each in (self.owner, self.operator)
         )

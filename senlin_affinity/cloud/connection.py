@@ -58,7 +58,7 @@ class PlacementCandidates:
     def check_version(self, member_of: MemberOf, path: str) -> None:
         """Raise InvalidSpec if Placement is too old: 1.29 is needed, and 1.32 to forbid aggregates.
 
-        Without a request, return None for an empty ``member_of``.
+        An empty ``member_of`` passes without a request.
 
         :param path: the property that the error names.
         """
@@ -118,9 +118,10 @@ def _service(
 
 
 def _other_regions(connection: Connection) -> str:
-    """Return a hint if the catalog lacks the connection's region; '' otherwise, or if unknown.
+    """Return a hint if the catalog has regions, but not the connection's; otherwise ''.
 
-    Example: "; unknown region 'X': the catalog has RegionOne, RegionTwo".
+    Also '' without a region or catalog. Example: "; unknown region 'X': the catalog has RegionOne,
+    RegionTwo".
     """
     session, region = connection.session, connection.config.get_region_name()
     if region is None or not hasattr(session.auth, 'get_access'):
@@ -183,7 +184,7 @@ def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
 def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | None, str | None]:
     """Return the id and the name of the token's project.
 
-    The name is None for an auth plugin without Keystone, and the id if the token has none.
+    None for one that the token lacks, and the name also for an auth plugin without Keystone.
     """
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
     session = owner.connection.session
@@ -241,7 +242,7 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
 def _kept_warnings() -> Iterator[dict[str, None]]:
     """Collect openstacksdk's warnings about its files as keys of a dict, instead of logging them.
 
-    Each is one line, and occurs once, although openstacksdk reads the files twice.
+    Each is one line, and occurs once.
     """
     kept: dict[str, None] = {}
 
@@ -263,9 +264,10 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
 
 
 def _hint(cloud: str | None, error: Exception) -> Iterator[str]:
-    """Yield at most two hints: how to set missing options, and the names near an unknown ``cloud``.
+    """Yield a hint for MissingRequiredOptions, then one for a ``cloud`` that clouds.yaml lacks.
 
-    "Did you mean prod?", or else "Known: dev, lab." with at most ten names, or that there are none.
+    The second: "Did you mean prod?", else "Known: dev, lab." (the first ten, sorted), else that no
+    cloud is defined.
     """
     if isinstance(error, MissingRequiredOptions):
         yield '(set them in clouds.yaml, or as variables such as OS_AUTH_URL)'

@@ -1,9 +1,8 @@
 """Limit the time of what a keystoneauth session does: a login, a discovery, a request.
 
 The timeout of a request counts from one byte to the next, and a keystoneauth thread that takes its
-lock twice waits for itself. So each call runs in a daemon thread, which is abandoned when the
-deadline passes, or at Ctrl-C. That thread may hold the lock of the session's token, so the session
-is abandoned as well.
+lock twice waits for itself. So each call runs in a daemon thread, which may be abandoned. It may
+hold the lock of the session's token, so the session is abandoned as well.
 
 Units: a timeout is the number of seconds for which a server may be silent.
 
@@ -47,7 +46,7 @@ class GivenUp(CloudError):
 def operation(timeout: float) -> Iterator[None]:
     """End all calls in the block within five timeouts, or with the enclosing operation if earlier.
 
-    Writes are exempt, because a change that has begun must be completed.
+    Writes are exempt.
     """
     known, ends = _ENDS.get(), time.monotonic() + OPERATION * timeout
     token = _ENDS.set(ends if known is None else min(known, ends))
@@ -71,8 +70,9 @@ def within(
 ) -> T:
     """Return the result of ``call``, or raise its exception, within three timeouts.
 
-    Raise GivenUp if that deadline or the operation's passes; the session is abandoned then, and
-    later calls raise GivenUp at once.
+    Raise GivenUp if that deadline or the operation's passes, for an abandoned session, and, with a
+    session, instead of an AttributeError, LookupError, RecursionError or TypeError. A timeout or
+    Ctrl-C during the call abandons its session.
 
     :param session: the keystoneauth session that the call uses, if it exists already.
     :param is_write: ignore the deadline of the operation.

@@ -2,7 +2,7 @@
 
 Senlin deletes a server whose creation failed at once, and keeps its id in the node. Nova shows
 tenants less of a deleted server, so the profile, the placement of the node and the binding of the
-policy complete the request. At most 7 requests to Senlin.
+policy complete the request.
 
 Raises: InvalidSpec for a cluster or node that does not exist, whose name is not unique, or whose
 last action did not fail; AffinityError for a failed action that creates no server; CloudError if
@@ -90,9 +90,10 @@ class _ActionReader:
         self._cluster = str(entity['id'] if kind == 'cluster' else entity['cluster_id'])
 
     def read(self, settings: Question) -> tuple[FailedServer, Question]:
-        """Fetch the action, its failed nodes and the server of one of them; see :func:`find`.
+        """Fetch the action, its failed nodes, and the server of the first that has one.
 
-        Without a failed node, the FailedServer has the id '' and is named after the action.
+        Without a failed node, the FailedServer has the id '' and the name "CLUSTER_RESIZE of
+        cluster web (2 nodes)". The question is that of :func:`find`.
         """
         action, failed = self._actions()
         spec = _get(self._api, 'profile', self._entity['profile_id'])['spec']
@@ -138,11 +139,11 @@ class _ActionReader:
         return (base if node is None else self._failed(node, base)), given
 
     def _actions(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the last action that failed or created servers, and its failed parts.
+        """Return the last action that failed or creates servers, and its failed parts.
 
-        The parts are the failed actions on nodes, or the action itself if it is one on a node.
-        Raise InvalidSpec if there is no action, or if neither it nor a part failed; AffinityError
-        if it creates no server.
+        The last by ``start_time``; null is the latest. The parts are the failed actions that create
+        nodes, or the action itself if it is one on a node. Raise InvalidSpec without an action, or
+        if neither it nor a part failed; AffinityError if it failed, but creates no server.
         """
         key = {'cluster': 'cluster_id', 'node': 'target'}[self._kind]
         query = {key: str(self._entity['id']), 'sort': 'created_at:desc'}
@@ -173,16 +174,16 @@ class _ActionReader:
         return action, failed
 
     def _bound(self) -> BindingRecord | None:
-        """Return the first enabled affinity policy of the cluster; None without any."""
+        """Return the cluster's first enabled affinity policy; None without policy or cluster."""
         found = senlin.bindings(self._api, self._cluster, self._what, None) if self._cluster else ()
         ours = (each for each in found if each.policy_type.rpartition('-')[0] == TYPE)
         return next((each for each in ours if each.is_enabled), None)
 
     def _failed(self, node: Mapping[str, Any], base: FailedServer) -> FailedServer:
-        """Return the failed server of a node as Nova shows it.
+        """Return the failed server of a node as Nova shows it, with user and action of ``base``.
 
-        What Senlin knows of it if the node has no server, if the server once ran, or if Nova has
-        none.
+        If the node has no server, if that once ran, or if Nova has none, return ``base`` with the
+        node's name, status and message.
         """
         message = str(node['status_reason']).removeprefix(_PREFIX)
         failure = replace(base.failure, cause=cause_of(message), message=message)
@@ -223,14 +224,16 @@ def _get(api: OwnerRest, kind: str, identity: str) -> dict[str, Any]:
 
 
 def _is_failed(action: Mapping[str, Any]) -> bool:
-    """Check whether an action failed or was cancelled. Health checks never count."""
+    """Check whether an action is FAILED or CANCELLED, and its name does not end in ``_CHECK``."""
     return action['status'] in _FAILED and not action['action'].endswith('_CHECK')
 
 
 def _count(action: Mapping[str, Any], entity: Mapping[str, Any]) -> int:
     """Return the number of nodes that an action would have created, at least 1.
 
-    The policies' decision (``data.creation.count``) precedes the inputs of the action.
+    The first of these that is not 0: ``desired_capacity`` for CLUSTER_CREATE, or else the policies'
+    ``data.creation.count``; the change by ``inputs.adjustment_type`` and ``inputs.number``, rounded
+    down; ``inputs.count``.
     """
     data, inputs = action['data'] or {}, action['inputs'] or {}
     decided = (data.get('creation') or {}).get('count')

@@ -1,12 +1,10 @@
 """Fetch a failed server, its siblings and its request, as far as Nova returns them.
 
-Whether a response has a field decides, not the microversion; a part that is missing is in
-:attr:`FailedServer.hidden`, with the option that specifies it.
+A part that the response lacks is in :attr:`FailedServer.hidden`, by the option that specifies it.
 
 ``changes-since`` also lists deleted servers to their owners, until the operator archives the
-database. Siblings share a ``reservation_id``, by which administrators list them. Others query the
-create actions of servers with the same flavor, name ("web-1", "web-2") and time, and compare the
-request ids.
+database. Siblings share a ``reservation_id``, by which administrators list them. Others compare the
+request ids of create actions.
 
 Source: the compute API reference, ``servers`` and ``os-instance-actions``: the embedded flavor from
 2.47, ``server_groups`` from 2.71 (for a single server), ``pinned_availability_zone`` from 2.96 (the
@@ -140,7 +138,7 @@ class _Servers:
         return self._get(path, _ACTIONS, 'instanceActions') or ()
 
     def events(self, server: str, action: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return the events of an action; () if Nova hides them."""
+        """Return the events of an action; () if Nova hides them (404, 403)."""
         request = quote(str(action['request_id']), safe='')
         path = f'/servers/{quote(server, safe="")}/os-instance-actions/{request}'
         return (self._get(path, _ACTIONS, 'instanceAction') or {}).get('events') or ()
@@ -165,7 +163,7 @@ class _Reader:
         self._hidden: dict[str, str] = {}
 
     def read(self) -> FailedServer:
-        """Fetch what belongs to the server.
+        """Return the server with its image, siblings and failure.
 
         Raise InvalidSpec unless it is in ERROR or deleted, and never ran.
         """
@@ -200,9 +198,9 @@ class _Reader:
         )
 
     def _check_failed(self, actions: Sequence[Mapping[str, Any]]) -> None:
-        """Raise InvalidSpec unless the server is failed.
+        """Raise InvalidSpec unless the server is in ERROR or deleted, and never ran.
 
-        Example: "web is ACTIVE; its last action, resize, succeeded".
+        "web is ACTIVE; its last action, resize, succeeded"; for (): ": its creation did not fail".
         """
         if _is_failed(self._body):
             return
@@ -215,10 +213,11 @@ class _Reader:
         raise InvalidSpec(f'{is_at}; its last action, {last["action"]}, {ended}{why}')
 
     def _failure(self, actions: Iterable[Mapping[str, Any]]) -> CreationFailure:
-        """Return the failure by the fault of the server, or else by the events of its creation.
+        """Return the failure by the fault of the server, or else by its create action.
 
-        Hosts that tried to start it are in order. Without a message, the cause is BUILD after one
-        such host, RETRIES after several, and NOT_SHOWN without.
+        Then, the message is the first detail of a failed event, and the time is the start. Without
+        a message, the cause is BUILD after one attempt to build it, RETRIES after several, and
+        NOT_SHOWN after none. ``tried`` are the hosts of the attempts, in order.
         """
         create = next((each for each in actions if each['action'] == 'create'), None)
         events = () if create is None else self._nova.events(self._id, create)
@@ -234,9 +233,10 @@ class _Reader:
         return CreationFailure(cause, message, at and _floored(at), (*tried,))
 
     def _siblings(self, requests: set[str]) -> tuple[tuple[Sibling, ...], int, bool]:
-        """Return the servers of the request, their number, and whether there may have been more.
+        """Return the servers of the request, their number, and whether some may be missing.
 
-        The servers are sorted by the length of the name, then by name, and include this one.
+        The servers are sorted by the length of the name, then by name, and include this one. The
+        number is at least the highest one in a name (for administrators: launch index + 1).
         """
         reservation = self._body.get(_RESERVATION)
         if reservation:
@@ -256,11 +256,12 @@ class _Reader:
         return siblings, number, is_cut or number > len(siblings)
 
     def _by_request(self, requests: set[str]) -> tuple[list[dict[str, Any]], bool]:
-        """Return the servers of the same request, and whether too many candidates were not queried.
+        """Return this server and those of its request, and whether some may be missing.
 
-        Only the server itself if its name does not end in a number, as in "web-1". Servers that
-        failed the late check of the quotas have no action, so they are siblings if they have the
-        same fault.
+        Candidates have another number in the name ("web-1", "web-2"), and the same flavor and time;
+        without such a name, there are none. The first 20 belong to the request if their request ids
+        are equal; if there are no ids, the faults must be equal, too. Some may be missing if there
+        are more candidates, and one belongs to the request.
         """
         stem, _dash, number = self._name.rpartition('-')
         created = self._body.get('created')
@@ -311,7 +312,8 @@ class _Reader:
     def _lacking(self) -> dict[str, str]:
         """Return a phrase for each part of the request that the response lacks, by option.
 
-        Example: ``{'--flavor': 'the flavor'}``; {} if Nova returned everything.
+        Example: ``{'--flavor': 'the flavor'}``. It lacks ``--image-property`` for a volume, and
+        ``--host`` for non-admins. Scheduler hints include the group.
         """
         body = self._body
         has_hints, has_group = 'scheduler_hints' in body, 'server_groups' in body
@@ -363,7 +365,7 @@ def _requests(actions: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
-    """Return the embedded flavor, its id being its name; None below 2.47 or without extra specs."""
+    """Return the embedded flavor, its name as id; None below 2.47 or without ``extra_specs``."""
     if 'original_name' not in embedded or 'extra_specs' not in embedded:
         return None
     name = str(embedded['original_name'])

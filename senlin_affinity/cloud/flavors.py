@@ -1,9 +1,7 @@
 """Fetch the flavors of a Nova with their extra specs: all of them, or one.
 
 Source: the compute API reference. From 2.61, the list contains the extra specs, if Nova's policy
-shows them to the user. With ``is_public=None``, an administrator also gets the private flavors. A
-name may contain a slash, an id may not; Nova's router finds no path with such a slash, so the name
-is only searched for in the list.
+shows them to the user. With ``is_public=None``, an administrator also gets the private flavors.
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ _NO_IDS = ('.', '..', 'detail')
 def flavors(compute: OwnerRest, *, is_own: bool = True) -> tuple[Flavor, ...] | None:
     """Fetch every flavor that the user may list, sorted by name, then id; None if specs are hidden.
 
-    :param is_own: whether the user's own project asks, which may use every listed flavor.
-        Otherwise, ``is_shared`` of a private flavor is None (unknown). It is True for all others.
+    :param is_own: if False, ``is_shared`` of private flavors is None (unknown); otherwise True.
     """
     found = list(_listed(compute, EXTRA_SPECS, is_public='None'))
     if any('extra_specs' not in item for item in found):
@@ -62,6 +59,7 @@ def flavor(compute: OwnerRest, name_or_id: str, *, are_specs_needed: bool = Fals
     what = f'read the flavor {name_or_id!r}'
     microversion = compute.pick(EXTRA_SPECS)
     body = None
+    # An id has no slash, and Nova's router finds no path with one.
     if '/' not in name_or_id and name_or_id not in _NO_IDS:
         body = compute.get(_path(name_or_id), what, microversion, may_be_missing=True)
     with reading(what):
@@ -91,7 +89,7 @@ def _path(flavor_id: str) -> str:
 
 
 def _flavor(item: Mapping[str, Any]) -> Flavor:
-    """Convert the JSON of a flavor; swap '' is 0, and without ``extra_specs``, there are none."""
+    """Convert the JSON of a flavor; swap '' or null is 0, and missing ``extra_specs`` are {}."""
     return Flavor(
         str(item['id']),
         str(item['name']),

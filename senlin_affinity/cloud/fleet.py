@@ -1,8 +1,7 @@
 """Fetch from Senlin which engines run, with which release, and which actions and locks they left.
 
 Each engine writes its release and a hash of its options into the ``data`` of policies
-(``plugins.senlin.engine_report``). All requests need an administrator. The API does not show locks;
-Senlin's database does.
+(``plugins.senlin.engine_report``). All requests need an administrator.
 
 Source: Senlin's API reference, version 1: services (1.7), policies and actions; the tables
 ``action``, ``cluster``, ``cluster_lock`` and ``node_lock`` of Senlin 14 to 16.
@@ -30,9 +29,10 @@ _CLUSTER_IDS = (1, 14)
 
 @dataclass(frozen=True)
 class Engine:
-    """The engines of one host; ``release`` and ``options`` are None if they have not reported yet.
+    """The engines of one host; ``is_up`` if at least one of them is.
 
-    A report of engines that have been stopped since does not count.
+    ``release`` and ``options`` (a hash) are those of their latest report; None without a report of
+    one that is up.
     """
 
     host: str
@@ -55,9 +55,9 @@ class AbandonedAction:
 
 
 def reports(data: object) -> dict[str, dict[str, str]]:
-    """Return the reports of engines in the data of a policy, by host: keys and values as text.
+    """Return the reports in the data of a policy, by host; keys and values are strings.
 
-    Malformed ones are left out; {} without any.
+    ``{'affinity_engines': {'a': {'at': 1}}} -> {'a': {'at': '1'}}``. Malformed ones are left out.
     """
     found = data.get(REPORTS) if isinstance(data, Mapping) else None
     entries = found if isinstance(found, Mapping) else {}
@@ -89,7 +89,8 @@ def engines(senlin: OwnerRest) -> tuple[Engine, ...]:
 def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
     """Yield the unfinished actions, of all projects, whose engine is not up.
 
-    An action of a node is INIT, without an engine, while the action of its cluster prepares it.
+    An action without an engine counts if it is INIT, has a ``cluster_id``, and no engine that is up
+    has an action of that cluster.
     """
     # The actions are read first: an engine that starts an action in between is up.
     shown, status = senlin.pick(_CLUSTER_IDS), UNFINISHED
@@ -106,9 +107,8 @@ def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
 def kept_locks(url: str) -> list[AbandonedAction]:
     """Return the actions that have ended and lock a cluster or node, from Senlin's database.
 
-    Those that lock a cluster come first. Actions release their locks before they end. Locks of
-    server groups are left out: the next action takes them over. Raise CloudError if the database
-    cannot be read.
+    Those that lock a cluster come first. Locks of server groups are left out: the next action takes
+    them over. Raise CloudError if the database cannot be read.
     """
     try:
         # Imported here: only the hosts of engines need SQLAlchemy.

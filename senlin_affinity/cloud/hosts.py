@@ -60,10 +60,7 @@ class Hypervisor(NamedTuple):
 
 
 def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
-    """Fetch all hypervisors; ``servers`` of each are those of the parameter, () if it is empty.
-
-    One request per page, and one more in a cloud of at least 50 hypervisors.
-    """
+    """Fetch all hypervisors; ``servers`` of each are those of the parameter, () if it is empty."""
     query = {'with_servers': 'true'} if servers else {}
     with reading(_HYPERVISORS):
         return tuple(
@@ -75,8 +72,8 @@ def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[H
 def hypervisors_of(compute: OperatorRest, roots: Collection[str]) -> tuple[Hypervisor, ...]:
     """Fetch the hypervisors with these ids, in any order; those that do not exist are left out.
 
-    Those that the first rows of the list lack take a request each: Nova leaves out hypervisors
-    without a service, so a short page is not the last one.
+    One request each, or for more than four ids, one for the first rows of the list, and one for
+    each id that these lack.
 
     :param roots: UUIDs of root providers, which are the ids of hypervisors.
     """
@@ -123,7 +120,7 @@ def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:
     """Convert the JSON of a hypervisor; ``servers`` are filtered by the parameter.
 
-    ``largest`` is empty for vSphere. A running number below 0 and an empty reason are None.
+    ``largest`` is empty for vSphere. A negative number of servers and an empty reason are None.
     """
     kind = item['hypervisor_type']
     sizes = () if kind.startswith(_VSPHERE) else _SIZES
@@ -144,10 +141,7 @@ def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor
 
 
 def zones_of(compute: OperatorRest) -> tuple[dict[str, str], dict[str, bool]]:
-    """Fetch the zone by service host, and by zone whether it has an enabled service. One request.
-
-    Nova accepts requests for a zone with an enabled service, even if it is down.
-    """
+    """Fetch the zone by service host, and by zone whether any service is enabled, up or down."""
     with reading(_SERVICES):
         zone_of: dict[str, str] = {}
         is_open: dict[str, bool] = {}
@@ -169,7 +163,7 @@ def services(compute: OperatorRest) -> list[dict[str, Any]]:
 def aggregates(compute: OperatorRest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:
     """Fetch all aggregates, sorted by name, and the UUIDs of each service host's. One request.
 
-    Hosts without an aggregate are not in the dict. Hosts with equal aggregates share one set.
+    Hosts without an aggregate are not in the dict.
     """
     body = compute.get('/os-aggregates', _AGGREGATES, AGGREGATE_UUIDS)
     found = []

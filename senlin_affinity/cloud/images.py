@@ -60,7 +60,8 @@ def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> I
 def _image(body: dict[str, Any]) -> Image:
     """Convert the JSON of an image.
 
-    Its properties are the strings that are not Glance's own attributes.
+    Its properties are the strings that are not Glance's own attributes. Missing or
+    null numbers are 0, and such a status is 'active'.
     """
     return Image(
         str(body['id']),

@@ -1,9 +1,8 @@
 """Read the files that a user names, and standard input, up to a size limit.
 
-A pipe, such as the shell's ``<(command)``, is read like a file. A named pipe without a writer and a
-terminal are rejected, because a read would never return.
+A pipe, such as the shell's ``<(command)``, is read like a file.
 
-Units: a limit is in MiB. A snapshot of 100,000 hosts with traits and resources has 217 MiB.
+Units: a limit is in MiB.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from typing import IO
 
 from senlin_affinity.model.errors import InvalidSpec
 
-#: The default limits: of a snapshot, and of a spec or a file of options.
+#: The default limits: of a snapshot (100,000 hosts with traits and resources have 217 MiB), and of
+#: a spec or a file of options.
 LARGEST, LARGEST_TEXT = 256, 1
 _MEBIBYTE, _PIECE = 1 << 20, 1 << 16
 #: Milliseconds to wait until a named pipe has data.
@@ -27,8 +27,8 @@ _OPEN = ('/dev/fd/', '/dev/stdin', '/proc/')
 def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
     """Return the content of a file.
 
-    Raise InvalidSpec beyond ``largest`` MiB, also for an endless pipe or device, for a named pipe
-    that sends nothing for a second, and for a terminal.
+    Raise InvalidSpec beyond ``largest`` MiB (also of a pipe or device), for a named pipe that sends
+    nothing for a second, and for a terminal; OSError for a missing file or a directory.
     """
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), 'rb') as file:
         kind = os.fstat(file.fileno()).st_mode
@@ -56,7 +56,7 @@ def all_of(file: IO[bytes], largest: int = LARGEST) -> bytearray:
 def check(path: str | os.PathLike[str], largest: int = LARGEST_TEXT) -> None:
     """Raise InvalidSpec for a file larger than ``largest`` MiB, a device or a pipe.
 
-    A missing file and a directory pass, because the library that reads the file reports them.
+    A missing file and a directory pass.
     """
     try:
         found = os.stat(path)

@@ -1,8 +1,8 @@
 """Find out when servers came to the hosts that they run on, from Nova's instance actions.
 
 Source: the compute API reference, ``os-instance-actions``. Nova sets the ``message`` of an action
-if a step of it failed. Whether a resize took effect also follows from the confirm or the revert
-after it. A live migration that fails late, on the host, may look like a successful one.
+if a step of it failed. A live migration that fails late, on the host, may look like a successful
+one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ENDS = {'confirmResize': True, 'live_migration_cancel': False, 'revertResize': 
 def last_moves(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
     """Return when each server came to its host: ``{server: '2026-01-01T00:00:00.000000'}`` (UTC).
 
-    Servers without a known time are left out. {} if the user may not read the actions (403).
+    Servers without a known time, or unknown to Nova, are left out. {} after a 403 for any of them.
     """
     what = 'list the actions of a server'
     found = {}
@@ -51,7 +51,8 @@ def last_moves(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
 def _last(actions: Sequence[Mapping[str, Any]]) -> str | None:
     """Return the ``start_time`` of the last move that took effect; None if there is none.
 
-    A creation counts even if it failed; another move does not if it failed, or was reverted.
+    A later confirm, revert or cancel that succeeded decides. Without one, a creation took effect,
+    and another move if its ``message`` is None.
     """
     holds: bool | None = None  # whether the move before took effect; None: see its message
     for each in sorted(actions, key=lambda each: str(each['start_time']), reverse=True):

@@ -97,10 +97,11 @@ class NovaInventory:
             return quotas
 
     def quotas_of(self, project_id: str) -> Mapping[str, Quota]:
-        """Fetch the quotas of any project like :meth:`quotas`, as an administrator or reader of it.
+        """Fetch the quotas of any project by name, as an administrator or reader of it.
 
-        Raise CloudError (400) for a nonexistent project, for which ``GET /limits?tenant_id=`` would
-        return the defaults.
+        ``instances``, ``cores``, ``ram`` and ``server_groups``, and if listed, without usage,
+        ``server_group_members`` and ``metadata_items``. A limit below 0 is None. Raise CloudError
+        (400) for a nonexistent project.
         """
         what = f'read the quotas of project {project_id}'
         path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
@@ -122,8 +123,8 @@ class NovaInventory:
     ) -> Mapping[str, Quota]:
         """Return the quotas with ``of_user``, the limit and the usage of one user of the project.
 
-        Unchanged without a project or user id, if the user's quotas are hidden (403), and if Nova
-        does not know the user (404). A user without own limits has the project's.
+        Unchanged without a project or user id, and for a 403 or 404. A user without own limits has
+        the project's. ``of_user`` is None for a quota that the response lacks.
         """
         if project_id is None or user_id is None:
             return quotas
@@ -156,7 +157,7 @@ class NovaInventory:
         return self._compute.pick(_HIGHEST)
 
     def shows_hosts(self) -> bool:
-        """Check whether the owner may list hypervisors: False for a 403. One request."""
+        """Check whether the owner may list hypervisors; False for a 403. One request."""
         what = 'list the hypervisors'
         microversion = self._compute.pick(hosts.UUIDS)
         query = {'limit': 1}
@@ -164,9 +165,10 @@ class NovaInventory:
         return allowed(read) is not None
 
     def lets_choose_hosts(self) -> bool:
-        """Return whether Nova lets the owner choose the hosts of servers: False for a 403.
+        """Return whether Nova lets the owner choose the hosts of servers.
 
-        One request for a server that no cloud can create: True for the expected 400.
+        One request for a server that no cloud can create: False for a 403, True for a 400,
+        otherwise CloudError.
         """
         what = 'find out whether the owner may choose the hosts of servers'
         server = {
@@ -212,7 +214,7 @@ class NovaInventory:
 
 
 def _hypervisors(compute: OperatorRest, pattern: str) -> list[Host]:
-    """Fetch the hosts whose hypervisor's name contains ``pattern``, in any case. One request."""
+    """Fetch the hosts whose hypervisor's name contains ``pattern``, in any case; [] for a 404."""
     what = 'list the hypervisors'
     is_query = compute.pick(PATTERN_QUERY) >= PATTERN_QUERY
     body = compute.get(
@@ -248,6 +250,6 @@ def _used(quota: Mapping[str, Any]) -> int:
 
 
 def _limit(value: object) -> int | None:
-    """Convert a limit to an integer; None (unlimited) below 0."""
+    """Convert a number or text to an integer; None (unlimited) below 0."""
     number = int(str(value))
     return None if number < 0 else number
