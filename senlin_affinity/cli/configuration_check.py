@@ -102,8 +102,8 @@ def contradicting_prefixes(
         if any(carriers <= limits.forbidden for carriers in limits.required):
             yield CheckResult(
                 key,
-                f'no host accepts its servers: {FORBIDDEN_PREFIXES.dest} forbids all aggregates '
-                'that carry it',
+                f'{FORBIDDEN_PREFIXES.dest} forbids all aggregates with this key, so no host '
+                'accepts servers with it',
                 f'change the keys of these aggregates, or {FORBIDDEN_PREFIXES.dest}',
             )
 

@@ -128,7 +128,12 @@ class DeleteGroups(_OfGroups):
     example = '--orphans --dry-run'
 
     def _add_arguments(self, add: base.Add) -> None:
-        add('--orphans', action='store_true', required=True, help='see "group list --orphans"')
+        add(
+            '--orphans',
+            action='store_true',
+            required=True,
+            help='delete the orphans of "group list"',
+        )
         add('--yes', action='store_true', help='do not ask for confirmation')
         add(
             '--dry-run',

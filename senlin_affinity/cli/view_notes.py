@@ -86,9 +86,9 @@ def project(answer: Answer) -> str:
     elif group is not None and group.project_id is not None:
         why = f'that of server group {group.name}'
     else:
-        why = 'your own: name another with --project'
+        why = 'your own; --project selects another'
     if answer.is_file and resolved.project_id == own:
-        why = f'that of the snapshot{"" if request.project_id else ": name another with --project"}'
+        why = f'that of the snapshot{"" if request.project_id else "; --project selects another"}'
     quotas = (
         '' if resolved.has_quotas and resolved.snapshot.quotas else '; its quotas are not known'
     )

@@ -47,7 +47,7 @@ QUOTAS = (
     quotas.METADATA_ITEMS,
 )
 _CLASS = re.compile('[A-Z0-9_]+')
-_stored_by_name = by_name('must be an object of strings', fields.stored, fields.stored)
+_stored_by_name = by_name('must be an object with strings', fields.stored, fields.stored)
 
 
 short = lru_cache(1024)(encode)
@@ -141,7 +141,11 @@ MEMBER = Schema(
     *alike(text, 'user', 'host_id', 'zone', 'state', is_rare=True),
     Field('also_on', lambda items: each(items, text), is_rare=True),
     Field('project', text, is_rare=True),
-    Field('left', by_name('must be an object with seconds', text, fields.amount), is_rare=True),
+    Field(
+        'left',
+        by_name('must be an object such as {"cmp-1": 60}', text, fields.amount),
+        is_rare=True,
+    ),
 )
 
 

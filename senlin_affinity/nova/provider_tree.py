@@ -80,7 +80,7 @@ def _roots(providers: Sequence[Provider]) -> Mapping[str, Provider]:
     known = {each.uuid: each for each in providers}
     if len(known) < len(providers):
         ((twice, _),) = Counter(each.uuid for each in providers).most_common(1)
-        raise InvalidSpec(f'the provider {twice} occurs twice: pass each of them once')
+        raise InvalidSpec(f'the provider {twice} occurs twice: pass each provider once')
     roots = {each.uuid: each for each in providers if each.parent is None}
     for each in providers:
         branch: dict[str, Provider] = {}

@@ -18,7 +18,7 @@ from senlin_affinity.planner.assumptions import declared
 from senlin_affinity.planner.capacity import Capacity
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
 
-ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} without, {number} with it)')
+ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} fit without, {number} with it)')
 
 
 class Weighed(NamedTuple):

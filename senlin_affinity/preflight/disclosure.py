@@ -33,7 +33,7 @@ from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 
-NO_ROOM = 'no host accepts more of them (operators can find out why)'
+NO_ROOM = 'no host accepts more of these servers (operators can find out why)'
 NOT_KNOWN = 'it could not be determined whether the servers fit (operators can find out why)'
 _MOST_CHANGES = 3
 #: The parts of a question whose errors quote nothing but the owner's own input.

@@ -184,7 +184,7 @@ def _disclosed(
     )
     if view.coverage is Coverage.CLOUD:
         return HookResult(report, refusal=answer.reason)
-    known = 'some hosts accept what the quota leaves' if decision.capacity else 'no host was read'
+    known = 'the hosts accept what the quota allows' if decision.capacity else 'no host was read'
     if view.coverage is Coverage.CANDIDATES:  # remedies would need all hosts
         read = sum(map(candidates.is_read, view.snapshot.hosts or ()))
         after = decision.hosts_after and decision.hosts_after.first(read)
@@ -210,7 +210,7 @@ def _without_reservations(
     if is_by_reservations and hidden is not None:
         none = {REQUIRED_PREFIX.key: None, FORBIDDEN_PREFIXES.key: ()}
         freed = replace(asked, options={**asked.options, **none})
-        why = 'the preflight does not keep these nodes off reserved hosts, and neither does Nova'
+        why = 'neither the preflight nor Nova keeps these nodes off reserved hosts'
         return replace(request, question=freed), f'{why}: {hidden}'
     return request, None
 

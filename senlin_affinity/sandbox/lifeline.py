@@ -101,6 +101,6 @@ def _advice(absent: Iterable[str]) -> str:
     return (
         f'the sandbox needs {", ".join(absent)}, which {sys.executable} does not have. Run\n'
         f"    {sys.executable} -m pip install 'senlin-affinity[sandbox]' -c constraints.txt\n"
-        f'(in a checkout, "make demo" does so in an environment of its own). {PYTHON_VARIABLE} '
-        'may name another Python that has them.'
+        '(in a checkout, "make demo" installs them into a separate environment), or set '
+        f'{PYTHON_VARIABLE} to a Python that has them.'
     )

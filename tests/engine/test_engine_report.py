@@ -88,7 +88,7 @@ def test_a_failing_database_only_logs_a_warning(desk, identity, monkeypatch, cap
 
     monkeypatch.setattr(engine_report.database, 'session_for_write', fail)
     engine_report.record(policy)
-    assert 'the release is not recorded: the database is gone' in caplog.text
+    assert 'the release of this engine is not recorded: the database is gone' in caplog.text
 
 
 def test_an_attach_records_the_engine(desk):

@@ -121,7 +121,7 @@ def test_operators_read_that_the_rest_of_a_quota_fits(plain, caplog):
     plain.edge.nova.limits |= {'maxTotalInstances': 3, 'totalInstancesUsed': 1}
     with caplog.at_level(logging.INFO):
         owners = grown(plain, 5)['reason']
-    assert operators_read(caplog).endswith(f'{owners}; some hosts accept what the quota leaves')
+    assert operators_read(caplog).endswith(f'{owners}; the hosts accept what the quota allows')
 
 
 def test_attach_does_not_use_the_operator_credentials(administrator):

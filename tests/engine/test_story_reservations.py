@@ -177,7 +177,7 @@ def test_q1_05_without_operator_credentials_a_tenants_cluster_causes_a_warning(c
     cluster, _policy, _group = tenant.bound()
     tenant.scale_out(cluster, 1).succeeded()
     logs = (cloud.log_dir / 'senlin.log').read_text(encoding='utf-8')
-    assert 'preflight: the preflight does not keep these nodes off reserved hosts' in logs
+    assert 'preflight: neither the preflight nor Nova keeps these nodes off reserved hosts' in logs
 
 
 def test_q1_05_the_policy_alone_enforces_reservations_of_administrators(tmp_path):

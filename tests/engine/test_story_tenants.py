@@ -64,7 +64,7 @@ def test_rx_02_six_nodes_of_a_tenant_for_four_hosts(cloud, demo):
     assert demo.nodes(cluster) == []
     assert 'with the credentials of [cloud_eyes]' in log(cloud)
     assert f'0/{HOSTS} hosts left: server_group.host_full on {HOSTS}' in log(cloud)
-    warned = 'the preflight does not keep these nodes off reserved hosts, and neither does Nova: '
+    warned = 'neither the preflight nor Nova keeps these nodes off reserved hosts: '
     assert f'{warned}Nova does not let the owner choose hosts' in log(cloud)
 
     demo.scale_out(cluster, HOSTS).succeeded()

@@ -49,7 +49,9 @@ def record(policy: Any) -> None:
         entry = {**mine, 'services': ' '.join(ids), 'at': now}
         policy.data = _write(policy.id, host, entry, policy.data)
     except Exception as error:
-        LOG.warning('affinity policy %s: the release is not recorded: %s', policy.name, error)
+        LOG.warning(
+            'affinity policy %s: the release of this engine is not recorded: %s', policy.name, error
+        )
 
 
 def _write(policy_id: str, host: str, entry: dict[str, str], data: Any) -> Any:

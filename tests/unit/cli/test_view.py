@@ -269,7 +269,7 @@ def test_a_spread_lists_the_domains_that_do_not_count():
     assert text.count('does not count') == 2
 
 
-OWN = 'project: ours (your own: name another with --project)'
+OWN = 'project: ours (your own; --project selects another)'
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ OWN = 'project: ours (your own: name another with --project)'
             'project: theirs (that of server group web; its quotas are not known)',
         ),
         (None, 'ours', False, 'project: ours (from --project)'),
-        (None, None, True, 'project: ours (that of the snapshot: name another with --project)'),
+        (None, None, True, 'project: ours (that of the snapshot; --project selects another)'),
     ],
 )
 def test_the_project_of_the_quotas_is_printed(group, request_project, is_file, line):

@@ -40,7 +40,7 @@ def test_the_number_with_what_is_unspecified_is_certain(row):
 def test_the_assumption_names_both_numbers():
     assumed = decision_of(rows('unspecified')[0].values[0]).assumptions
     words = [each.text for each in assumed if each.code == CODE]
-    assert words == ['no AggregateInstanceExtraSpecsFilter (1 without, 0 with it)']
+    assert words == ['no AggregateInstanceExtraSpecsFilter (1 fit without, 0 with it)']
 
 
 def test_a_remedy_is_at_most_where_the_number_is():
