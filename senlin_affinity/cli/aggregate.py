@@ -50,7 +50,7 @@ class CheckAggregate(base.ShowOne):
             nargs='+',
             action='extend',
             default=[],
-            help='an extra spec of the flavor; all after the first "=" is its value',
+            help='an extra spec of the flavor; everything after the first "=" is the value',
         )
         add(
             '--aggregate',

@@ -51,11 +51,12 @@ REASONS: Mapping[str, Reason] = {
         advice='raise the instances quota, or delete servers',
     ),
     'quota.cores': tenant_reason(
-        'the project uses {used} of {limit} cores: no room for {wanted} times {each} more',
+        'the project uses {used} of {limit} cores: no room for {wanted} server(s) with {each} each',
         advice='raise the cores quota, delete servers, or use a smaller flavor',
     ),
     'quota.ram': tenant_reason(
-        'the project uses {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
+        'the project uses {used} of {limit} MiB of ram: no room for {wanted} server(s) '
+        'with {each} each',
         advice='raise the ram quota, delete servers, or use a smaller flavor',
     ),
     'quota.user_instances': tenant_reason(
@@ -63,11 +64,12 @@ REASONS: Mapping[str, Reason] = {
         advice="raise the user's instances quota, or delete servers",
     ),
     'quota.user_cores': tenant_reason(
-        'the user has {used} of {limit} cores: no room for {wanted} times {each} more',
+        'the user has {used} of {limit} cores: no room for {wanted} server(s) with {each} each',
         advice="raise the user's cores quota, delete servers, or use a smaller flavor",
     ),
     'quota.user_ram': tenant_reason(
-        'the user has {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
+        'the user has {used} of {limit} MiB of ram: no room for {wanted} server(s) '
+        'with {each} each',
         advice="raise the user's ram quota, delete servers, or use a smaller flavor",
     ),
     'quota.metadata_items': tenant_reason(
