@@ -17,7 +17,7 @@ _DENIED, _ADMINS = 'Nova answered 403', 'Nova shows them to administrators only'
 _NAMED_HOST = 'the host: the profile names one, and Nova checks few constraints on it'
 _NEW_GROUP_NEEDED = (
     'Nova cannot change the rules of an existing group. Create a new group, which counts only its '
-    'own servers. With Senlin, use another policy or another cluster.'
+    'own servers. With Senlin, use another policy or cluster.'
 )
 
 
