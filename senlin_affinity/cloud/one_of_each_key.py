@@ -68,7 +68,7 @@ def _count(node: Any, known: dict[int, int]) -> int:
     total = 1 + sum(_count(each, known) for each in inner)
     if total > _NODES:
         raise yaml.composer.ComposerError(
-            None, None, f'with aliases, more than {_NODES:,} values', node.start_mark
+            None, None, f'its aliases expand to more than {_NODES:,} values', node.start_mark
         )
     known[id(node)] = total
     return total

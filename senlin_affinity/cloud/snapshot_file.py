@@ -204,6 +204,6 @@ def _check_pools(hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resourc
         for name, has in (host.resources or {}).items():
             if has.pool is not None and name not in pools.get(has.pool, ()):
                 raise InvalidSpec(
-                    f'the pool {has.pool!r} has no {name}: add {name} to it in pools',
+                    f'the pool {has.pool!r} has no {name}: add {name} to this pool in pools',
                     f'hosts[{number}].resources.{name}.pool',
                 )

@@ -81,7 +81,7 @@ class ServerGroupConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'server_group.free_slots': Reason(
             'server group {group} has free slots here',
-            caveat="members may be hidden, or Nova's retries may run out",
+            caveat='the group may have hidden members, or Nova may use up its attempts',
         ),
         'server_group.host_full': Reason(
             'holds {members} servers of group {group}, '

@@ -92,7 +92,7 @@ def _check_adapter(text: str) -> None:
 
 def _refuse(instead: str) -> Callable[[str], None]:
     def check(_text: str) -> None:
-        raise ValueError(f'Nova does not read it from an image: set {instead}')
+        raise ValueError(f'Nova does not read this property from an image: set {instead}')
 
     return check
 

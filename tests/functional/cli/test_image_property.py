@@ -44,7 +44,7 @@ def rows_of(run, *arguments, status=0):
         ('img_hv_requested_version=>=x', 'permissive', 3, 'invalid', "'x'"),
         ('mappings=[]', 'strict', 0, 'valid', ''),
         ('mappings={}', 'strict', 3, 'invalid', 'a list of mappings of names to texts, in JSON'),
-        ('img_mappings=[]', 'strict', 3, 'invalid', 'does not read it from an image: set mappings'),
+        ('img_mappings=[]', 'strict', 3, 'invalid', 'property from an image: set mappings'),
         ('vmware_adaptertype=IDE', 'strict', 3, 'invalid', "must be 'ide' in lower case"),
         ('hw_numa_cpus=0', 'strict', 3, 'invalid', 'did you mean hw_numa_cpus.{num}?'),
         ('hw:cpu_policy=shared', 'strict', 3, 'invalid', 'did you mean hw_cpu_policy?'),
