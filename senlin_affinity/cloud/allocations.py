@@ -232,8 +232,8 @@ def _is_whole(
 def _may_share(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the summaries of the sharing providers that may share with the host.
 
-    All of them if the host's resources are not completely known; otherwise, those that have a class
-    that the host gets from several providers or a pool.
+    All of them if the host's resources are unknown or partial; otherwise, those with a class that
+    the host gets from several providers or a pool.
     """
     resources = host.resources or {}
     shared = {name for name, has in resources.items() if has.is_sum or has.pool is not None}

@@ -2,8 +2,7 @@
 
 Units: a page holds up to 1000 objects, or fewer where the cloud caps it (``[api] max_limit``).
 
-Errors: CloudError "could not ``what``: ...". A response about another object than the requested one
-is an error too, because a caller may delete the object.
+Errors: CloudError "could not ``what``: ...". A response about another object is an error, too.
 
 Source: the compute API reference, "Paginated collections".
 """

@@ -1,8 +1,7 @@
 """Fetch the last failed action of a Senlin cluster or node, and what became of its servers.
 
-Senlin deletes a server whose creation failed at once, and keeps its id in the node. Nova shows
-tenants less of a deleted server, so the profile, the placement of the node and the binding of the
-policy complete the request.
+Senlin at once deletes a server whose creation failed, and Nova shows tenants less of it. So the
+profile, the placement of the node and the binding of the policy complete the request.
 
 Raises: InvalidSpec for a cluster or node that does not exist, whose name is not unique, or whose
 last action did not fail; AffinityError for a failed action that creates no server; CloudError if
@@ -64,7 +63,6 @@ def find(
     The question is ``settings`` with the count, profile, group and zone of the failed nodes, and
     the policy if its check rejected them.
 
-    :param api: Senlin's API.
     :param kind: 'cluster' or 'node'.
     :param named: the id or the name of the cluster or node.
     """

@@ -75,7 +75,7 @@ def hypervisors_of(compute: OperatorRest, roots: Collection[str]) -> tuple[Hyper
     One request each, or for more than four ids, one for the first rows of the list, and one for
     each id that these lack.
 
-    :param roots: UUIDs of root providers, which are the ids of hypervisors.
+    :param roots: UUIDs of root providers.
     """
     found: dict[str, Hypervisor] = {}
     if len(roots) > _ROWS:
@@ -104,9 +104,9 @@ def hypervisor(compute: OperatorRest, root: str) -> Hypervisor | None:
 def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
     """Fetch the only hypervisor of a service host, by the host's name. One request.
 
-    None if no or several hypervisors match, and for another type than QEMU or KVM, whose services
-    may have more hypervisors, with other names.
+    None if no or several hypervisors match, and for another type than QEMU or KVM.
     """
+    # A service of another type may have more hypervisors, with other names.
     query = {'hypervisor_hostname_pattern': host}
     body = compute.get(PATH, _HYPERVISORS, UUIDS, params=query, may_be_missing=True)
     with reading(_HYPERVISORS):

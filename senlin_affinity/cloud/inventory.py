@@ -245,7 +245,8 @@ def _host(host: str, name: str, kind: str, item: Mapping[str, Any]) -> Host:
 
 
 def _used(quota: Mapping[str, Any]) -> int:
-    """Return ``in_use`` plus ``reserved``: old clouds reserve for servers being created."""
+    """Return ``in_use`` plus ``reserved``."""
+    # Old clouds reserve for servers being created.
     return int(quota['in_use']) + int(quota['reserved'])
 
 
