@@ -214,8 +214,8 @@ def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
 def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:
     """Connect to a cloud of clouds.yaml; None: to the one that the environment names.
 
-    Raise CloudError for an unknown cloud, and for invalid options. openstacksdk's warnings precede
-    the reason in the error; without an error, log them.
+    Raise CloudError for an unknown cloud, and for invalid options. On success, log openstacksdk's
+    warnings.
 
     :param timeout: the ``api_timeout`` of the connection in seconds; None: that of clouds.yaml.
     """

@@ -63,7 +63,7 @@ _LAUNCHED, _ENDED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
 def find(clients: Clients, named: str, timeout: float | None = None) -> FailedServer:
     """Fetch the failed server with this id or name.
 
-    Raise InvalidSpec if there is none, if several have the name, or if it was created successfully.
+    Raise InvalidSpec if there is none, if several have the name, or if its creation did not fail.
     """
     nova = _Servers(clouds.compute(clients.owner, timeout))
     body = nova.by_id(named) if is_uuid(named) else nova.by_name(named)
@@ -120,8 +120,7 @@ class _Servers:
     def changed(self, since: str, *, is_administrator: bool) -> list[dict[str, Any]]:
         """Return at most 1000 servers that changed since a time.
 
-        An administrator gets the deleted servers of all projects; others get the servers of their
-        project.
+        For an administrator, the deleted ones of all projects; otherwise, those of the own project.
         """
         query = {'all_tenants': '1', 'deleted': 'true'} if is_administrator else {}
         found = self._pages(**{'changes-since': since}, **query)

@@ -189,7 +189,7 @@ class NovaInventory:
         """Fetch the hosts whose hypervisor or service name contains the text, in any case.
 
         Only their names, type and state are known. Those with a matching hypervisor come first; the
-        others have '' as its name. Two requests, which need an administrator.
+        others have '' as its name and type. Two requests, which need an administrator.
         """
         clouds = self._clouds()
         services = hosts.services(clouds)
