@@ -46,7 +46,7 @@ def refusal(action):
     return action.data['reason']
 
 
-#: What a hook that needs no host asks: is the group still there?
+#: The requests of a hook that needs no host: whether the group exists.
 LOOK = [f'GET /os-server-groups/{GROUP}']
 KINDS = {'exact': 'EXACT_CAPACITY', 'more': 'CHANGE_IN_CAPACITY', 'percent': 'CHANGE_IN_PERCENTAGE'}
 
@@ -232,7 +232,7 @@ def test_r3_08_node_create_puts_the_placement_into_the_nodes_data(desk):
     assert action.data['placement'] == {'count': 1, 'placements': [entry]}
     kept = {'internal_ports': ['p'], 'placement': {'region': 'r', **entry}}
     assert desk.node_data(node.id) == kept
-    # what the engine goes on with
+    # the engine continues with these data
     assert action.entity.data == kept
     assert desk.row(action).data == action.data
 

@@ -203,7 +203,7 @@ def test_q3_12_a_deleted_kept_group_is_removed_from_the_nodes_data(desk, is_dele
     one.
     """
     again, group, node = kept(desk)
-    if is_deleted_here:  # by the attach, as it is empty and does not match
+    if is_deleted_here:  # deleted by the attach, because it is empty and does not match
         desk.edge.nova.groups[0]['members'].clear()
     else:
         desk.edge.nova.groups.clear()

@@ -127,7 +127,7 @@ def test_the_requests_of_a_rejected_action(desk):
         'GET /servers/detail',
         'GET /flavors/detail',
     ]
-    assert len(desk.edge.placement.asked) == 3  # all hosts are candidates: no answer is longer
+    assert len(desk.edge.placement.asked) == 3  # all hosts are candidates: the longest answer
     assert desk.edge.glance.asked == ['GET /v2/images']
 
 
@@ -183,7 +183,7 @@ def test_r3_08_a_single_node(desk):
     assert desk.node_data(action.entity.id) == {}
 
 
-# -- what is not known
+# -- unknown results
 
 
 @pytest.mark.parametrize('failure', [FORBIDDEN, SERVER_ERROR, TIMEOUT], ids=str)

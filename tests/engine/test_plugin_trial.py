@@ -110,7 +110,7 @@ def test_only_operators_read_errors_with_host_names(desk, caplog, monkeypatch):
     assert read.data['reason'] == disclosure.NOT_KNOWN
 
 
-# -- the operators' ceiling of what a spec asks for
+# -- the operators' limit of a spec's preflight
 
 CEILINGS = [
     ('enforce', 'enforce', 'ERROR', True),

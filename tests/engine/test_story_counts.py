@@ -19,12 +19,12 @@ def test_r3_09_r3_10_resizes(demo, truth):
     # the same size: a list of none
     assert demo.resize(cluster, EXACT, 2).placements() == []
     assert size() == 2
-    # beyond max_size: strictly nothing (Senlin's API says so), else as much as there is room for
+    # beyond max_size: rejected if strict (by Senlin's API), otherwise up to max_size
     words = demo.refused(cluster, 'resize', adjustment_type=MORE, number=2, strict=True)
     assert 'max_size (3)' in words
     assert demo.resize(cluster, MORE, 2, strict=False).placements() == [entry]
     assert size() == 3
-    # only a min_size, which Senlin's API takes from those who are not strict about it
+    # only a min_size, which Senlin's API accepts if strict is false
     assert demo.resize(cluster, min_size=4, max_size=9, strict=False).placements() == [entry]
     assert size() == 4
     assert demo.resize(cluster, PERCENT, 50).placements() == [entry] * 2
@@ -51,7 +51,7 @@ def test_r3_07_counts_of_other_policies_and_strings(demo, truth):
     running = demo.scale_out(cluster)
     assert running.placements() == [entry] * 3
     assert running.ended().data['creation']['count'] == 3
-    # no nodes, a desired capacity of 3: Senlin takes 0 for "unknown", and would create 2
+    # no nodes, a desired capacity of 3: Senlin interprets 0 as unknown, and would create 2
     nodes = [node.id for node in demo.nodes(cluster)]
     demo.act(cluster, 'del_nodes', nodes=nodes).succeeded()
     assert demo.nodes(cluster) == []
@@ -73,6 +73,6 @@ def test_r3_07_counts_of_other_policies_and_strings(demo, truth):
     assert demo.running(answer['action']).placements() == [entry] * 2
     assert len(demo.nodes(cluster)) == 7
     assert truth.members(group) == {node.physical_id for node in demo.nodes(cluster)}
-    # a scale-in is none of this policy's actions
+    # the policy does not act at a scale-in
     assert demo.act(cluster, 'scale_in', count=1).placements() is None
     assert len(demo.nodes(cluster)) == 6

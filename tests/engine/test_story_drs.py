@@ -40,7 +40,7 @@ def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host):
     assert admin.node_data(node.id)['placement'] == entry
     assert truth.spread(group) == {drs_host: 3}
     assert {truth.server(item).availability_zone for item in truth.members(group)} == {'vsphere'}
-    # R3-22: a shrink and a growth by none look at no hypervisor
+    # R3-22: without new nodes, no hypervisors are read
     cloud.clear_requests()
     admin.resize(cluster, 'EXACT_CAPACITY', 3).succeeded()
     assert cloud.requests() == []

@@ -18,7 +18,7 @@ EYES = 'senlin_affinity'
 KEPT = {'placement_req_default_forbidden_member_prefix': 'reservation:'}
 OPTIONS = {'senlin_affinity_cloud': {'auth_section': 'cloud_eyes'}, 'scheduler': KEPT}
 FLAVORS = {'m1.tiny': {}, 'm1.small': {'ram': 128}}
-#: All that the user with the least rights may ask for.
+#: All requests that the user with minimal rights may send.
 MAY = [
     ('compute', '/os-hypervisors/detail', '2.53'),
     ('compute', '/os-services', '2.1'),

@@ -38,7 +38,7 @@ def test_q3_12_an_in_tree_cluster_moves_to_1_1_and_back(own_cloud):
     cluster, theirs, group = demo.bound(demo.policy('1.0', **spec))
     demo.scale_out(cluster, 2).succeeded()
     assert len(truth.members(group)) == 2
-    # the same policy, served by ours: also a single node joins, as it did not before
+    # the same policy, served by ours: now a single node joins as well
     own_cloud.restart_senlin(SERVED)
     demo.scale_out(cluster, 1).succeeded()
     node = demo.node(cluster)

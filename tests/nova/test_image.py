@@ -14,7 +14,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 
 GIB = 1024**3
 objects.register_all()
-#: Without what it asks other services by.
+#: A request context without the clients of other services.
 API = object.__new__(api.API)
 #: Nova's policy for flavors without a disk is another matter.
 ADMIN = SimpleNamespace(can=lambda *_rule, **_more: True)

@@ -50,7 +50,7 @@ def nova_takes(name, value):
     """Convert one property as Nova does: from Glance's text, then to the field's type."""
     properties = {re.sub(r'\{num}', '0', name): value}
     with warnings.catch_warnings():
-        warnings.simplefilter('ignore')  # for texts that are no UUIDs
+        warnings.simplefilter('ignore')  # for values that are not UUIDs
         try:
             read = glance._convert_from_string({'properties': properties})
             ImageMetaProps.from_dict(read['properties'])

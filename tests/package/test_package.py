@@ -202,7 +202,7 @@ def test_the_wheel_contains_the_package_and_the_files_of_etc(wheels, tracked):
     assert {name for name in contents(wheels['archive']) if not name.startswith(facts)} == wanted
 
 
-#: What only Nova, Senlin and Sphinx load, and what the extra ``sandbox`` is for.
+#: Modules that only Nova, Senlin and Sphinx load, and those that need the extra ``sandbox``.
 OTHERS = ('sandbox/', 'sphinx_ext', 'plugins/nova/', 'plugins/senlin/')
 
 

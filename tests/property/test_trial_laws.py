@@ -26,7 +26,7 @@ SERVER = '10000000-0000-4000-8000-000000000001'
 HINTS = st.sampled_from([{}, {}, {}, {'same_host': SERVER}, {'different_host': [SERVER]}])
 FLAVOR = Flavor('f', 'small', 2, 512, 1)
 FULL = {name: Resource(9, 9) for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
-#: Reasons for which a host takes no server, which a tenant cannot distinguish.
+#: Reasons to reject a host, which a tenant cannot distinguish.
 CLOSED = (
     {'enabled': False},
     {'up': False},

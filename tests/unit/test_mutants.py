@@ -92,4 +92,4 @@ def test_the_code_of_one_function_is_replaced(module, tmp_path, name, mistake, v
     (mutant,) = (each for each in found if mistake in each.diff)
     assert exchange(functions(tmp_path), path, name, mutant.source)
     assert value(module) == mutated != before
-    assert module.plain is held  # who has imported it runs the new code as well
+    assert module.plain is held  # modules that imported it run the new code, too

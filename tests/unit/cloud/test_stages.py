@@ -597,7 +597,7 @@ def test_pinned_hosts_in_many_zones_need_the_cloud(cloud):
     assert fetched(cloud, scale(cloud, 2, pin_hosts=True)).coverage is Coverage.CANDIDATES
 
 
-# --- what is kept for a minute
+# --- data that are cached for a minute
 
 
 class Minutes:

@@ -40,7 +40,7 @@ from tests.support.small_cloud import (
 )
 from tests.support.tables import read, rows
 
-#: A table that needs no more than a host and a question, by its constraint.
+#: Tables whose rows only have a host and a request, by the constraint.
 OF_HOSTS = {
     'host_state': HostStateConstraint,
     'availability_zone': AvailabilityZoneConstraint,

@@ -135,7 +135,7 @@ def test_types(value, wanted):
     assert {key: found[key] for key in found if key not in ('title', 'description')} == wanted
 
 
-#: What there may be to say of a definition.
+#: A definition with every attribute.
 EVERYTHING = {
     'deprecated': True,
     'replaced_by': 'acme:row',

@@ -28,7 +28,7 @@ OPTIONS = {
 TOLD = frozenset(
     {FILTERS, *(option.key for rule in OURS for option in getattr(rule, 'options', ()))}
 )
-#: What the flavors of the rows ask for, beside the traits of the root.
+#: The requirements of the rows' flavors, without the traits of the root.
 TRAITS = frozenset({'COMPUTE_SECURITY_TPM_2_0', 'COMPUTE_SECURITY_TPM_TIS'})
 
 

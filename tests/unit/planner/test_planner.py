@@ -132,9 +132,9 @@ TOO_SMALL = {'VCPU': [4, 0], 'MEMORY_MB': [512, 0], 'DISK_GB': [10, 0]}
         # to enable a host that is too small does not help
         ([{'small': 1, 'disabled': True}, {'small': 1}, {'small': 1, 'down': True}],
          ['resources.too_large', 'resources.exhausted']),
-        # where every host is refused twice, both are needed
+        # if every host is rejected twice, both are necessary
         ([{'small': 1, 'disabled': True}], ['host_state.disabled', 'resources.exhausted']),
-        # each of two hosts is refused by one
+        # each of two hosts is rejected by one
         ([{'disabled': True}, {'small': 1}], ['host_state.disabled', 'resources.exhausted']),
         ([{'disabled': True}, {}], ['host_state.disabled']),
     ],
@@ -318,7 +318,7 @@ class Says(Constraint):
     ('verdict', 'fits', 'capacity', 'placed'),
     [
         (Verdict.unknown('says.so'), None, 20, 0),
-        (Verdict(Outcome.REJECT, 'says.no'), False, 0, 0),  # no number is no room
+        (Verdict(Outcome.REJECT, 'says.no'), False, 0, 0),  # without a number, the room is 0
         (Verdict.rejected('says.no'), False, 0, 0),
         (Verdict.passed('says.so', room=7, least=1), None, 7, 1),
         (Verdict.passed('says.so', least=3), True, 20, 2),
