@@ -1,4 +1,4 @@
-"""Add to setup.cfg what differs from build to build: the version, and where files are staged.
+"""Set what differs between builds: the version, and the directory for staging.
 
 See doc/source/contribute/decisions/0021-version-in-setup-cfg.rst.
 """
@@ -19,21 +19,21 @@ ROOT = Path(__file__).resolve().parent
 
 
 def git(*arguments: str) -> bytes:
-    """Return what git prints about this checkout, whatever the caller's environment says of git."""
+    """Return the output of a git command in this checkout; ignore GIT_* variables."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith('GIT_')}
     command = ['git', '-C', str(ROOT), *arguments]
     return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
 
 
 def version() -> str:
-    """Return the version of setup.cfg; outside of a release, with the commit.
+    """Return the version of setup.cfg, with the commit if it is not that of a release.
 
     Example::
 
         an archive, or a checkout of tag 0.9.1        0.9.1
         any other commit                              0.9.1+g1a2b3c4d5e6f
         the same with changes not committed yet       0.9.1+g1a2b3c4d5e6f.d5c0ffee1
-        an sdist, whatever it was made from           the version of that sdist
+        an sdist                                      its own version
         a checkout that git cannot read               0.9.1+unknown
     """
     parser = configparser.ConfigParser()
@@ -50,7 +50,7 @@ def version() -> str:
 
 
 def commit(release: str) -> str:
-    """Return the local version of a checkout; it is empty for the commit that is the release."""
+    """Return the local version of a checkout; '' for the commit of the release without changes."""
     changes = git('diff', 'HEAD', '--binary', '--no-ext-diff', '--no-textconv', '--no-color')
     untracked = git('ls-files', '--others', '--exclude-standard', '-z').decode().split('\0')
     contents = hashlib.sha256(changes)
@@ -66,8 +66,8 @@ def commit(release: str) -> str:
     return f'+g{git("rev-parse", "HEAD").decode()[:12]}{dirty}'
 
 
-# setuptools copies the package to build/lib and packs all that is there, also what an earlier
-# build left. A directory of its own for each build starts empty.
+# setuptools copies the package to build/lib, and packs everything there, also files of earlier
+# builds. So each build has a directory of its own.
 staged = tempfile.mkdtemp(prefix='senlin-affinity-build-')
 atexit.register(shutil.rmtree, staged, ignore_errors=True)
 setuptools.setup(version=version(), options={'build': {'build_base': staged}})
