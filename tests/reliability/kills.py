@@ -5,7 +5,7 @@ killed at one of them, or its database fails. Then the action is repeated, follo
 the cluster is deleted, and the operator's command deletes the orphans. No group of ours may remain,
 except one whose name a user chose.
 
-An outcome is ``recovered``; ``left to people``, if a group with a chosen name remains, and a policy
+An outcome is ``recovered``; ``reported``, if a group with a chosen name remains, and a policy
 names it or the attach that inherited it reported it; or ``stuck``, if a later action fails.
 """
 
@@ -28,7 +28,7 @@ from tests.reliability.promises import Broken
 from tests.reliability.report import Part
 
 NAME = 'kill points'
-RECOVERED, LEFT, STUCK = 'recovered', 'left to people', 'stuck'
+RECOVERED, LEFT, STUCK = 'recovered', 'reported', 'stuck'
 #: What follows the failure.
 AGAIN, ORPHANS = AFTERWARDS = ('again', f'cluster deleted, {" ".join(clustering.COMMAND)}')
 KILLED = tuple(each.name for each in operations.OPERATIONS if each.kind in ('attach', 'detach'))

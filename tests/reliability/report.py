@@ -55,7 +55,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def page(parts: Sequence[Part]) -> str:
-    """Return the results as the manual includes them: one summary, and the broken promises."""
+    """Return the results as the manual includes them: one summary, and the violations."""
     versions = ', '.join(f'{name} {metadata.version(name)}' for name in _PACKAGES)
     today = datetime.datetime.now(datetime.timezone.utc).date()
     rows = [
@@ -72,7 +72,7 @@ def page(parts: Sequence[Part]) -> str:
         '.. Written by "make soak".\n',
         f'On {today}, with Python {platform.python_version()}, {versions}; '
         f'{minutes:.0f} minutes.\n',
-        table(('Part', 'Cases', 'Outcomes', 'Broken promises'), rows),
+        table(('Part', 'Cases', 'Outcomes', 'Violations'), rows),
     ]
     broken = [
         (part.name, f'``{case}``', kind, f'``{words.replace("`", " ").strip()}``')
@@ -81,5 +81,5 @@ def page(parts: Sequence[Part]) -> str:
     ]
     if broken:
         lost = table(('Part', 'Case', 'Promise', 'Details'), broken)
-        pieces += ['Broken promises:\n', lost]
+        pieces += ['Violations:\n', lost]
     return '\n'.join(pieces)
