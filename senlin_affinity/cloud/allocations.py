@@ -244,8 +244,9 @@ def _may_share(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping
 def _groups(parameters: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
     """Yield the request groups of a parsed query in any order, one for each suffix and ''.
 
-    The group of '' includes ``root_required``; ``in:`` is ignored. ``{'resources1': ['VCPU:2'],
-    'required1': ['A,!B']}`` yields ``_Group({'VCPU': 2}, {'A'}, {'B'}, True)`` and an empty group.
+    The group of '' includes ``root_required``. ``required`` has no ``in:``. ``{'resources1':
+    ['VCPU:2'], 'required1': ['A,!B']}`` yields ``_Group({'VCPU': 2}, {'A'}, {'B'}, True)`` and an
+    empty group.
     """
     of_root = parameters.get('root_required', ())
     for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, parameters) if found)}:

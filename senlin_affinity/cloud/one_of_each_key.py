@@ -19,7 +19,10 @@ class Loader(yaml.SafeLoader):
     """A ``yaml.SafeLoader`` that rejects duplicate keys, and documents too large by aliases."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
-        """Compose a mapping; raise ComposerError for a key that occurs twice, merge keys aside."""
+        """Compose a mapping; raise ComposerError if two keys have the same text and type.
+
+        A key may override one that a merge key (``<<``) supplies.
+        """
         node = super().compose_mapping_node(anchor)
         keys = set()
         for key, _value in node.value:

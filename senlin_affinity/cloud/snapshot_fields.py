@@ -68,7 +68,7 @@ def list_of(table: Schema[Any]) -> Callable[[Iterable[Any]], str]:
 
 
 def resource_class(name: str) -> str:
-    """Return the name if it has A-Z, 0-9 and _ only; otherwise, raise InvalidSpec."""
+    """Return the name if it is one or more of A-Z, 0-9 and _; otherwise, raise InvalidSpec."""
     if not _CLASS.fullmatch(name):
         raise InvalidSpec(
             'is not a resource class: write one such as VCPU, MEMORY_MB or CUSTOM_GPU'

@@ -1,6 +1,5 @@
 """Allow only compute hosts that stand for a vSphere cluster with DRS.
 
-
 Source: "Affinity Policy V1.0" in Senlin's manual.
 """
 

@@ -1,6 +1,5 @@
 """Allow hosts of aggregates that name flavors for these flavors only.
 
-
 Source: Nova's AggregateTypeAffinityFilter.
 """
 

@@ -1,6 +1,5 @@
 """Compare the properties of the image with the metadata of the host's aggregates.
 
-
 Source: Nova's AggregateImagePropertiesIsolation.
 """
 

@@ -1,6 +1,5 @@
 """Reserve isolated hosts for isolated images, and isolated images for isolated hosts.
 
-
 Source: Nova's IsolatedHostsFilter, which compares the ids of images.
 """
 

@@ -1,6 +1,5 @@
 """Limit the number of servers on a host, regardless of their size and project.
 
-
 Source: Nova's two filters, which count ``running_vms`` of the hypervisor.
 """
 

@@ -1,6 +1,5 @@
 """Enforce the policy and the rules of the request's server group.
 
-
 Source: Nova's specification "Complex anti-affinity policies"; ServerGroupAntiAffinityFilter and
 ServerGroupAffinityFilter.
 """

@@ -1,6 +1,5 @@
 """Allow hosts of aggregates that name projects for these projects only.
 
-
 Source: Nova's AggregateMultiTenancyIsolation.
 """
 

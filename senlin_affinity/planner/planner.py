@@ -6,7 +6,6 @@
 4. ``assignment`` chooses the host of each server; ``host_reports`` reports the resulting hosts.
 5. ``search`` finds changes that would help, if the request does not fit.
 
-
 Raises: InvalidSpec for a name that the snapshot does not contain.
 """
 

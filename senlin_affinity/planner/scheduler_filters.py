@@ -1,6 +1,5 @@
 """Find the scheduler filters that may reject a host although no constraint models them.
 
-
 Source: nova-scheduler's own filters (nova 34), by what each of them reads. A filter that is not
 listed here may read anything.
 """
