@@ -78,7 +78,7 @@ class AvailabilityZoneConstraint(Constraint):
         ),
         'availability_zone.not_in_aggregate': Reason(
             'in none of the aggregates that carry zone {wanted}',
-            advice='add the host to one of them, or request another zone',
+            advice='add the host to one of these aggregates, or request another zone',
             for_owner=_FOR_OWNER,
         ),
         'availability_zone.not_mirrored': Reason(
