@@ -182,7 +182,7 @@ def by_name(
         try:
             for key, value in item.items():
                 known = name(key)
-                if known is not key and known in made:
+                if known in made:
                     raise InvalidSpec(f'is {known}, which occurs twice')
                 made[known] = read(value)
         except InvalidSpec as error:
