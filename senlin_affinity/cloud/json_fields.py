@@ -195,7 +195,7 @@ def by_name(
 def text(value: Any, words: str = 'must be a string') -> str:
     """Return the value if it is a string without control characters or lone surrogates.
 
-    Otherwise, raise InvalidSpec, which begins with ``words`` for another type.
+    ``''`` is valid. Otherwise, raise InvalidSpec, which begins with ``words`` for another type.
     """
     if type(value) is not str:
         raise wrong(words, value)

@@ -208,7 +208,9 @@ class _Shared:
     def is_whole(self, root: str, name: str) -> bool:
         """Check whether the responses show all that the tree can use of a class.
 
-        Always True for VCPU, PCPU and MEMORY_MB.
+        True for VCPU, PCPU and MEMORY_MB. For DISK_GB if the tree has memory left, and is in the
+        second response or that is not truncated. For another class if no sharing provider is hidden
+        or has the class.
         """
         if name in _OWN:
             return True

@@ -134,7 +134,8 @@ class AggregateMetadataConstraint(Constraint):
     def without(self, resolved: ResolvedRequest) -> Data:
         """Return ``{'removed_extra_specs': [...]}``, the sorted keys that the filters compare.
 
-        They are scoped (``aggregate_instance_extra_specs:``), or have no colon.
+        They are scoped (``aggregate_instance_extra_specs:``), or have no colon. [] without a
+        flavor.
         """
         compared = (key for key in resolved.extra_specs if key.startswith(SCOPE) or ':' not in key)
         return {'removed_extra_specs': sorted(compared)}

@@ -69,7 +69,8 @@ class ImageAggregatesConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Reject (``mismatch``) a host whose aggregates have another value of an image property.
 
-        The values of a key in all aggregates are one set; an empty value of the image matches any.
+        The facts are ``key``, ``asked`` and ``found``, all text. The values of a key in all
+        aggregates of a host are one set; an empty value of the image matches any.
         PASS ``matches`` otherwise; at most, ``unknown`` if the aggregates, or the type of a
         property that they have, are unknown. SKIP ``not_enforced`` without the filter. An unknown
         image has no properties.
