@@ -21,7 +21,7 @@ def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
     """Return the decision about the live cloud."""
     # A tenant sees no hosts; an administrator asks instead.
     nova = stage.novas['admin' if asked.user == 'demo' else asked.user]
-    more = optional_input(stage, case, asked) if asked.is_optional_input else {}
+    more = optional_input(stage, case, asked) if asked.is_complete else {}
     question = api.Question(
         asked.count,
         stage.flavors[asked.flavor],
