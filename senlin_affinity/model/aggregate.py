@@ -1,11 +1,4 @@
-"""A host aggregate.
-
-Example::
-
-    Aggregate('6b0f...', 'gold', metadata={'reservation:gold': ''})
-
-Units: any spelling of the UUID is converted to lower case with hyphens.
-"""
+"""A host aggregate. Any spelling of its UUID is converted to lower case with hyphens."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""An assumption that a decision makes about something that it could not read.
-
-A constraint declares its assumptions (``assumptions`` of a constraint), and a decision lists those
-that could change its number. A number is an upper bound instead if it depends on something that is
-known to be uncertain.
-"""
+"""An assumption that a decision makes about something that it could not read."""
 
 from __future__ import annotations
 
@@ -14,15 +9,15 @@ from typing import Any, NamedTuple
 class Assumption(NamedTuple):
     """A stable code, such as ``nova.filters``, and a text that completes "assuming ...".
 
-    If the assumption is wrong, fewer servers fit, never more. The module that declares an
-    assumption defines it as a constant. Its text is a format string for facts.
+    If the assumption is wrong, fewer servers fit, never more. The text is a format string for
+    facts.
     """
 
     code: str
     text: str
 
     def of(self, **facts: Any) -> Assumption:
-        """Return the assumption with the facts inserted into its text."""
+        """Return the assumption with the facts in its text."""
         return self._replace(text=self.text.format(**facts))
 
 

@@ -1,12 +1,10 @@
-"""A number of servers that is known only within limits.
+"""A number of servers that is known only within limits. None is unlimited.
 
 Example::
 
     Bounds(2, 5, 5) & Bounds.exactly(4) == Bounds(2, 4, 4)
     Bounds(2, 5, 5) + Bounds.exactly(4) == Bounds(6, 9, 9)
     Bounds.any_of([Bounds.exactly(1), Bounds.exactly(4)]) == Bounds(1, 4, 4)
-
-Units: numbers of servers. None is unlimited.
 """
 
 from __future__ import annotations
@@ -34,17 +32,17 @@ class Bounds(NamedTuple):
 
     @classmethod
     def at_most(cls, number: int | None, lower: int | None = 0) -> Bounds:
-        """Return the bounds of a number to which a caveat applies: ``lower`` is guaranteed."""
+        """Return the bounds of a number to which a caveat applies; ``lower`` is guaranteed."""
         return cls(_fold(min, (lower, number)), number, number)
 
     @classmethod
     def unknown(cls, upper: int | None = None) -> Bounds:
-        """Return the bounds of a number of which only the upper bound is known."""
+        """Return the bounds of a number of which only the upper bound may be known."""
         return cls(0, 0, upper)
 
     @classmethod
     def any_of(cls, choices: Iterable[Bounds]) -> Bounds:
-        """Return the bounds if Nova chooses one of several alternatives; 0 if there are none."""
+        """Return the bounds if Nova chooses one of these alternatives; 0 if there are none."""
         every = [*choices]
         if not every:
             return NONE
@@ -63,11 +61,11 @@ class Bounds(NamedTuple):
 
     @property
     def is_at_most(self) -> bool:
-        """Return whether a caveat applies, so that fewer servers than expected may fit."""
+        """Return whether a caveat applies: fewer servers than expected may fit."""
         return self.lower != self.expected
 
     def fits(self, count: int) -> bool | None:
-        """Return whether so many servers are expected to fit; None if that is unknown."""
+        """Return whether so many servers are expected to fit; None if unknown."""
         if self.expected is None or count <= self.expected:
             return True
         return None if self.upper is None or count <= self.upper else False
@@ -88,17 +86,16 @@ class Bounds(NamedTuple):
 def _fold(
     function: Callable[[Iterable[float]], float], numbers: Iterable[int | None]
 ) -> int | None:
-    """Apply a function to numbers of which None is unlimited."""
     return finite(function([limited(number) for number in numbers]))
 
 
 def limited(number: int | None) -> float:
-    """Return the number for arithmetic, in which unlimited is infinite."""
+    """Return the number, or infinity for None."""
     return math.inf if number is None else number
 
 
 def finite(number: float) -> int | None:
-    """Return the number of a :class:`Bounds`; None if it is infinite."""
+    """Return the number as an integer, or None for infinity."""
     return None if number == math.inf else int(number)
 
 

@@ -1,18 +1,17 @@
 """Count the servers of one kind that Placement allocates on a host, one after another.
 
 ``GET /allocation_candidates`` lists the alternatives of one server on a host (the amount of each
-resource class from each provider) and the free capacity of each provider. Each server uses one
-alternative, which Placement chooses.
+resource class from each provider) and the free capacity of each provider. Placement chooses an
+alternative for each server.
 
 Example::
 
     count([{('numa-0', 'VCPU'): 2}, {('numa-1', 'VCPU'): 2}],
           {('numa-0', 'VCPU'): 5, ('numa-1', 'VCPU'): 4}) == Count(room=4, certain=4)
 
-Units: numbers of servers. ``room`` is the number that fits in the best order, or an upper bound of
-it; ``certain`` is the number that fits in the worst order, or a lower bound of it. The two are
-equal if the alternatives are independent choices (a GPU and a port), each among disjoint sets of
-providers. For other alternatives, all orders are searched while there are few of them.
+Units: numbers of servers. ``room`` is the number in the best order, or an upper bound of it, and
+``certain`` the number in the worst order, or a lower bound of it. They are equal for independent
+choices (a GPU and a port), each among disjoint sets of providers.
 """
 
 from __future__ import annotations
@@ -26,15 +25,13 @@ from typing import Any, NamedTuple
 Key = tuple[str, str]
 #: The amount that one server uses of each provider's resource class.
 Takes = Mapping[Key, int]
-#: The same, with each key replaced by its index: sorted pairs of index and amount.
+#: The same as sorted pairs of the index of a key and the amount.
 _Taken = tuple[tuple[int, int], ...]
-
-#: The search over all orders stops after this many states of a host.
 _MOST_STATES = 500
 
 
 class Count(NamedTuple):
-    """The number of servers that fit in the best order, and in the worst order."""
+    """The number of servers in the best order, and in the worst order."""
 
     room: int
     certain: int
@@ -73,8 +70,7 @@ def count(alternatives: Iterable[Takes], free: Mapping[Key, int]) -> Count:
 def _choices(taken: Sequence[_Taken], classes: Sequence[str]) -> Iterable[tuple[_Taken, ...]]:
     """Split the alternatives into independent choices; return one choice if that is impossible.
 
-    The alternatives are a product of the alternatives of single resource classes, or of sets of
-    classes that depend on each other (two classes of the same provider).
+    Each choice is about one resource class, or several that depend on each other.
     """
     sets = [{name} for name in dict.fromkeys(classes)]
     parts = [_part(taken, classes, names) for names in sets]
@@ -98,13 +94,11 @@ def _choices(taken: Sequence[_Taken], classes: Sequence[str]) -> Iterable[tuple[
 def _part(
     taken: Iterable[_Taken], classes: Sequence[str], names: Collection[str]
 ) -> frozenset[_Taken]:
-    """Return the distinct amounts that the alternatives use of the named classes."""
     return frozenset(tuple(pair for pair in each if classes[pair[0]] in names) for each in taken)
 
 
 @lru_cache(maxsize=1024)
 def _among(choices: tuple[_Taken, ...], free: tuple[int, ...]) -> Count:
-    """Count the servers that fit according to one choice."""
     every = [place for takes in choices for place, _amount in takes]
     if len(set(every)) == len(every):
         room = sum(_room(takes, free) for takes in choices)
@@ -113,13 +107,12 @@ def _among(choices: tuple[_Taken, ...], free: tuple[int, ...]) -> Count:
 
 
 def _room(takes: Iterable[tuple[Any, int]], free: Any) -> int:
-    """Return how many servers fit that all use ``takes``; ``free`` is indexed like ``takes``."""
     room: int = min(free[key] // amount for key, amount in takes)
     return max(0, room)
 
 
 def _tried(choices: Sequence[_Taken], free: tuple[int, ...]) -> Count | None:
-    """Search every order; return None if there are more than 500 states."""
+    """Search every order; return None if a host has more than ``_MOST_STATES`` states."""
     known: dict[tuple[int, ...], Count] = {}
     stack = [free]
     while stack:
@@ -152,9 +145,8 @@ def _after(free: tuple[int, ...], takes: _Taken) -> tuple[int, ...]:
 def _bounds(choices: Sequence[_Taken], free: Sequence[int]) -> Count:
     """Return bounds that hold in any order.
 
-    The upper bound is the sum of what fits with each alternative alone. The lower bound is the
-    number of servers that block the last alternative, if each uses the greatest amount of any
-    alternative.
+    Upper: what fits with each alternative alone, in total. Lower: the number of servers that block
+    the last alternative, if each uses the greatest amount of any alternative.
     """
     most = sum(_room(takes, free) for takes in choices)
     greatest: dict[int, int] = {}

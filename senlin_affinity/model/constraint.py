@@ -1,12 +1,6 @@
 """The base class of all constraints: what they declare, and what they check.
 
-A constraint overrides the check of each level on which it applies. The planner calls ``check_host``
-for each host (once for hosts that agree in everything that the constraint reads), ``check_domains``
-for the sets of hosts that ``domains`` names (racks, zones, storage pools), and ``check_request``
-once.
-
-Raises: nothing. A constraint returns ``Verdict.unknown`` if the snapshot lacks a part that it
-needs.
+A constraint raises nothing. It returns ``Verdict.unknown`` if the snapshot lacks a needed part.
 """
 
 from __future__ import annotations
@@ -47,22 +41,20 @@ class Constraint:
     It may declare:
 
     * ``filters``: Nova's scheduler filters that enforce it; any one suffices. Empty: it always
-      applies, whether or not Nova enforces it.
+      applies.
     * ``reasons``: a :class:`~senlin_affinity.model.reason.Reason` for each code of its verdicts.
     * ``options``: what an operator can set; ``resolved.option`` returns the values.
     * ``is_host_specific``: whether ``check_host`` reads the names of a host, or its number of
       servers. A wrong False gives a wrong number.
     * ``uses_resources``: whether ``check_host`` reads the resources of a host. A wrong False gives
       a wrong number.
-    * ``is_capacity_rule``: a host that it rejects is only full, and still counts as eligible for
-      the spread of the servers.
+    * ``is_capacity_rule``: a host that it rejects is only full, and stays eligible for a spread.
     * ``is_unresolvable``: freeing or starting a host does not change its rejections. An attach
-      evaluates these constraints to check whether the cluster can reach its ``max_size``.
-    * ``couples_domains``: the number of servers that a domain takes depends on the other domains.
-    * ``is_waivable``: a remedy may propose to drop it; never for a constraint that protects
-      others.
+      evaluates it to check whether the cluster can reach its ``max_size``.
+    * ``couples_domains``: the number of servers that a domain takes depends on other domains.
+    * ``is_waivable``: a remedy may propose to drop it; never if it protects others.
     * ``enforced_by_placement``: a host that Placement returns for this request satisfies it, as far
-      as a lower bound requires (:mod:`senlin_affinity.preflight.sample`).
+      as a lower bound requires.
     """
 
     name: str
@@ -104,8 +96,6 @@ class Constraint:
     ) -> Mapping[Domain, Verdict]:
         """Return how many more servers each of these domains takes.
 
-        The verdict of a domain applies to all of its hosts.
-
         :param rooms: the number of servers that the hosts of each domain take according to the
             other constraints (None: unknown). It holds every domain of one criterion that has a
             host that other constraints accept, or reject only because it is full.
@@ -121,15 +111,15 @@ class Constraint:
 
         * An ``Assumption`` about an input that could change the number.
         * The name of a scheduler filter, or an ``Option`` of nova.conf that is off by default, if
-          the flavor, the image or the aggregates would use it. If nothing specifies it, the lower
-          bound is the capacity with it enabled (:mod:`~senlin_affinity.planner.unspecified`).
+          the flavor, the image or the aggregates would use it. If it is unspecified, the lower
+          bound is the capacity with it enabled.
         """
         return ()
 
     def caveats(self, resolved: ResolvedRequest) -> Iterable[str]:
         """Return why Nova may place fewer servers than the constraints allow.
 
-        Each reason makes the capacity an upper bound.
+        The capacity is then an upper bound.
         """
         return ()
 
@@ -138,9 +128,9 @@ class Constraint:
         return {'given_up': [self.name]}
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterable[Change]:
-        """Return other changes that could satisfy it, if the request does not fit.
+        """Return other changes that could satisfy it, in the order in which the planner tries them.
 
-        The planner evaluates them in this order (:mod:`~senlin_affinity.model.proposal`).
+        See :mod:`~senlin_affinity.model.proposal`.
         """
         return ()
 
@@ -157,7 +147,7 @@ class Constraint:
 
 
 def overrides(constraint: Constraint, method: str) -> bool:
-    """Check whether the class of the constraint replaces a method of the base class."""
+    """Check whether the class of the constraint overrides a method."""
     return getattr(type(constraint), method) is not getattr(Constraint, method)
 
 

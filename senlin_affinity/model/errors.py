@@ -1,7 +1,6 @@
 """The errors of the project, one class per kind of failure.
 
-A constraint that rejects a host is not an error but a
-:class:`~senlin_affinity.model.verdict.Verdict`.
+A rejected host is not an error but a :class:`~senlin_affinity.model.verdict.Verdict`.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ _MAX_QUOTED_CHARACTERS = 80
 
 
 class AffinityError(Exception):
-    """The base class of all errors that this project raises on purpose."""
+    """The base class of the project's errors."""
 
 
 class InvalidSpec(AffinityError):
     """An error in the input of a user: a spec, a file, a name, a mode.
 
     :param message: what is wrong, and what to write instead.
-    :param path: the path of the wrong value (``properties.servergroup.name``), which begins the
-        text; empty for the whole input.
+    :param path: the path of the wrong value (``properties.servergroup.name``), with which the text
+        begins; empty for the whole input.
     """
 
     _joined: tuple[InvalidSpec, ...] = ()
@@ -61,7 +60,7 @@ class InvalidExtraSpec(InvalidSpec):
 class Mistakes:
     """A collector of mistakes in the input of a user, which raises them as one InvalidSpec.
 
-    It raises the error as soon as it holds 20 mistakes.
+    It raises as soon as it holds 20 mistakes.
     """
 
     def __init__(self) -> None:
@@ -97,12 +96,12 @@ class Mistakes:
 class CloudError(AffinityError):
     """A cloud that cannot be reached, rejects a request, or returns malformed data.
 
-    It never means "does not fit", because nothing is known.
+    It never means "does not fit".
 
     :param message: what was tried, and the message of the service.
     :param status: the HTTP status; None without a response.
-    :param is_uncertain: whether a failed write may still have succeeded (a timeout, a reset
-        connection, a 5xx, a body that is not JSON, a 404 from something other than the service).
+    :param is_uncertain: whether a failed write may have succeeded (a timeout, a reset connection, a
+        5xx, a body that is not JSON, a 404 from something other than the service).
     """
 
     def __init__(
@@ -122,15 +121,15 @@ class GroupMayExist(CloudError):
 
 
 class PolicyMismatch(AffinityError):
-    """A server group that exists, but differs from the policy's properties or may not be used."""
+    """A server group that differs from the policy's properties, or may not be used."""
 
 
 class GroupBusy(AffinityError):
-    """Another action decides about a server group at the moment: wait, and start again."""
+    """A server group about which another action decides at the moment: wait, and start again."""
 
 
 class QuotaExceeded(AffinityError):
-    """A quota that has no free capacity for a server group that is about to be created."""
+    """A quota without free capacity for a server group that is about to be created."""
 
 
 class BindingError(AffinityError):
@@ -147,8 +146,8 @@ class ConstraintError(PluginError):
     :param constraint: its name.
     :param method: the method that failed.
     :param why: the text of the exception, or a description of the value.
-    :param where: the host or the domains that it evaluated; empty for a whole request.
-        ``for_users`` omits it, because only operators may read it.
+    :param where: the host or the domains; empty for a whole request. ``for_users`` omits it,
+        because only operators may read it.
     """
 
     def __init__(self, constraint: str, method: str, why: str, where: str = '') -> None:

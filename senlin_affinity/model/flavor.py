@@ -1,11 +1,4 @@
-"""A flavor, and what one server of it requests from Placement.
-
-Example::
-
-    Flavor(vcpus=2, ram=1024, disk=10, extra_specs={'resources:CUSTOM_GPU': '1'})
-
-Units: MEMORY_MB in MiB, DISK_GB in GiB, ``swap`` in MiB; an amount is 1 or more.
-"""
+"""A flavor, and what one server of it requests from Placement."""
 
 from __future__ import annotations
 
@@ -13,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 VCPU, PCPU, MEMORY_MB, DISK_GB = 'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'
-#: The resource classes that virtual machines request, and whose sizes hypervisors report.
+#: The resource classes of virtual machines whose sizes hypervisors report.
 UNIT_CLASSES = (VCPU, MEMORY_MB, DISK_GB)
 
 
 @dataclass(frozen=True)
 class Flavor:
-    """A flavor; ``swap`` in MiB, ``disk`` and ``ephemeral`` in GiB.
+    """A flavor; ``ram`` and ``swap`` in MiB, ``disk`` and ``ephemeral`` in GiB.
 
-    ``is_shared``: whether the project of the snapshot may use the flavor. False for a private
-    flavor that is not shared with the project; None if unknown.
+    ``is_shared``: whether the snapshot's project may use it; None if unknown.
     """
 
     id: str
@@ -40,8 +32,8 @@ class Flavor:
 class Group:
     """A request group: resources and traits that one provider must supply.
 
-    The group without a suffix may be supplied by a whole provider tree and its sharing providers.
-    An amount of 0 requests nothing, and overrides the amount that the flavor implies.
+    A provider tree with its sharing providers may supply the group without a suffix. An amount of 0
+    requests nothing, and overrides the amount that the flavor implies.
     """
 
     suffix: str = ''
@@ -55,13 +47,12 @@ class Demand:
     """The allocation request of one server: ``groups``, and their sum in the other fields.
 
     ``root_required`` are traits that the root provider itself must have. ``group_policy`` is that
-    of the Placement query. If a policy pins CPUs, Nova queries a second time with the groups of
-    ``fallback``, which have VCPU instead of PCPU; ``amounts`` and the traits are those that both
-    queries share.
+    of the Placement query. If a policy pins CPUs, Nova queries again with the groups of
+    ``fallback``, which have VCPU instead of PCPU; ``amounts`` and the traits are those of both
+    queries.
 
     ``unmodelled`` describes what Placement does not decide, and ``only_placement`` what only
-    Placement can decide for these groups. ``may_be_pinned``: an image that was not read could turn
-    VCPU into PCPU.
+    Placement can decide. ``may_be_pinned``: an image that was not read could turn VCPU into PCPU.
     """
 
     amounts: Mapping[str, int] = field(default_factory=dict, hash=False)

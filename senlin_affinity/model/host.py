@@ -1,11 +1,7 @@
 """A host, and its inventory of each resource class.
 
-Example::
-
-    Host('cmp-1', 'cmp-1.example.org', resources={'VCPU': Resource(capacity=64, used=10)})
-
-Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty. Any spelling of
-an aggregate's UUID is converted to lower case with hyphens.
+Units: memory in MiB, disk in GiB. Any spelling of an aggregate's UUID is converted to lower case
+with hyphens.
 """
 
 from __future__ import annotations
@@ -49,17 +45,16 @@ def is_vsphere(hypervisor_type: str) -> bool:
 
 @dataclass(frozen=True)
 class Host:
-    """One compute service and its hypervisor.
+    """One compute service and its hypervisor. A value of None is unknown.
 
     ``host`` is the service host (the name in ``zone:host`` and in migrations),
-    ``hypervisor_hostname`` the name of the hypervisor and of its resource provider. ``resources``
-    of None are unknown. ``is_nested``: the resources sum up a tree of several providers.
-    ``is_partial``: a resource class that is not listed is unknown, instead of not offered.
-    ``grants`` are Placement's answers for the host; None if there was no query, or the host changed
-    since. ``servers`` is the number of servers, as Nova's scheduler counts them. ``unmirrored`` are
-    aggregates of which Placement does not list the host as a member, and ``stale_aggregates``
-    aggregates from which only Nova has removed it, as far as Placement was queried.
-    ``disabled_reason`` is the operator's reason for a disabled service.
+    ``hypervisor_hostname`` the name of the hypervisor and of its resource provider. ``is_nested``:
+    the resources sum up a tree of providers. ``is_partial``: a resource class that is not listed is
+    unknown, instead of not offered. ``grants`` are Placement's answers for the host; None if there
+    was no query, or the host changed since. ``servers`` is the number of servers, as Nova's
+    scheduler counts them. ``unmirrored`` are aggregates of which Placement does not list the host
+    as a member, and ``stale_aggregates`` aggregates from which only Nova has removed it, as far as
+    Placement was queried. ``disabled_reason`` is the operator's.
     """
 
     host: str

@@ -1,13 +1,11 @@
 """Group the hosts of a snapshot into classes of hosts that constraints need not tell apart.
 
 Hosts of one class agree in all fields but their names, their number of servers, and the figures of
-their resources. A constraint that reads neither names nor figures is evaluated once per class.
+their resources. Classes count from 0, in the order in which they appear.
 
 Example::
 
     HostClasses.of([a, b, c]).numbers == [0, 1, 0]      # a and c differ in their free resources
-
-Units: classes count from 0, in the order in which they appear.
 """
 
 from __future__ import annotations
@@ -22,8 +20,7 @@ from senlin_affinity.model.host import Host
 class ClassKey(NamedTuple):
     """The fields of a host that constraints may read per class, in a form that can be compared.
 
-    Of ``resources``, only the names of the resource classes count, and of ``grants`` the queries,
-    and whether they grant anything.
+    ``resources`` are names; ``grants`` are queries, and whether they grant anything.
     """
 
     aggregates: frozenset[str]
@@ -54,10 +51,7 @@ def class_key(host: Host) -> ClassKey:
 
 
 class HostClasses(NamedTuple):
-    """The class of each host, an example of each class, and the number of each class by its key.
-
-    The keys are in the order of the numbers.
-    """
+    """The class of each host, an example of each class, and its number by its key."""
 
     numbers: Sequence[int]
     examples: Sequence[Host]

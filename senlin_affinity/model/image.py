@@ -1,8 +1,6 @@
 """The properties of an image that affect where its servers may run.
 
-Units: ``min_ram`` in MiB, ``min_disk`` in GiB, ``size`` in bytes. ``properties`` are strings.
-
-Source: Glance's image schema.
+Units: ``min_ram`` in MiB, ``min_disk`` in GiB, ``size`` in bytes.
 """
 
 from __future__ import annotations

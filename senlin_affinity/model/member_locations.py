@@ -1,11 +1,7 @@
 """Group the members of a server group by host, and find the hosts that violate its policy.
 
-Example::
-
-    Place('cmp-1', ('server-1', 'server-2'), is_violated=True)
-
-A host is a compute host, or the ``hostId`` of the servers if the caller may not list hosts. A soft
-policy is never violated. A server in BUILD violates no policy, because Nova may still move it.
+A host is a compute host, or the ``hostId`` of the servers if the caller may not list hosts. Nothing
+violates a soft policy. Servers in BUILD violate no policy, because Nova may still move them.
 """
 
 from __future__ import annotations
@@ -30,7 +26,7 @@ class Place:
     since: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the place as plain values, ready for JSON."""
+        """Return the host and the servers as plain values, ready for JSON."""
         return {'host': self.host, 'servers': list(self.servers)}
 
 

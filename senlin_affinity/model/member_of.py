@@ -1,21 +1,17 @@
 """Parse ``member_of``: the aggregates that a provider must, and must not, be a member of.
 
-Example, where U, V and W are UUIDs::
+Example, where U and V are UUIDs::
 
     U           in U                             !U           not in U
     in:U,V      in U, or in V, or in both        !in:U,V      neither in U nor in V
 
-    MemberOf.parse(['W', 'in:U,V', '!X'])        in W, and in U or V, and not in X
+No values admit every provider. An aggregate that is required and forbidden is forbidden.
 
-Units: no values admit every provider. An aggregate that is required and forbidden is forbidden.
+Raises: InvalidSpec with the path of each value (``member_of[1]``) and the correct form.
 
-Raises: InvalidSpec with the path of each value (``member_of[1]``), the wrong part, and the correct
-form.
-
-Source: Placement's specification "Support filtering by forbidden aggregate membership"
-(https://blueprints.launchpad.net/nova/+spec/negative-aggregate-membership), Placement's API from
-1.32. Deviation: all UUIDs are converted to one spelling, because Placement accepts every spelling
-of a UUID but finds only the one that is stored.
+Source: https://blueprints.launchpad.net/nova/+spec/negative-aggregate-membership, Placement's API
+from 1.32. Deviation: all UUIDs are converted to one spelling, because Placement accepts every
+spelling but finds only the stored one.
 """
 
 from __future__ import annotations
@@ -38,7 +34,7 @@ _WORDED = re.compile(r'not:', re.IGNORECASE)
 def canonical(text: str) -> str | None:
     """Convert a UUID to lower case with hyphens; return None if Placement would not accept it.
 
-    Placement accepts upper case, braces, ``urn:uuid:``, and hyphens anywhere.
+    Upper case, braces, ``urn:uuid:``, and hyphens anywhere are accepted.
     """
     bare = text.replace('urn:', '').replace('uuid:', '').strip('{}').replace('-', '')
     found = _HEX.fullmatch(bare.lower()) if bare.isascii() else None
@@ -53,7 +49,7 @@ def spelt(uuid: str) -> str:
 
 
 class Spelt(frozenset[str]):
-    """A set of UUIDs in canonical form, which many hosts and providers share."""
+    """A set of UUIDs in canonical form."""
 
     __slots__ = ()
 
@@ -67,8 +63,8 @@ def all_spelt(uuids: Iterable[str]) -> Spelt:
 class MemberOf:
     """The aggregates that a provider must and must not be a member of.
 
-    A provider must be in one aggregate of each set of ``required``. Two expressions are equal if
-    they require and forbid equal sets, in any order. All UUIDs are in canonical form.
+    A provider must be in one aggregate of each set of ``required``. The order of the sets does not
+    affect equality. All UUIDs are in canonical form.
     """
 
     required: tuple[frozenset[str], ...] = ()
@@ -123,8 +119,7 @@ class MemberOf:
 def read(values: Iterable[str], path: str, look_up: Callable[[str], str]) -> MemberOf:
     """Parse values in this grammar.
 
-    :param look_up: returns the UUID that a part means; raises InvalidSpec without a path if there
-        is no such aggregate.
+    :param look_up: returns the UUID that a part means, or raises InvalidSpec without a path.
     """
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InvalidSpec(f'must be a list of values such as {FORMS}, not {quoted(values)}', path)

@@ -1,13 +1,4 @@
-r"""An option of a constraint, declared once for services, ``plan``, the sample and the manual.
-
-Example::
-
-    Option('drs_pattern', 'drs', 'What the name of a vSphere DRS host contains.', pattern=r'\S')
-    Option('most_per_rack', 2, 'Servers of one group in one rack.', minimum=1)
-
-The default determines the type of the option: a string (also for None), a number, a boolean, or a
-tuple of strings (a comma-separated list in a file).
-"""
+r"""An option of a constraint, declared once for services, ``plan``, the sample and the manual."""
 
 from __future__ import annotations
 
@@ -18,9 +9,11 @@ from dataclasses import dataclass
 class Option:
     """An option that an operator can set.
 
-    ``key`` is its name in the constraint; ``name`` is its name in a file, if that differs.
-    ``pattern`` is a regular expression that must match some part of a string. ``nova`` is the group
-    of nova.conf that has an option of this name; this option mirrors it.
+    ``key`` is its name in the constraint; ``name`` is its name in a file, if that differs. The
+    default determines the type: a string (also for None), a number, a boolean, or a tuple of
+    strings (a comma-separated list in a file). ``pattern`` is a regular expression that must match
+    some part of a string. ``nova`` is the group of nova.conf with an option of this name, which
+    this option mirrors.
     """
 
     key: str

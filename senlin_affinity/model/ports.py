@@ -1,8 +1,7 @@
 """Protocols for the reads and writes that decisions need; the adapters in ``cloud`` implement them.
 
-The number of requests is part of the contract, because requests dominate the cost.
-
-Raises: :class:`~senlin_affinity.model.errors.CloudError` if the cloud fails, from every method.
+The number of requests is part of the contract. Every method raises
+:class:`~senlin_affinity.model.errors.CloudError` if the cloud fails.
 """
 
 from __future__ import annotations
@@ -48,15 +47,14 @@ class Inventory(Protocol):
     def quotas(self) -> Mapping[str, Quota]:
         """Fetch five quotas of the project. One request.
 
-        The keys are ``server_groups``, ``server_group_members``, ``instances``, ``cores`` and
-        ``ram``.
+        The keys: ``server_groups``, ``server_group_members``, ``instances``, ``cores`` and ``ram``.
         """
 
     def flavor(self, name_or_id: str) -> Flavor | None:
         """Fetch the flavor with this id, or else this name; return None if there is none.
 
-        The extra specs are included. One request for an id, one more per page for a name, and one
-        more below microversion 2.61.
+        One request for an id, one more per page for a name, and one more for the extra specs below
+        microversion 2.61.
         """
 
     def highest_microversion(self) -> tuple[int, int]:
@@ -71,8 +69,8 @@ class Inventory(Protocol):
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """Fetch hosts whose hypervisor or service name contains a text, in any case.
 
-        Hosts with a matching hypervisor name come first, each kind in the cloud's order. Two
-        requests, regardless of the number of hypervisors. Requires an administrator.
+        Those with a matching hypervisor name come first, each kind in the cloud's order. Two
+        requests. Requires an administrator.
         """
 
     def aggregates(self) -> tuple[Aggregate, ...]:

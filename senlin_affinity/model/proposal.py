@@ -1,15 +1,13 @@
-"""Changes that a constraint proposes, as plain data; the planner searches with them.
+"""Changes that a constraint proposes, as plain data.
 
-A constraint does not evaluate a proposal: the planner applies its ``data``, evaluates the request
-again, and ranks what helps. :mod:`senlin_affinity.planner.changes` lists the actions of ``data``.
+The planner applies the ``data`` of each, evaluates the request again, and ranks what helps.
+:mod:`senlin_affinity.planner.changes` lists the actions of ``data``.
 
 Example::
 
     Change('any_zone', 'no availability_zone', data={'availability_zone': None}, kind=Kind.ASKERS)
     RaisedNumber('most_per_rack', 'most_per_rack: {number}', path=('options', 'most_per_rack'),
                  now=2, most=5)
-
-Units: ``size`` is the number of servers, hosts or values that change; ``most`` is an increase.
 """
 
 from __future__ import annotations
@@ -44,8 +42,9 @@ class Kind(enum.Enum):
 class Change:
     """One change, with its public code and its description.
 
-    ``for_tenant``: it names only objects of the user, who could make it within the current quotas.
-    ``is_sufficient``: if it is enough, later proposals of the constraint are not evaluated.
+    ``size`` is the number of servers, hosts or values that change. ``for_tenant``: it names only
+    objects of the user, who could make it within the current quotas. ``is_sufficient``: if it is
+    enough, later proposals of the constraint are not evaluated.
     """
 
     code: str

@@ -1,13 +1,4 @@
-"""Render the code and the facts of a verdict as a sentence that its constraint declares.
-
-Example::
-
-    Reason('{members} of {max_server_per_host} slots of the group are taken',
-           advice='raise max_server_per_host, or add a host')
-    sentence(verdict, reasons) -> '3 of 3 slots of the group are taken'
-
-Raises: PluginError if the code is not declared, or if the verdict lacks a fact of the sentence.
-"""
+"""Render the code and the facts of a verdict as a sentence that its constraint declares."""
 
 from __future__ import annotations
 
@@ -41,14 +32,14 @@ class Reason:
 
     @cached_property
     def facts(self) -> frozenset[str]:
-        """Return the names of the facts that a verdict needs: in the sentence, and ``detail``."""
+        """Return the names of the facts that a verdict needs."""
         fields = (name for _text, name, *_format in Formatter().parse(self.sentence))
         names = (re.split(r'[.[]', name)[0] for name in fields if name is not None)
         return frozenset((*names, *filter(None, [self.detail])))
 
 
 def tenant_reason(sentence: str, advice: str = '') -> Reason:
-    """Return the reason of a request constraint whose facts all come from the owner's own input."""
+    """Return a reason that the owner may read: its facts are the owner's own input."""
     return Reason(sentence, advice, for_owner=sentence)
 
 
@@ -64,7 +55,10 @@ def is_for_owner(reasons: Mapping[str, Reason]) -> bool:
 
 
 def sentence(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
-    """Return the verdict as a sentence."""
+    """Return the verdict as a sentence.
+
+    Raise PluginError if the code is not declared, or if the verdict lacks a fact of the sentence.
+    """
     try:
         return reasons[verdict.code].sentence.format_map(dict(verdict.facts))
     except KeyError as error:

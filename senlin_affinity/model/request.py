@@ -1,6 +1,6 @@
 """A request for servers, before and after its names are resolved in a snapshot.
 
-Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty.
+Units: memory in MiB, disk in GiB. None is unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from senlin_affinity.nova.demand import demand
 
 _Worked = TypeVar('_Worked')
 
-#: Nova's own default of ``[filter_scheduler] enabled_filters`` (nova 34).
+#: Nova's default of ``[filter_scheduler] enabled_filters`` (nova 34).
 DEFAULT_FILTERS = (
     'ComputeFilter',
     'ComputeCapabilitiesFilter',
@@ -39,10 +39,10 @@ class PlacementRequest:
     """A request for ``count`` servers of a flavor, and its conditions.
 
     ``flavor`` and ``server_group`` are an id or a name in the snapshot. A server that boots from a
-    volume requests no root disk from its host. ``image_properties`` of None are unknown: the
-    request is not rejected for a trait that its image may require. ``{}`` means that there are
-    none. ``image`` replaces ``image_properties``. ``metadata_items`` is the number of metadata
-    items of each server. ``scheduler_hints`` are as nova-api accepts them, without ``group``.
+    volume requests no root disk from its host. ``image_properties`` of None are unknown: the traits
+    that they may require reject nothing. ``image`` replaces ``image_properties``.
+    ``metadata_items`` is their number for each server. ``scheduler_hints`` are as nova-api accepts
+    them, without ``group``.
     """
 
     count: int
@@ -65,9 +65,9 @@ class Rules:
     """The settings that constraints read besides the request.
 
     ``is_drs_required``: only DRS hosts are allowed. ``is_pinned``: every server will be sent to its
-    planned host. ``options`` are the values of constraint options, by key, that differ from the
-    defaults. ``explicit`` are the keys of options that are specified, even with their default
-    value. ``given_up`` are the names of constraints that are not evaluated.
+    planned host. ``options`` are values that differ from the defaults, by key. ``explicit`` are the
+    keys of options that are specified, even with their default value. ``given_up`` are the names of
+    constraints that are not evaluated.
     """
 
     is_drs_required: bool = False
@@ -94,8 +94,8 @@ class Rules:
 class ResolvedRequest:
     """A request whose names are resolved in the snapshot: the input of every constraint.
 
-    ``member_of`` is the request's, with the names of aggregates replaced by UUIDs. ``placed`` is
-    the number of servers of the request that are already planned, by host.
+    ``member_of`` is the request's, with UUIDs instead of names. ``placed`` is the number of servers
+    of the request that are already planned, by host.
     """
 
     request: PlacementRequest
@@ -125,13 +125,13 @@ class ResolvedRequest:
     def has_quotas(self) -> bool:
         """Return whether the snapshot's quotas are those of the servers' project.
 
-        If either project is unknown, the two count as the same.
+        True if either project is unknown.
         """
         return self.project_id == (self.snapshot.project_id or self.project_id)
 
     @property
     def has_hidden_quotas(self) -> bool:
-        """Return whether the project has quotas that the snapshot does not contain.
+        """Return whether the snapshot lacks the quotas of the project.
 
         False for a snapshot without a project: it may omit the quotas.
         """
@@ -148,7 +148,7 @@ class ResolvedRequest:
 
     @property
     def extra_specs(self) -> Mapping[str, str]:
-        """Return the extra specs of the flavor; {} if the flavor is unknown."""
+        """Return the flavor's extra specs; {} if the flavor is unknown."""
         return {} if self.flavor is None else self.flavor.extra_specs
 
     @property

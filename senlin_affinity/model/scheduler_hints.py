@@ -1,15 +1,7 @@
 """Read the scheduler hints of a request: the servers that they name, and their filters.
 
-Example::
-
-    servers({'same_host': '5c0f...'}, SAME_HOST) == ('5c0f...',)
-
-The hint ``group`` is not one of these hints: it is the server group of the request.
-
-Raises: InvalidSpec with the path of the hint, for a value to which nova-api answers 400.
-
-Source: the schema of ``os:scheduler_hints`` in nova-api; SameHostFilter, DifferentHostFilter,
-JsonFilter and SimpleCIDRAffinityFilter.
+Source: the schema of ``os:scheduler_hints`` in nova-api. The hint ``group`` is not among them: it
+is the server group of the request.
 """
 
 from __future__ import annotations
@@ -34,7 +26,10 @@ _CIDR = 'cidr'
 
 
 def check(hints: Mapping[str, Any], path: str) -> None:
-    """Raise InvalidSpec if ``same_host`` or ``different_host`` has a value other than ids."""
+    """Raise InvalidSpec if ``same_host`` or ``different_host`` has a value that nova-api rejects.
+
+    Both accept an id or a list of ids; ``same_host`` accepts any other string as well.
+    """
     for name in OF_SERVERS:
         value = hints.get(name, ())
         ids = value if isinstance(value, list | tuple) else (value,)
@@ -60,15 +55,12 @@ def named(hints: Mapping[str, Any], filters: Collection[str] | None) -> tuple[st
 
 
 def may_exist(server: str) -> bool:
-    """Check whether an id has Nova's spelling, because its filters compare ids as strings."""
+    """Check whether an id has Nova's spelling; its filters compare ids as strings."""
     return canonical(server) == server
 
 
 def enforced(resolved: ResolvedRequest) -> tuple[str, ...]:
-    """Return the hints that name servers and that are enforced.
-
-    No filter runs for a pinned server: the planner enforces these hints.
-    """
+    """Return the hints that name servers and are enforced: for a pinned server, by the planner."""
     is_pinned = resolved.rules.is_pinned
     return tuple(
         name

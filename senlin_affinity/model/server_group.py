@@ -10,12 +10,9 @@ Example: :meth:`ServerGroup.from_api` reads all of these::
 
 Raises: InvalidSpec for the input of a user, CloudError for a malformed response of Nova.
 
-Source: Nova's specification "Complex anti-affinity policies"
-(https://blueprints.launchpad.net/nova/+spec/complex-anti-affinity-policies); the API reference of
-``os-server-groups``; the behaviour of a real Nova for where a member counts
-(``tests/cases/group_members.yaml``). Deviation: a float, and a digit string with a trailing
-newline, are rejected although Nova accepts them (an integral float makes Nova answer 500 from then
-on).
+Source: https://blueprints.launchpad.net/nova/+spec/complex-anti-affinity-policies, and Nova.
+Deviation: a float, and a digit string with a trailing newline, are rejected although Nova accepts
+them (an integral float makes Nova answer 500 from then on).
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ MAX_SERVER_PER_HOST = 'max_server_per_host'
 #: The id of a planned group that does not exist yet, and its name if it has no other.
 NOT_YET = 'new-server-group'
 
-#: Compute microversions: the soft policies, and ``policy`` with ``rules`` in place of ``policies``.
+#: Compute microversions.
 SOFT_POLICIES_MICROVERSION = (2, 15)
 RULES_MICROVERSION = (2, 64)
 
@@ -51,7 +48,6 @@ _WITHOUT_HOST = ('ERROR', 'SHELVED_OFFLOADED', DELETED)
 #: States in which a server moves between two hosts, and has resources on both.
 MOVING = ('VERIFY_RESIZE', 'RESIZE', 'REVERT_RESIZE', 'MIGRATING')
 SOFT_DELETED = 'SOFT_DELETED'
-#: Nova may still send the server to another host.
 BUILD = 'BUILD'
 _NAME_LENGTH = 255
 
@@ -84,7 +80,7 @@ class Member:
 
     @property
     def is_half_known(self) -> bool:
-        """Return whether the server is moving and its source or target host is unknown."""
+        """Return whether it is moving, and its source or target host is unknown."""
         return self.state in MOVING and not self.also_on
 
 
@@ -124,8 +120,8 @@ class ServerGroup:
         """Return the known number of members on each host, as Nova counts them.
 
         With anti-affinity, the late check on the compute host counts a moving server on both hosts;
-        the scheduler's filter (``is_checked=False``) counts it on its current host. Affinity does
-        not count soft-deleted servers.
+        the scheduler's filter (``is_checked=False``) only on its current host. Affinity does not
+        count soft-deleted servers.
         """
         return Counter(self._held[is_checked])
 
@@ -176,8 +172,7 @@ class ServerGroup:
 def parse_create(body: Mapping[str, Any]) -> ServerGroup:
     """Validate a request to create a server group, in the specification's form or Nova's.
 
-    The returned group has an empty id. A ``policies`` list (Nova below 2.64) raises InvalidSpec
-    with the current form.
+    The returned group has an empty id. A ``policies`` list (Nova below 2.64) raises InvalidSpec.
     """
     path = 'server_group'
     inner = _only(_only(body, '', path)[path], path, 'name', 'policy', rules=True)
@@ -203,8 +198,7 @@ def create_body(
 ) -> dict[str, Any]:
     """Return the body of ``POST /os-server-groups`` at a microversion (2.64 changes its form).
 
-    Raise InvalidSpec for rules below 2.64 and soft policies below 2.15: Nova would reject or
-    silently drop them.
+    Raise InvalidSpec for rules below 2.64 and soft policies below 2.15.
     """
     offered = '.'.join(map(str, microversion))
     if microversion >= RULES_MICROVERSION:
@@ -262,7 +256,7 @@ def check_name(value: object, path: str) -> str:
 
 
 def _policy_of(inner: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the policy and the raw rules; the policy is '' for a group with no policies."""
+    """Return the policy and the raw rules; the policy is '' for an empty list of policies."""
     policy: Any = inner.get('policy')
     rules: Any = inner.get('rules')
     if isinstance(policy, Mapping):

@@ -1,13 +1,11 @@
-"""A snapshot of the cloud: the immutable input of the planner.
-
-The snapshot file of the documentation (``"format": 1``) holds exactly these values.
+"""A snapshot of the cloud: the immutable input of the planner, and the contents of a snapshot file.
 
 Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
@@ -22,7 +20,6 @@ from senlin_affinity.model.server_group import Member, ServerGroup
 _PLACE = attrgetter('availability_zone', 'aggregates')
 _GRANTS = attrgetter('grants')
 _HOST = attrgetter('host')
-_CARRIED = attrgetter('uuid', 'availability_zone')
 
 
 @dataclass(frozen=True)
@@ -43,55 +40,19 @@ class Quota:
         of_user = None if self.of_user is None else self.of_user.room
         return min((room for room in (own, of_user) if room is not None), default=None)
 
-    @property
-    def is_user_s(self) -> bool:
-        """Return whether the user's quota, not the project's, is the lower limit."""
-        return self.of_user is not None and self.room != replace(self, of_user=None).room
-
 
 @dataclass(frozen=True)
 class Zones:
     """The known facts about the zones.
 
-    The zone of a host in Nova is the one of its aggregates, or else the cloud's default zone, which
-    usually no aggregate carries.
-
     ``carried_by`` holds the UUIDs of the aggregates of each zone. ``default`` is the zone of hosts
     without such an aggregate; None if ambiguous. ``is_by_aggregate``: the aggregates of a host
-    determine its zone in Nova. It is False if the known aggregates are incomplete, or if no host is
-    a member of an aggregate with a zone.
+    determine its zone; False if the known aggregates are incomplete, or none of a host has a zone.
     """
 
     carried_by: Mapping[str, frozenset[str]]
     default: str | None
     is_by_aggregate: bool
-
-
-def read_zones(
-    carriers: Iterable[tuple[str, str | None]] | None,
-    places: Collection[tuple[str | None, frozenset[str]]],
-) -> Zones:
-    """Return the zones of a cloud.
-
-    :param carriers: the UUID of each aggregate, and its zone.
-    :param places: the zone and the aggregates of each host.
-    """
-    found: dict[str, set[str]] = {}
-    for uuid, zone in carriers or ():
-        if zone is not None:
-            found.setdefault(zone, set()).add(uuid)
-    carried_by = {zone: frozenset(uuids) for zone, uuids in found.items()}
-    bare = {zone for zone, _of_host in places} - {None, *carried_by}
-    default = next(iter(bare)) if carriers is not None and len(bare) == 1 else None
-    carrying = frozenset().union(*carried_by.values())
-    if not carrying or all(carrying.isdisjoint(of_host) for _zone, of_host in places):
-        return Zones(carried_by, default, is_by_aggregate=False)
-    # Hosts without an aggregate of their zone are all in the default zone. If they are in several
-    # zones, some aggregates are missing.
-    of_none = {
-        zone for zone, of_host in places if of_host.isdisjoint(carried_by.get(zone or '', ()))
-    }
-    return Zones(carried_by, default, is_by_aggregate=len(of_none - {None}) < 2)
 
 
 @dataclass(frozen=True)
@@ -100,13 +61,13 @@ class CloudSnapshot:
 
     ``availability_zones`` are the names of all zones, which non-admins may read; ``closed_zones``
     are those in which every compute service is disabled. ``pools`` are the sharing providers of
-    several hosts, by UUID (``Resource.pool`` of a host names one). ``servers`` are those of the
-    scheduler hints that were read. ``soft_deleted`` are servers that are not reclaimed yet and that
-    matter to the groups, which do not list them. ``user_id`` and ``project_id`` identify the owner
-    of the snapshot; ``quotas`` are that project's. ``answered`` are the queries that Placement
-    answered completely: a host without a grant for one of these has no capacity for it.
-    ``compared_aggregates`` are the sets of aggregates whose members were read from Placement:
-    ``Host.unmirrored`` and ``Host.stale_aggregates`` are complete for these only.
+    several hosts, by UUID (``Resource.pool`` names one). ``servers`` are those of the scheduler
+    hints. ``soft_deleted`` are servers that are not reclaimed yet and that matter to the groups,
+    which do not list them. ``user_id`` and ``project_id`` identify the owner of the snapshot;
+    ``quotas`` are that project's. ``answered`` are the queries that Placement answered completely:
+    a host without a grant for one of these has no capacity for it. ``compared_aggregates`` are the
+    sets of aggregates whose members were read from Placement: ``Host.unmirrored`` and
+    ``Host.stale_aggregates`` are complete for these only.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -147,12 +108,12 @@ class CloudSnapshot:
 
     @cached_property
     def rooms_by_demand(self) -> dict[Hashable, Sequence[int]]:
-        """Return the cache of ``plain_rooms``, by requested amounts; empty until that fills it."""
+        """Return the cache of ``plain_rooms``, by requested amounts."""
         return {}
 
     @cached_property
     def located(self) -> Mapping[str, Member]:
-        """Return the servers whose hosts were read, by their ids."""
+        """Return the servers whose hosts were read, by id."""
         members = (member for group in self.server_groups or () for member in group.members)
         return {member.server: member for member in (*members, *(self.servers or ()))}
 
@@ -162,10 +123,9 @@ class CloudSnapshot:
         return {aggregate.uuid: aggregate for aggregate in self.aggregates or ()}
 
     def server_groups_of(self, project_id: str | None) -> tuple[ServerGroup, ...]:
-        """Return the server groups of a project.
+        """Return the server groups of a project, by default of the snapshot's.
 
-        The project defaults to the snapshot's. Groups of an unknown project are included. If both
-        projects are unknown, return all groups.
+        Groups of an unknown project are included. If both projects are unknown, return all groups.
         """
         project, groups = project_id or self.project_id, self.server_groups or ()
         own = (None, project)
@@ -186,15 +146,27 @@ class CloudSnapshot:
     @cached_property
     def zones(self) -> Zones:
         """Return the availability zones, as far as the aggregates and the hosts show them."""
-        carriers = None if self.aggregates is None else map(_CARRIED, self.aggregates)
-        return read_zones(carriers, self.places)
+        found: dict[str, set[str]] = {}
+        for aggregate in self.aggregates or ():
+            if aggregate.availability_zone is not None:
+                found.setdefault(aggregate.availability_zone, set()).add(aggregate.uuid)
+        carried_by = {zone: frozenset(uuids) for zone, uuids in found.items()}
+        bare = {zone for zone, _of_host in self.places} - {None, *carried_by}
+        default = next(iter(bare)) if self.aggregates is not None and len(bare) == 1 else None
+        carrying = frozenset().union(*carried_by.values())
+        if not carrying or all(carrying.isdisjoint(of_host) for _zone, of_host in self.places):
+            return Zones(carried_by, default, is_by_aggregate=False)
+        # All hosts without an aggregate of their zone are in the default zone. If they are in
+        # several zones, some aggregates are missing.
+        of_none = {zone for zone, own in self.places if own.isdisjoint(found.get(zone or '', ()))}
+        return Zones(carried_by, default, is_by_aggregate=len(of_none - {None}) < 2)
 
     @cached_property
     def unavailable_zones(self) -> frozenset[str]:
         """Return the zones without an enabled compute service: Nova rejects requests for them.
 
-        If ``closed_zones`` is not known, the zones are derived from the hosts. A service that is
-        only down keeps its zone available, as in Nova's list of available zones.
+        Unknown ``closed_zones`` are derived from the hosts. A zone whose services are only down is
+        available, as in Nova's list of zones.
         """
         hosts = self.hosts or ()
         open_zones = {host.availability_zone for host in hosts if host.enabled}
@@ -205,7 +177,7 @@ class CloudSnapshot:
 
     @cached_property
     def hosts_by_name(self) -> Mapping[str, Host]:
-        """Return the hosts by service host; of several hypervisors of one service, the last one."""
+        """Return the hosts by service host; of several hypervisors of one service, the last."""
         return dict(zip(self.host_names, self.hosts or (), strict=True))
 
     @cached_property

@@ -4,12 +4,10 @@ Example::
 
     [{'by': 'rack', 'max_skew': 1, 'max_per_domain': 4, 'mode': 'hard'}]
 
-Units: numbers of servers. ``max_skew`` is the difference between the fullest domain and the
-emptiest eligible one, 1 or more; a ``max_per_domain`` of None sets no limit.
+``max_skew`` is the difference between the fullest domain and the emptiest eligible one, 1 or more,
+as in Kubernetes' PodTopologySpread. A ``max_per_domain`` of None sets no limit.
 
 Raises: InvalidSpec with all mistakes, each with its path.
-
-Source: Kubernetes' PodTopologySpread for ``max_skew``; Nomad's spread and distinct_property.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ from senlin_affinity.model.suggestion import meant, nearest
 
 ZONE = 'availability_zone'
 HARD, SOFT = 'hard', 'soft'
-#: Abbreviations of ``availability_zone``.
 _SHORT = ('az', 'azs', 'zone', 'zones')
 _MOST = 'max_per_domain'
 _KEYS = ('by', 'max_skew', _MOST, 'mode')

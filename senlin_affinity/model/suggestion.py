@@ -1,7 +1,4 @@
-"""Suggest the known word that a user probably meant.
-
-Units: ``cutoff`` is difflib's similarity ratio, 0 to 1.
-"""
+"""Suggest the known word that a user probably meant."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from collections.abc import Collection
 from itertools import islice
 
 _NEAR = 0.6
-#: The number of words that a message lists.
 _MOST = 50
 
 
@@ -26,7 +22,10 @@ def meant(word: str, known: Collection[str]) -> str:
 
 
 def nearest(word: str, known: Collection[str], cutoff: float = _NEAR) -> str | None:
-    """Return the nearest known word, preferably with the same letters; None if none is near."""
+    """Return the nearest known word, preferably with the same letters; None if none is near.
+
+    ``cutoff`` is difflib's similarity ratio, 0 to 1.
+    """
     close = difflib.get_close_matches(word, known, cutoff=cutoff)
     return max(close, key=lambda each: sorted(each) == sorted(word), default=None)
 

@@ -1,7 +1,7 @@
 r"""Escape characters that could move a terminal's cursor, colour it, or fail to encode.
 
-Names come from a cloud or from a file of another user. Control characters, line separators,
-direction marks (U+202E), characters without width, and lone surrogates are replaced.
+These are control characters, line separators, direction marks (U+202E), characters without width,
+and lone surrogates.
 
 Example: ``escaped('a\x1b[31m') == 'a\\x1b[31m'``, ``signed('a\x1b[31m') == 'a?[31m'``.
 """
@@ -22,7 +22,7 @@ def is_plain(text: str) -> bool:
 
 
 def escaped(text: str) -> str:
-    """Return the text with escapes for unsafe characters, for lines of any length."""
+    """Return the text with escapes for unsafe characters."""
     return _NOT_SHOWN.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
@@ -32,5 +32,5 @@ def escaped_lines(text: str) -> str:
 
 
 def signed(text: str) -> str:
-    """Return the text with a question mark for each unsafe character, for text in columns."""
+    """Return the text with a question mark for each unsafe character, for columns."""
     return _NOT_SHOWN.sub('?', text)

@@ -2,9 +2,8 @@
 
 Example::
 
-    Verdict.passed('server_group.free_slots', room=2, group='web', members=1).bounds
-        == Bounds(2, 2, 2)
-    Verdict.rejected('server_group.host_full', group='web', members=3).bounds == Bounds(0, 0, 0)
+    Verdict.passed('server_group.free_slots', room=2, group='web', members=1)
+    Verdict.rejected('server_group.host_full', group='web', members=3)
 
 Units: the bounds are numbers of further servers; None: the constraint sets no limit.
 """
@@ -31,8 +30,8 @@ class Outcome(str, enum.Enum):
 class Verdict:
     """The answer of one constraint for one host, for a domain, or for a whole request.
 
-    ``bool(verdict)`` is "not rejected". A rejected request may have bounds above 0: fewer servers
-    than it requests would pass.
+    ``bool(verdict)`` is "not rejected". A rejected request may have bounds above 0: so many servers
+    would pass.
     """
 
     outcome: Outcome
@@ -64,8 +63,8 @@ class Verdict:
     ) -> Verdict:
         """Return a PASS with room for this many more servers (None: no limit).
 
-        :param is_at_most: whether a caveat applies to the number.
-        :param least: the guaranteed number, if a caveat applies; 0 if it is not given.
+        :param is_at_most: whether a caveat applies, so that 0 are guaranteed.
+        :param least: the guaranteed number, if a caveat applies.
         """
         if least is not None:
             bounds = Bounds.at_most(room, least)

@@ -239,7 +239,7 @@ def room_for_servers(
     if wanted <= room:
         return Verdict.passed('quota.ok', room=int(room), least=certain)
     quota, code = known[name], f'quota.{name}'
-    if quota.of_user is not None and quota.is_user_s:
+    if quota.of_user is not None and quota.room != Quota(quota.limit, quota.used).room:
         quota, code = quota.of_user, f'quota.user_{name}'
     facts = {'used': quota.used, 'limit': quota.limit, 'wanted': wanted}
     facts |= {} if name == INSTANCES else {'each': rooms[name][1].first}
