@@ -74,25 +74,22 @@ def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRem
 def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
     """Return the sufficient changes, the smallest first.
 
-    If no change alone is sufficient, return the sufficient pairs, then the changes that raise the
-    capacity, the most helpful first.
+    If no change alone is sufficient, return the sufficient pairs (one of those with equal data),
+    then the changes that raise the capacity, the most helpful first.
     """
     enough = [change.remedy for change in changes if change.after.fits]
     if enough:
         return (*sorted(enough, key=_effort),)
     some = [change for change in changes if change.remedy.capacity > (now.capacity or 0)]
     some.sort(
-        key=lambda each: (
-            each.remedy.is_held_back,
-            -each.remedy.capacity,
-            *_effort(each.remedy),
-        )
+        key=lambda each: (each.remedy.is_held_back, -each.remedy.capacity, *_effort(each.remedy))
     )
     what_if = WhatIf(now)
     pairs = [*_pairs(what_if, changes, some)]
     if all(pair.kind is Kind.GIVEN_UP or 'new_hosts' in pair.data for pair in pairs):
         pairs += _joint(what_if)
     pairs.sort(key=_effort)
+    pairs = [two for n, two in enumerate(pairs) if two.data not in [one.data for one in pairs[:n]]]
     return (*pairs, *(change.remedy for change in some))
 
 
