@@ -81,7 +81,7 @@ def within(
         raise GivenUp(f'the connection was abandoned: an earlier request had {session.session.why}')
     seconds = TIMEOUTS * timeout if is_write else left(timeout)
     if seconds <= 0:
-        raise GivenUp(f'the operation exceeded its deadline of {OPERATION} request timeouts')
+        raise GivenUp(f'the operation did not finish within {OPERATION} times the request timeout')
     context = contextvars.copy_context()
     values: list[T] = []
     errors: list[BaseException] = []

@@ -48,7 +48,7 @@ class HostStateConstraint(Constraint):
         'host_state.down': Reason(
             'the compute service is down', advice='start the compute service of the host'
         ),
-        'host_state.any_zone': Reason('Nova does not check whether a zone is available'),
+        'host_state.any_zone': Reason('not checked: no zone is requested, or hosts are pinned'),
         'host_state.zone_available': Reason('zone {zone} is not known to be unavailable'),
         'host_state.zone_unavailable': Reason(
             'every compute service in zone {zone} is disabled, so Nova rejects requests for it',

@@ -337,7 +337,7 @@ def limiting_reason(decision: Decision) -> str:
     all_hosts = {1: 'the only host', 2: 'both hosts'}.get(total, f'all {total:,} hosts')
     which = all_hosts if number == total else f'{number:,} of {total:,} hosts'
     if code == _HOST_FULL:
-        return f'{words}, and {which} {"is" if total == 1 else "are"} full'
+        return f'{words}, and {which} {"is" if number == 1 else "are"} full'
     return f'{words} ({which})'
 
 

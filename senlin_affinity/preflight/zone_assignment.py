@@ -113,7 +113,7 @@ class ZoneAssignment:
     def _too_many(self, zones: set[str], held: Counter[str], max_per_domain: int) -> str:
         """Return a sentence without facts about hosts, as tenants read it.
 
-        "does not fit: at most 2 of 4; a zone may hold max_per_domain: 1; would help:
+        "does not fit: at most 2 of 4; max_per_domain allows 1 node(s) in each zone; would help:
         max_per_domain: 2 (at most 4 of 4)"
         """
         wanted = self.decision.wanted
@@ -122,7 +122,7 @@ class ZoneAssignment:
             enough += 1
         return (
             f'does not fit: at most {_free_slots(zones, held, max_per_domain)} of {wanted}; '
-            f'max_per_domain allows {max_per_domain} in each zone; '
+            f'max_per_domain allows {max_per_domain} node(s) in each zone; '
             f'would help: max_per_domain: {enough} (at most {wanted} of {wanted})'
         )
 

@@ -157,6 +157,6 @@ def test_a_tenant_reads_the_limit_of_the_zones(running):
     spread = [{'by': 'availability_zone', 'max_per_domain': 1}]
     cluster, _policy, _group = user.bound(user.policy(servergroup=SOFT, spread=spread))
     assert (
-        'does not fit: at most 3 of 4; max_per_domain allows 1 in each zone; '
+        'does not fit: at most 3 of 4; max_per_domain allows 1 node(s) in each zone; '
         'would help: max_per_domain: 2 (at most 4 of 4)'
     ) in user.scale_out(cluster, 4).failed()

@@ -71,7 +71,7 @@ def test_the_calls_of_an_operation_share_its_deadline(monkeypatch, session):
         remaining.append(left(10))
         with operation(10):  # nested
             now[0] += 25
-            with pytest.raises(GivenUp, match='its deadline of 5 request timeouts') as caught:
+            with pytest.raises(GivenUp, match='within 5 times the request timeout') as caught:
                 within(10, lambda: 'asked', session)
         assert within(10, lambda: 'written', session, is_write=True) == 'written'
     assert remaining == [30, 25]

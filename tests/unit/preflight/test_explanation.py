@@ -66,6 +66,13 @@ def test_the_example_of_the_manual():
     assert '1 host enabled and started (capacity 4)' in changes
 
 
+def test_one_of_several_hosts_is_full():
+    row = {'hosts': {'cmp-1': {}, 'cmp-2': {'disabled': True}}, 'group': GROUP}
+    assert [*explained(row).why()][-1].endswith(
+        '1 of 4 fit: server group web allows 1 per host, and 1 of 2 hosts is full.'
+    )
+
+
 @pytest.mark.parametrize('kind', ['instances', 'cores', 'ram'])
 def test_a_quota_that_the_failed_servers_use(kind):
     unit = {'instances': 1, 'cores': 1, 'ram': 512}[kind]
