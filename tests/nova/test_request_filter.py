@@ -184,7 +184,7 @@ def test_q1_05_an_option_of_nova_conf_installs_it(prefixes, caplog):
     caplog.set_level(logging.INFO)
     loaded = filters.HostFilterHandler().get_matching_classes([PATH, PATH])
     assert loaded == []
-    assert f'\n   available_filters = {PATH}\n' in PAGE.read_text(encoding='utf-8')
+    assert f'   available_filters = {PATH}\n' in PAGE.read_text(encoding='utf-8')
     assert request_filter.ALL_REQUEST_FILTERS.count(keep_reservations) == 1
     assert "required prefix 'reservation:', forbidden prefixes ('reservation:',)" in caplog.text
     spec = request('reservation:r2', image={}, force_hosts=['cmp-1'], requested_resources=[])
