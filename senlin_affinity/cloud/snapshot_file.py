@@ -35,7 +35,6 @@ from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova.placement_answer import queries
 
 #: The format without Placement's answers, and with them.
 FORMATS = 1, 2
@@ -127,7 +126,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 def render(snapshot: CloudSnapshot) -> Iterator[str]:
     """Yield the text of the file in pieces, with a line per host, flavor and group."""
     table = Snapshots(Hosts())
-    yield f'{{"format": {FORMATS[bool(queries(snapshot))]}'
+    yield f'{{"format": {FORMATS[bool(snapshot.queries)]}'
     for name, field in table.fields.items():
         value = getattr(snapshot, name)
         if value == table.defaults[name]:

@@ -110,12 +110,12 @@ class AvailabilityZoneConstraint(Constraint):
         """
         wanted = resolved.memo(wanted_zone)
         if lost := _unmirrored(resolved, host):
-            names = aggregate_membership.names(resolved, lost)
+            names = aggregate_membership.names(resolved.snapshot, lost)
             return Verdict.rejected('availability_zone.not_mirrored', aggregates=names)
         if wanted is None:
             return Verdict.skipped('availability_zone.any')
         if stale := _stale(resolved, host):
-            names = aggregate_membership.names(resolved, stale, ' or ')
+            names = aggregate_membership.names(resolved.snapshot, stale, ' or ')
             return Verdict.passed('availability_zone.only_in_placement', aggregates=names)
         snapshot, zone = resolved.snapshot, host.availability_zone
         is_member = _is_member(resolved, host)

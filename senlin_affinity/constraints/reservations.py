@@ -91,7 +91,7 @@ class _Part:
         required = self.member_of.required if self.is_mirrored else ()
         lost = [aggregates.unmirrored(host, any_of) for any_of in required]
         if any(lost):
-            names = aggregates.names(resolved, frozenset().union(*lost))
+            names = aggregates.names(resolved.snapshot, frozenset().union(*lost))
             return Verdict.rejected(NOT_MIRRORED, aggregates=names)
         codes = ADMITTED, self.forbidden, self.required
         return aggregates.check(resolved, enforced, self.member_of, codes, **self.facts)

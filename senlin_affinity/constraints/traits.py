@@ -133,9 +133,9 @@ class TraitsConstraint(Constraint):
 
         () if no trait is required or forbidden, and no host has OWNER_NOVA.
         """
-        asked, is_owned = resolved.memo(_demand), resolved.memo(root_traits.are_some_owned)
+        asked, traits = resolved.memo(_demand), resolved.memo(root_traits.of_hosts)
         is_asked = asked is not None and (asked.required or asked.forbidden)
-        return _READ if is_asked or is_owned else ()
+        return _READ if is_asked or root_traits.OWNER in traits else ()
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield one change that adds all required custom traits to rejected hosts, perhaps to none.

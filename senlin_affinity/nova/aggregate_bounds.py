@@ -1,16 +1,11 @@
 """Choose a ``member_of`` for Placement that approximates which hosts a constraint accepts.
 
-The input is whether each set of aggregates that hosts are in is accepted. A host may be rejected
-for an aggregate that it is a member of, or for one that it lacks.
+The input: whether each set of aggregates that hosts are in is accepted. ``leaving`` matches
+accepted hosts only, ``keeping`` matches all accepted hosts.
 
 Example::
 
     leaving({{ssd}: True, {hdd}: False, {}: False})   ==   in:ssd and !hdd
-
-``leaving`` matches accepted hosts only, ``keeping`` matches all accepted hosts.
-
-Units: an expression has at most a hundred aggregates of each kind, because the length of a URL is
-limited.
 """
 
 from __future__ import annotations
@@ -19,15 +14,15 @@ from collections.abc import Mapping
 
 from senlin_affinity.model.member_of import MemberOf
 
+#: The length of a URL is limited.
 _MOST = 100
 
 
 def leaving(is_accepted: Mapping[frozenset[str], bool]) -> MemberOf | None:
     """Return an expression that matches some accepted sets and no rejected set, or None.
 
-    Of the three candidates, return the first that works: forbid the aggregates that only rejected
-    hosts have; forbid these and require an aggregate that no other rejected host has; only require
-    an aggregate that no rejected host has.
+    The first that works of these: forbid the aggregates that only rejected hosts have; also require
+    an aggregate that no other rejected host has; only require an aggregate without rejected hosts.
     """
     good = [each for each, is_good in is_accepted.items() if is_good]
     bad = is_accepted.keys() - good

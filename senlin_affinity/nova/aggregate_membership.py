@@ -1,4 +1,4 @@
-"""Compare the aggregates of a host with a ``member_of``, for all constraints on aggregates."""
+"""Compare the aggregates of a host with a ``member_of``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf, Spelt
 from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 
 
 def is_known(resolved: ResolvedRequest, host: Host) -> bool:
     """Check whether the host's aggregates are known.
 
-    A non-empty set is known. An empty set is known only if the snapshot has the cloud's aggregates.
+    An empty set is known only if the snapshot has the cloud's aggregates.
     """
     return resolved.snapshot.aggregates is not None or bool(host.aggregates)
 
@@ -32,10 +33,11 @@ def check(
     """
     admitted, forbidden, required = codes
     if found := asked.forbidden & host.aggregates:
-        return Verdict.rejected(forbidden, aggregates=names(resolved, found, ', '))
+        return Verdict.rejected(forbidden, aggregates=names(resolved.snapshot, found))
     for any_of in asked.required:
         if any_of.isdisjoint(host.aggregates):
-            return Verdict.rejected(required, aggregates=names(resolved, any_of, ' or '), **facts)
+            listed = names(resolved.snapshot, any_of, ' or ')
+            return Verdict.rejected(required, aggregates=listed, **facts)
     return Verdict.passed(admitted)
 
 
@@ -60,7 +62,7 @@ def as_in_placement(host: Host) -> Host:
     return host.but(grants=host.grants, aggregates=Spelt(aggregates))
 
 
-def names(resolved: ResolvedRequest, uuids: Iterable[str], joined: str = ', ') -> str:
+def names(snapshot: CloudSnapshot, uuids: Iterable[str], joined: str = ', ') -> str:
     """Return the sorted names of aggregates; an unknown aggregate is named by its UUID."""
-    known = resolved.snapshot.aggregates_by_uuid
+    known = snapshot.aggregates_by_uuid
     return joined.join(sorted(known[uuid].name if uuid in known else uuid for uuid in uuids))

@@ -11,11 +11,10 @@ Example::
     Verdict(REJECT, 'aggregate_metadata.mismatch',
             {'key': 'ssd', 'asked': '<or> true <or> ~', 'found': 'false', 'aggregates': 'ssd'})
 
-Units: one matching value of a key suffices. Of several keys that do not match, the alphabetically
-first is reported. None counts as empty.
+One matching value of a key suffices. Of several keys that do not match, the alphabetically first is
+reported. None counts as empty.
 
-Source: "Filter - Aggregate Instance Type Filter" (nfv-filters). Deviations from the filter that was
-shipped with it are decisions of this project.
+Source: "Filter - Aggregate Instance Type Filter" (nfv-filters).
 """
 
 from __future__ import annotations
@@ -70,9 +69,9 @@ class Requirement:
 class Requirements:
     """The parsed extra specs of a flavor.
 
-    ``asked`` are the requirements of normal mode, sorted by key. ``by_name`` maps a key to the
-    flavor's values for forced mode, with and without the escape scope. Keys that begin with an
-    ``ignored`` prefix are not compared on either side.
+    ``asked`` are the requirements of normal mode, sorted by key. ``by_name`` maps a key without the
+    escape scope to the flavor's values, for forced mode. Keys that begin with an ``ignored`` prefix
+    are not compared on either side.
     """
 
     asked: tuple[Requirement, ...]
@@ -91,7 +90,7 @@ class Requirements:
             if key == FORCE or spelt.startswith(ignored):
                 continue
             states = key_states.parse(extra_specs[name])
-            # An extra spec in another namespace than the escape scope may have another purpose.
+            # An extra spec in another namespace may have another purpose.
             asked.append(Requirement(key, states, is_optional=key == spelt and ':' in key))
             bare = unscoped(spelt)
             by_name[bare] = (*by_name.get(bare, ()), states)
@@ -142,7 +141,6 @@ class Requirements:
 
 
 def _not_found(requirement: Requirement, host: HostMetadata) -> Verdict:
-    """Return the verdict for an extra spec that no metadata value matches."""
     key, states = requirement.key, requirement.states
     found, aggregates = host.values(key), host.holders((key,))
     if states.fault:
@@ -156,10 +154,9 @@ def _not_found(requirement: Requirement, host: HostMetadata) -> Verdict:
 
 
 def _not_met(key: str, demanded: States, given: States, aggregates: str) -> Verdict:
-    """Return the verdict for a flavor that lacks what the metadata require."""
     faulty = [side for side in ((demanded, aggregates), (given, FLAVOR)) if side[0].fault]
     if faulty:
-        # An illegal value comes first, because it is logged as a warning.
+        # Prefer an illegal value, which is logged as a warning.
         states, where = min(faulty, key=lambda side: side[0].fault != ILLEGAL)
         return _faulty(key, states, where, aggregates)
     if not given.accepts_present:
@@ -167,7 +164,6 @@ def _not_met(key: str, demanded: States, given: States, aggregates: str) -> Verd
     elif not demanded.accepts_present:
         code = 'forced_unwanted_key'
     elif demanded.conditions and given.conditions:
-        # Two operators are not compared with each other.
         code = 'not_comparable'
     else:
         code = 'forced_mismatch'

@@ -1,15 +1,10 @@
 """Resolve the aggregate names in a policy's ``member_of`` to UUIDs.
 
-Example: ``resolve(['in:agg-a,agg-b', '!agg-licensed'], aggregates)`` is a
-:class:`~senlin_affinity.model.member_of.MemberOf` of UUIDs. An aggregate whose name contains a
-comma, has blanks around it, or begins with ``!``, ``in:`` or ``not:`` (in any case) can only be
-given by its UUID.
+An aggregate whose name contains a comma, has blanks around it, or begins with ``!``, ``in:`` or
+``not:`` (in any case) can only be given by its UUID.
 
-Raises: InvalidSpec for an unknown name or UUID, and for an ambiguous one.
-
-Source: the grammar of Placement's specification "Support filtering by forbidden aggregate
-membership". Deviation: Placement accepts an unknown UUID, which would silently forbid nothing or
-match no host.
+Raises: InvalidSpec for an unknown or ambiguous name, and for an unknown UUID. (Placement accepts an
+unknown UUID, which would silently forbid nothing or match no host.)
 """
 
 from __future__ import annotations
@@ -29,9 +24,8 @@ def resolve(
     *,
     nameless: Collection[str] = (),
 ) -> MemberOf:
-    """Resolve an expression of names and UUIDs.
+    """Resolve an expression of names and UUIDs: ``['in:agg-a,agg-b', '!agg-licensed']``.
 
-    :param aggregates: the aggregates of the cloud.
     :param nameless: the UUIDs of aggregates that exist in Placement only.
     """
     uuids = {spelt(uuid) for uuid in nameless}

@@ -1,11 +1,8 @@
 """The reason codes, sentences and advice for extra specs and the metadata of aggregates.
 
-Units: ``key`` is a metadata key; ``asked`` and ``found`` are the raw values of the two sides, and
-``found`` is empty without such a key; ``aggregates`` are the names of the aggregates with the key,
-or of all aggregates of the host if none has it ("none" if it is in no aggregate).
-
-Source: "Filter - Aggregate Instance Type Filter" (nfv-filters);
-``nova/scheduler/filters/aggregate_instance_extra_specs.py``.
+``asked`` and ``found`` are the raw values of the two sides; ``found`` is empty without such a key.
+``aggregates`` are the names of the aggregates with the key, or of all aggregates of the host if
+none has it ("none" if it is in no aggregate).
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """Compare the hosts of aggregates in Nova with those in Placement.
 
 Nova copies each change of an aggregate's hosts to Placement. Its queries for allocation candidates
-use the members in Placement of the aggregates of a zone or a tenant, and of isolated or reserved
-ones. If the copy of an addition failed, Placement lacks a host (``Host.unmirrored``); if the copy
-of a removal failed, Placement still has it (``Host.stale_aggregates``). Scheduler filters read the
-aggregates in Nova.
-
-Source: Nova's request filters; ``nova-manage placement sync_aggregates`` adds hosts to Placement's
-aggregates, and removes none.
+use the members in Placement; scheduler filters use those in Nova. If the copy of an addition
+failed, Placement lacks a host (``Host.unmirrored``); if that of a removal failed, Placement still
+has it (``Host.stale_aggregates``).
 """
 
 from __future__ import annotations
@@ -63,8 +59,8 @@ def marked(
 ) -> CloudSnapshot:
     """Return the snapshot with the aggregates of each host that differ between the services.
 
-    :param members: for each set of aggregates in a request to Placement, the names of the
-        providers in at least one of them.
+    :param members: for each set of aggregates in a request to Placement, the names of the providers
+        in at least one of them.
     """
     if snapshot.hosts is None:
         return snapshot

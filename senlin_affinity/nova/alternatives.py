@@ -1,8 +1,7 @@
 """Find replacements for parts of a request: another server group, flavor, or aggregate of hosts.
 
-Nova does not change the policy of an existing group, so a group is replaced by a new one without
-servers. A host that is kept for others joins no aggregate, and no host changes its zone while it
-has servers.
+Nova does not change the policy of an existing group, so a new one replaces it. A host that is kept
+for others joins no aggregate, and no host changes its zone while it has servers.
 """
 
 from __future__ import annotations
@@ -20,12 +19,10 @@ from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.quotas import room_for_group
 
-#: A requested amount is at most this times the amount of a smaller flavor. A server with less than
-#: half of an amount rarely serves the same purpose, so a user would not create it.
+#: With less, a server would rarely serve the same purpose.
 _MOST_REDUCTION = 2
-#: The number of smaller flavors that are compared: each of them is evaluated.
+#: Each is evaluated.
 _MOST_SMALLER = 5
-#: The number of aggregates that are compared.
 _MOST_AGGREGATES = 50
 
 
@@ -77,7 +74,7 @@ def with_existing_flavor(
 ) -> tuple[dict[str, Any], str]:
     """Return a change with an existing flavor in place of one without some extra specs.
 
-    The text names the flavor; it is empty if there is no such flavor.
+    The text names the flavor; it is empty without one.
     """
     flavor, gone = resolved.flavor, {*data.get('removed_extra_specs', ())}
     if flavor is None or not gone:

@@ -7,11 +7,9 @@ Example, without percent-encoding::
 The parameters are sorted, and the values are encoded as in Nova, which adds a ``limit``.
 
 Unknown parts are omitted: Nova's query then requires as much or more, and the answer to this one is
-an upper bound. ``OWNER_NOVA`` is also omitted: Nova requires it once every compute service is new
-enough, and a host without it gets an upper bound (constraint ``traits``).
+an upper bound. ``OWNER_NOVA`` is also omitted (:mod:`senlin_affinity.nova.root_traits`).
 
-Source: nova-scheduler's translation of a request and its request filters (Nova 34); tests compare
-with both.
+Source: nova-scheduler's translation of a request and its request filters (Nova 34).
 """
 
 from __future__ import annotations
@@ -28,14 +26,14 @@ from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.nova.options import FALLBACK_OFF, ISOLATION, TENANT_AGGREGATE, TENANTS
 from senlin_affinity.nova.reserved_aggregates import are_asked_by_nova, asked_by_nova
 
-#: The microversion of Nova's queries, and of these.
+#: The microversion of Nova's queries.
 MICROVERSION = '1.36'
 
 _SAFE = frozenset(b'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~')
 
 
 def query(resolved: ResolvedRequest) -> str | None:
-    """Return the query for one server of the request; None if there is not exactly one."""
+    """Return the query for one server; None if there is not exactly one."""
     found = queries(resolved)
     return found[0] if len(found) == 1 else None
 
@@ -43,9 +41,9 @@ def query(resolved: ResolvedRequest) -> str | None:
 def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
     """Return all queries that Nova sends for one server; any of them may return a host.
 
-    There are two if a policy pins CPUs, unless nova.conf disables the second. There is none if the
-    flavor is unknown, if Nova rejects the request before it queries Placement, or if an unknown
-    image could request pinned CPUs, which other hosts have.
+    There are two if a policy pins CPUs, unless nova.conf disables the second; none if the flavor is
+    unknown, if Nova rejects the request before it queries Placement, or if an unknown image could
+    request pinned CPUs, which other hosts have.
     """
     asked = resolved.demand
     if asked is None or (asked.may_be_pinned and _is_pinning_offered(resolved)):
@@ -69,7 +67,7 @@ def are_aggregates_asked(resolved: ResolvedRequest) -> bool:
 
 
 def _is_pinning_offered(resolved: ResolvedRequest) -> bool:
-    """Check whether any host has, or may have, CPUs for pinned servers."""
+    """Check whether any host may have CPUs for pinned servers."""
     for host in resolved.snapshot.hosts or ():
         if host.resources is None or (PCPU in host.resources and host.resources[PCPU].capacity):
             return True
@@ -115,7 +113,6 @@ def _of_groups(groups: Sequence[Group], member_of: Sequence[str]) -> Iterator[tu
 
 
 def _encoded(parameters: Sequence[tuple[str, str]]) -> str:
-    """Return a query string."""
     return '&'.join(f'{_quoted(name)}={_quoted(value)}' for name, value in sorted(parameters))
 
 

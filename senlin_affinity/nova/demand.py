@@ -7,12 +7,11 @@ Example::
     Demand({'VCPU': 2, 'MEMORY_MB': 1024, 'DISK_GB': 10, 'CUSTOM_GPU': 1},
            frozenset({'HW_CPU_X86_AVX2'}))
 
-Units: MEMORY_MB in MiB, DISK_GB in GiB (``swap``, in MiB, is rounded up); an amount is 1 or more.
-Extra specs that Nova ignores with a warning (an invalid amount, an unknown class) are ignored.
+Units: MEMORY_MB in MiB, DISK_GB in GiB (``swap``, in MiB, is rounded up). Extra specs that Nova
+ignores with a warning (an invalid amount, an unknown class) are ignored.
 
-Source: the user guide of flavors ("resources", "traits required"), and nova-scheduler's own
-translation, with which a test compares. ``unmodelled`` lists features that Placement does not
-decide (NUMA, devices). They can only require more, so a number that ignores them is an upper bound.
+Features that Placement does not decide (NUMA, devices) can only require more, so a number that
+ignores them is an upper bound.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _CLASSES = """
     NET_BW_EGR_KILOBIT_PER_SEC NET_BW_IGR_KILOBIT_PER_SEC NET_PACKET_RATE_KILOPACKET_PER_SEC
     NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC
 """
-#: The standard resource classes (os-resource-classes 1.1; a test compares).
+#: The standard resource classes (os-resource-classes 1.1).
 STANDARD_CLASSES = frozenset(_CLASSES.split())
 _CUSTOM = 'CUSTOM_'
 
@@ -48,7 +47,7 @@ _SHAPING = """
 """
 #: Extra specs with these prefixes can require more than this module translates ...
 _ASKING = ('hw:', 'os:', 'pci_passthrough:', 'accel:')
-#: ... except for these, which only configure the guest, as do the image properties of these names.
+#: ... except for these, which, like the image properties of these names, configure the guest.
 _HARMLESS = frozenset(_SHAPING.split())
 #: Image properties by which Nova chooses hosts ...
 _CHOOSING = ('hw_', 'os_secure_boot')
@@ -202,7 +201,7 @@ def _is_harmless(key: str, value: str) -> bool:
 def _unmodelled(asked: features.Asked, named: Iterable[_ResourceOrTrait]) -> Iterator[str]:
     """Yield a description of each feature that Placement does not decide.
 
-    One of them is the resource class PCPU, which implies a NUMA topology.
+    The resource class PCPU is among them, because it implies a NUMA topology.
     """
     yield from (words for key, words in _keys(asked) if key not in features.COVERED)
     if any(item.name == PCPU and item.value and item.kind == _RESOURCES for item in named):
@@ -212,8 +211,8 @@ def _unmodelled(asked: features.Asked, named: Iterable[_ResourceOrTrait]) -> Ite
 def _only_placement(asked: features.Asked, groups: Collection[Group]) -> Iterator[str]:
     """Yield a description of each feature that only Placement's answer decides exactly.
 
-    Numbered groups are added up, as if one provider supplied all of them. A single group is exact:
-    it comes from the host, or from a tree whose capacity is an upper bound in any case.
+    A single numbered group is exact: it comes from the host, or from a tree whose capacity is an
+    upper bound in any case.
     """
     yield from (words for key, words in _keys(asked) if key in features.COVERED)
     numbered = [group for group in groups if group.suffix]
@@ -222,7 +221,7 @@ def _only_placement(asked: features.Asked, groups: Collection[Group]) -> Iterato
 
 
 def _amount(value: str) -> int | None:
-    """Parse an amount as Nova does; return None for a value that Nova ignores."""
+    """Parse an amount; return None for a value that Nova ignores."""
     try:
         amount = int(value)
     except ValueError:

@@ -1,8 +1,7 @@
 """Determine the zone that Nova restricts a request to: its own, or the default of nova.conf.
 
-Source: nova-api adds nova.conf's ``default_schedule_zone`` to every request without a zone, and
-rejects all requests for a zone without an enabled service. A server that is sent to a host, or into
-a zone of a spread, names the zone of its host.
+A server that is sent to a host, or into a zone of a spread, names the zone of its host. Nova
+rejects all requests for a zone without an enabled service.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def zones_held_to(resolved: ResolvedRequest) -> tuple[str, ...]:
     """Return the zones that Nova may hold a server of the request to, sorted.
 
     One, if the request or nova.conf names it; all that aggregates carry, if each server names the
-    zone of its host.
+    zone of its host; else none.
     """
     wanted = wanted_zone(resolved)
     if wanted is not None:
@@ -62,10 +61,9 @@ def is_hard_spread(resolved: ResolvedRequest) -> bool:
 def default_zone(resolved: ResolvedRequest) -> str | None:
     """Return the zone for which Nova may use a host of any zone, or None if there is no such zone.
 
-    No aggregate carries Nova's default zone, so Nova does not restrict a request for it to its
-    hosts. If the aggregates are not known, its name is the value of the option. The result is None
-    if the hosts are pinned, if a filter compares the names of zones, or if no other zone is
-    available.
+    No aggregate carries Nova's default zone, so Nova does not restrict a request for it. If the
+    aggregates are unknown, its name is the value of the option. The result is None if the hosts are
+    pinned, if a filter compares the names of zones, or if no other zone is available.
     """
     snapshot = resolved.snapshot
     if resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER):

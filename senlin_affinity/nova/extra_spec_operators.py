@@ -6,16 +6,14 @@ Example::
     parse('<or> 1 <or> 2').literals == {'1', '2'}     parse('>= 3').judge('4') is True
     parse('ssd').literals == {'ssd'}                   parse('>=').is_satisfiable is False
 
-Units: ``=``, ``==``, ``!=``, ``>=``, ``<=`` compare numbers (``=`` means "or more"); ``s==`` and
-the other ``s`` operators compare strings. A bare ``>`` or ``<`` is a literal, and so is the empty
-string.
+``=``, ``==``, ``!=``, ``>=``, ``<=`` compare numbers (``=`` means "or more"); ``s==`` and the other
+``s`` operators compare strings. A bare ``>`` or ``<`` is a literal, and so is the empty string.
 
 Raises: nothing. An operator without an operand, a numeric operator with another operand than a
 number, and a requirement that is not a string accept nothing. A value that cannot be compared does
 not match.
 
-Source: "Filter - Aggregate Instance Type Filter" (nfv-filters);
-``nova/scheduler/filters/extra_specs_ops.py``, except that this module never raises.
+Source: ``nova/scheduler/filters/extra_specs_ops.py``, which raises instead.
 """
 
 from __future__ import annotations
@@ -56,7 +54,6 @@ class Condition:
     """A parsed requirement: a literal, alternatives of literals, or an operator.
 
     ``literals`` are all values that a literal or ``<or>`` accepts; other operators have none.
-    ``is_satisfiable`` is False if no value can match.
     """
 
     text: str

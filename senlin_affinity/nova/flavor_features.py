@@ -9,8 +9,7 @@ Example::
 An image property has an underscore in its name (``hw_tpm_version``). A value that Nova rejects
 requests nothing, because no such server is created.
 
-Source: the reference of extra specs and of image properties; nova-scheduler's own translation and
-its request filters (Nova 34), with which a test compares.
+Source: nova-scheduler's own translation and its request filters (Nova 34).
 """
 
 from __future__ import annotations
@@ -22,9 +21,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 DEDICATED, MIXED = 'dedicated', 'mixed'
-_TPM_SECRET = 'COMPUTE_SECURITY_TPM_SECRET_SECURITY_'
-#: The owners of a TPM's secret; Nova requires one of these traits since its release 34.
-TPM_SECRETS = frozenset(f'{_TPM_SECRET}{owner}' for owner in ('USER', 'HOST', 'DEPLOYMENT'))
 
 _TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
 _TPM_VERSIONS: Mapping[str, str] = {
@@ -109,7 +105,8 @@ def read(asked: Asked) -> Features:
     """Return all features except for pinned CPUs."""
     amounts: Counter[str] = Counter()
     for label in filter(None, map(str.strip, asked.specs.get('hw:pmem', '').split(','))):
-        amounts[_custom(f'PMEM_NAMESPACE_{label}')] += 1
+        name = re.sub('[^0-9A-Za-z]+', '_', f'PMEM_NAMESPACE_{label}')
+        amounts[f'CUSTOM_{name.upper()}'] += 1
     required = {trait for (key, value), trait in _BY_VALUE.items() if asked.value(key) == value}
     version = _TPM_VERSIONS.get(asked.value('hw:tpm_version'))
     model = _TPM_MODELS.get(asked.value('hw:tpm_model') or asked.usual('tpm-tis'))
@@ -137,7 +134,7 @@ def pinning(asked: Asked, vcpus: int) -> Pinning:
         amounts = {'PCPU': vcpus + more}
     elif policy == MIXED:
         pinned = _pinned_of_mixed(asked, vcpus)
-        # The mask is malformed: request no CPUs at all, because any number could be too high.
+        # Without a valid mask, request no CPUs: any number could be too high.
         amounts = {'VCPU': 0} if not pinned else {'VCPU': vcpus - pinned, 'PCPU': pinned + more}
     threads = asked.specs.get('hw:cpu_thread_policy')
     if threads in (None, 'prefer'):
@@ -146,12 +143,6 @@ def pinning(asked: Asked, vcpus: int) -> Pinning:
     required = trait if threads == 'require' else none
     forbidden = trait if threads == 'isolate' else none
     return Pinning(policy or None, amounts, required, forbidden)
-
-
-def tpm_secret(asked: Asked) -> str | None:
-    """Return the trait for the owner of a TPM's secret; None without a TPM."""
-    owner = asked.specs.get('hw:tpm_secret_security') or 'user'
-    return f'{_TPM_SECRET}{owner.upper()}' if asked.value('hw:tpm_version') else None
 
 
 def _of_root(asked: Asked) -> set[str]:
@@ -196,11 +187,5 @@ def _cpus(mask: str, vcpus: int) -> set[int]:
     return with_these - without
 
 
-def _custom(name: str) -> str:
-    """Return the name of the custom resource class."""
-    return 'CUSTOM_' + re.sub('[^0-9A-Za-z]+', '_', name).upper()
-
-
 def _is_true(value: str | None) -> bool:
-    """Parse a boolean as OpenStack does."""
     return value is not None and value.strip().lower() in _TRUE

@@ -5,8 +5,7 @@ groups does not show, or shows on another host: soft-deleted servers, servers th
 and, on its former host, a server whose live migration, or reverted resize or cold migration, ended
 less than ``scheduler_instance_sync_interval`` seconds ago.
 
-Source: Nova 34: the ``HostManager`` of nova-scheduler notices that a server has left a host by the
-periodic list of the host's servers; ``_validate_instance_group_policy`` reads the database.
+Source: ``HostManager`` of nova-scheduler, ``_validate_instance_group_policy`` (Nova 34).
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ SYNC = Option(
 def counted(resolved: ResolvedRequest) -> tuple[Mapping[str, int], frozenset[str]]:
     """Return the number of members on each host, and the hosts that may hold more.
 
-    The number includes the planned servers.
+    The planned servers are included.
     """
     held, group = resolved.members_on, resolved.server_group
     if group is not None and resolved.option(NO_LATE_CHECK):
@@ -60,11 +59,7 @@ def counted(resolved: ResolvedRequest) -> tuple[Mapping[str, int], frozenset[str
 
 
 def _hidden(resolved: ResolvedRequest) -> frozenset[str]:
-    """Return the hosts on which Nova may count members that the group does not show there.
-
-    Such a member is soft-deleted, or nova-scheduler does not know yet that it has left the host by
-    a migration.
-    """
+    """Return the hosts on which Nova may count members that the group does not show there."""
     group = resolved.server_group
     deleted = resolved.snapshot.soft_deleted or ()
     if group is None or group.max_server_per_host is None:
@@ -106,8 +101,8 @@ def is_any_hidden(resolved: ResolvedRequest) -> bool:
 def checked_late(resolved: ResolvedRequest) -> int:
     """Return the greatest number of hosts that only the late check rejects.
 
-    The scheduler still sends servers to these hosts. Without the filter, they may be all hosts but
-    one: that of the affinity group, or the last host that is not full.
+    Without the filter, they may be all hosts but one: that of the affinity group, or the last host
+    that is not full.
     """
     group = resolved.server_group
     if is_only_checked_late(resolved):

@@ -1,11 +1,8 @@
 """Decide whether anything enforces the policy of a server group.
 
 Nova enforces affinity and anti-affinity twice: by a scheduler filter, and by a late check on the
-compute host, which rejects a server that the scheduler has sent there. If hosts are pinned, no
-filter runs, and the planner that chooses the hosts enforces the policy.
-
-Source: nova.conf's ``enabled_filters`` and ``disable_group_policy_check_upcall``;
-``_validate_instance_group_policy`` of nova-compute (Nova 34).
+compute host (``_validate_instance_group_policy``). For pinned hosts, no filter runs: the planner
+enforces the policy.
 """
 
 from __future__ import annotations

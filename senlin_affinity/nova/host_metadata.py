@@ -5,11 +5,10 @@ Example::
     HostMetadata([{'disk': 'ssd, nvme'}, {'disk': 'hdd'}], ['fast', 'slow']).values('disk')
         == ['ssd', 'nvme', 'hdd']
 
-Units: a value is split at commas and stripped; a value that is not a string is unchanged.
-Aggregates without names are called "aggregate 1" and so on; metadata of None are empty.
+A value is split at commas and stripped; a value that is not a string is unchanged. Aggregates
+without names are called "aggregate 1" and so on; metadata of None are empty.
 
-Source: "Filter - Aggregate Instance Type Filter" (nfv-filters);
-``nova/scheduler/filters/utils.py``.
+Source: ``nova/scheduler/filters/utils.py``.
 """
 
 from __future__ import annotations
@@ -71,16 +70,13 @@ class HostMetadata:
         return forced
 
     def holders(self, spellings: Collection[str]) -> str:
-        """Return the names of the aggregates with one of the keys.
-
-        If there is none, return the names of all aggregates, or "none".
-        """
+        """Return the names of the aggregates with one of the keys, or else of all, or "none"."""
         named = self._named()
         holders = [name for name, metadata in named if not metadata.keys().isdisjoint(spellings)]
         return ', '.join(sorted(holders or [name for name, _ in named])) or 'none'
 
     def warnings(self) -> tuple[str, ...]:
-        """Return warnings for an operator about this metadata."""
+        """Return a warning for each ``force_metadata_check`` that is not a boolean."""
         if not any(FORCE in metadata for metadata in self.aggregates):
             return ()
         return tuple(

@@ -1,8 +1,8 @@
 """Compare the state of compute services in Nova and in Placement.
 
-Source: nova-compute adds the trait COMPUTE_STATUS_DISABLED to its provider when the service is
-disabled, and removes it when the service is enabled. If that failed, it does so when it starts.
-Nova never requests a host with the trait from Placement.
+nova-compute adds the trait COMPUTE_STATUS_DISABLED to its provider when the service is disabled,
+and removes it when the service is enabled, or else when it starts. Nova never requests a host with
+the trait.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.aggregate_membership import names
 
 DISABLED = 'COMPUTE_STATUS_DISABLED'
-#: The number of hosts that a sentence names.
 _MOST_NAMED = 5
 _MEMBERSHIP = (
     (
@@ -70,9 +70,8 @@ def _of_aggregates(snapshot: CloudSnapshot) -> Iterator[str]:
             if uuids := getattr(host, field):
                 hosts_of.setdefault(uuids, []).append(host.host)
         for uuids, hosts in sorted(hosts_of.items(), key=lambda item: item[1]):
-            known = snapshot.aggregates_by_uuid
-            names = sorted(known[uuid].name if uuid in known else uuid for uuid in uuids)
-            yield f'{_listed(hosts)}: in aggregate {joined.join(names)} {where}: {change}'
+            listed = names(snapshot, uuids, joined)
+            yield f'{_listed(hosts)}: in aggregate {listed} {where}: {change}'
 
 
 def _has_orphans(host: Host) -> bool:
@@ -90,6 +89,6 @@ def _is_unknown_to_placement(host: Host) -> bool:
     return host.up and not host.enabled and bool(host.traits) and DISABLED not in host.traits
 
 
-def _listed(names: list[str]) -> str:
-    more = f' and {len(names) - _MOST_NAMED} more' if len(names) > _MOST_NAMED else ''
-    return f'{", ".join(names[:_MOST_NAMED])}{more}'
+def _listed(hosts: list[str]) -> str:
+    more = f' and {len(hosts) - _MOST_NAMED} more' if len(hosts) > _MOST_NAMED else ''
+    return f'{", ".join(hosts[:_MOST_NAMED])}{more}'

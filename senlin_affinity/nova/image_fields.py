@@ -3,8 +3,8 @@
 Nova renames old properties, drops unknown ones, and converts each value to the type of its
 property. A filter compares the converted value as a string.
 
-Source: Nova's ``ImageMetaProps`` (nova 34). Deviation: the types of architectures and hypervisors,
-and of properties that are not listed here, are not converted.
+Source: Nova's ``ImageMetaProps`` (nova 34). Deviation: properties that are not listed here are not
+converted.
 """
 
 from __future__ import annotations

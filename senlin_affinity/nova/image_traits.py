@@ -1,19 +1,14 @@
-"""Translate the disk format and the devices of an image into traits that a host must have.
+"""Translate the devices of an image into traits that a host must have.
 
-Example::
-
-    qcow2                         COMPUTE_IMAGE_TYPE_QCOW2
-    {'hw_disk_bus': 'virtio'}     COMPUTE_STORAGE_BUS_VIRTIO
-
-Source: Nova's request filters ``require_image_type_support`` and ``transform_image_metadata``, both
-off by default in nova.conf's ``[scheduler]``. A disk format without a trait requires nothing. A
-property with a value that has no trait cancels the traits of all properties.
+Source: Nova's request filters ``require_image_type_support`` and ``transform_image_metadata``, off
+by default. A property with a value that has no trait cancels the traits of all properties.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+#: The disk formats with a trait.
 FORMATS = frozenset(
     ('AKI', 'AMI', 'ARI', 'ISO', 'QCOW2', 'RAW', 'VDI', 'VHD', 'VHDX', 'VMDK', 'PLOOP')
 )
@@ -26,8 +21,8 @@ _ARCHITECTURES = """
     MIPS64EL MIPSEL OPENRISC PARISC PARISC64 PPC PPC64 PPC64LE PPCEMB PPCLE S390 S390X SH4 SH4EB
     SPARC SPARC64 UNICORE32 X86_64 XTENSA XTENSAEB
 """
-#: A property, the prefix of its traits, and the values with a trait. The traits of a virtual IOMMU
-#: begin with COMPUTE_VIOMMU_MODEL_, but Nova 34 expects COMPUTE_VIOMMU_, so no value has a trait.
+#: A property, the prefix of its traits, and the values with a trait. A virtual IOMMU has none: Nova
+#: 34 expects COMPUTE_VIOMMU_, but the traits begin with COMPUTE_VIOMMU_MODEL_.
 NAMED = (
     ('hw_cdrom_bus', 'COMPUTE_STORAGE_BUS', _BUSES),
     ('hw_disk_bus', 'COMPUTE_STORAGE_BUS', _BUSES),
@@ -50,14 +45,11 @@ _OTHER_NAMES: Mapping[str, str] = {
 }
 
 
-def of_disk_format(disk_format: str | None) -> set[str]:
-    """Return the trait that a disk format requires; none for None, which is unknown."""
-    name = (disk_format or '').upper()
-    return {f'COMPUTE_IMAGE_TYPE_{name}'} if name in FORMATS else set()
-
-
 def of_properties(properties: Mapping[str, str]) -> set[str]:
-    """Return the traits that the image's devices and architecture require."""
+    """Return the traits that the image's devices and architecture require.
+
+    Example: ``{'hw_disk_bus': 'virtio'}`` requires COMPUTE_STORAGE_BUS_VIRTIO.
+    """
     traits, given = set(), dict(properties)
     if 'architecture' in given:
         given.setdefault('hw_architecture', given['architecture'])

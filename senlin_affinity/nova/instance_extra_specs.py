@@ -1,11 +1,11 @@
 """Evaluate extra specs as Nova's own AggregateInstanceExtraSpecsFilter does.
 
-That filter has fewer features than AggregateInstanceTypeFilter: no sentinels and no forced keys. It
-ignores keys with a namespace other than the escape scope.
+That filter has no sentinels and no forced keys. It ignores keys with a namespace other than the
+escape scope.
 
-Raises: nothing. If the real filter raises in every order of the values, the verdict is
-``aggregate_metadata.nova_fails``. If it raises only in some orders (the values are a set), the
-verdict is that of an order in which it does not.
+Raises: nothing. If the real filter raises in every order of the values (they are a set), the
+verdict is ``aggregate_metadata.nova_fails``; if only in some orders, the verdict is that of another
+order.
 
 Source: ``nova/scheduler/filters/aggregate_instance_extra_specs.py``, ``utils.py`` beside it.
 """

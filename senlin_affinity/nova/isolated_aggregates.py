@@ -6,10 +6,9 @@ Example::
                                           image property that servers need to run there
     {'filter_tenant_id2': '<project id>'} metadata of a tenant's aggregate
 
-Source: Nova's request filters ``isolate_aggregates`` and ``require_tenant_aggregate``, off by
-default in nova.conf's ``[scheduler]``. Deviation: traits that Nova derives from other extra specs
-(``hw:tpm_version``) count as required if the key is present, so that nothing uncertain rejects a
-host.
+Source: Nova's request filters ``isolate_aggregates`` and ``require_tenant_aggregate``. Deviation:
+traits that Nova derives from other extra specs (``hw:tpm_version``) count as required if the key is
+present, so that nothing uncertain rejects a host.
 """
 
 from __future__ import annotations
@@ -115,10 +114,7 @@ def traits_in(metadata: Mapping[str, str]) -> frozenset[str]:
 
 
 def tenants(metadata: Mapping[str, str]) -> frozenset[str]:
-    """Return the projects that an aggregate with this metadata is reserved for.
-
-    Values are split at commas.
-    """
+    """Return the projects that an aggregate with this metadata is reserved for, split at commas."""
     texts = (str(value) for key, value in _items(metadata) if key.startswith(TENANT))
     return frozenset(one.strip() for text in texts for one in text.split(','))
 

@@ -1,8 +1,7 @@
 """The set of states of one key that one side accepts: absent, or present with some values.
 
 A flavor's extra spec is such a set, and in forced mode so is an aggregate's metadata value. Two
-sides match if their sets have a state in common. A malformed value has a ``fault``, and accepts
-nothing.
+sides match if their sets have a state in common.
 
 Example::
 
@@ -11,8 +10,7 @@ Example::
     '~' and '!'      the absent key            '>= 4'            the values that are 4 or more
     '* 5'            the value "* 5": a sentinel stands alone, or as an alternative of <or>
 
-Source: "Filter - Aggregate Instance Type Filter" (nfv-filters), and this project's decisions about
-its sentinels.
+Source: "Filter - Aggregate Instance Type Filter" (nfv-filters), and this project's decisions.
 """
 
 from __future__ import annotations
@@ -69,7 +67,7 @@ class States:
     def meets(self, other: States) -> bool:
         """Check whether the two sides have a state in common; False for two operators.
 
-        ``<or> * <or> ~`` meets everything that is not illegal, as if the key were not there.
+        ``<or> * <or> ~`` meets everything that is not illegal.
         """
         if ILLEGAL in (self.fault, other.fault):
             return False

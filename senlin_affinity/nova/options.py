@@ -1,7 +1,4 @@
-"""The options of nova.conf that change Nova's queries to Placement; constraints declare them.
-
-Source: nova.conf's ``[scheduler]`` and ``[workarounds]``, with Nova's own defaults.
-"""
+"""The options of nova.conf that change Nova's queries, or its checks of server groups."""
 
 from __future__ import annotations
 

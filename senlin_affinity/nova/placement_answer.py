@@ -1,7 +1,7 @@
 """Look up Placement's answer to the query of a request in the snapshot.
 
-The snapshot has no answer to a query that was not sent, for example for another flavor or another
-zone. The capacity is then computed from the resources of the hosts.
+The snapshot has no answer to a query for another flavor or another zone. The capacity is then
+computed from the resources of the hosts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import ResolvedRequest
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
 
 
@@ -33,16 +32,11 @@ NOT_ASKED = PlacementAnswer()
 
 def placement_answer(resolved: ResolvedRequest) -> PlacementAnswer:
     """Return the query of the request, if it was answered. For :meth:`ResolvedRequest.memo`."""
-    known = queries(resolved.snapshot)
+    known = resolved.snapshot.queries
     query = candidate_query.query(resolved) if known else None
     if query not in known:
         return NOT_ASKED
     return PlacementAnswer(query, query in resolved.snapshot.answered)
-
-
-def queries(snapshot: CloudSnapshot) -> frozenset[str]:
-    """Return the queries that Placement was sent, whether or not its answer was complete."""
-    return snapshot.queries
 
 
 def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:

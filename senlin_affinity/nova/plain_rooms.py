@@ -1,12 +1,6 @@
 """Compute how many servers fit on each of many hosts from inventories and usages, quickly.
 
-Example::
-
-    plain_rooms(resolved, hosts) == [7, 0, 12]
-
-Units: numbers of servers. 0 or less: the host is full, or its figures are not sufficient, because
-it has several resource providers, shares storage, is a vSphere cluster, or has a figure that is
-unknown. Placement's answers (``grants``) are not considered.
+Placement's answers (``grants``) are not considered.
 """
 
 from __future__ import annotations
@@ -23,7 +17,11 @@ _NOTHING = Resource(0, 0)
 
 
 def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[int]:
-    """Return the number of servers of each host; 0 or less also if the figures do not suffice."""
+    """Return the number of servers of each host: ``[7, 0, 12]``.
+
+    0 or less: the host is full, or its figures are not sufficient, because it has several resource
+    providers, shares storage, is a vSphere cluster, or has a figure that is unknown.
+    """
     asked = resolved.demand
     if asked is None or not asked.amounts or not hosts:
         return [0] * len(hosts)
@@ -40,7 +38,6 @@ def _is_odd(host: Host) -> bool:
 
 
 def _rooms(asked: Demand, hosts: Sequence[Host]) -> Sequence[int]:
-    """Return the number of servers that fit on each host, by all requested resource classes."""
     known = [{} if _is_odd(host) else host.resources or {} for host in hosts]
     rooms, *others = [_of_class(known, *each) for each in asked.amounts.items()]
     for other in others:
@@ -51,7 +48,6 @@ def _rooms(asked: Demand, hosts: Sequence[Host]) -> Sequence[int]:
 
 
 def _of_class(resources: Sequence[Mapping[str, Resource]], name: str, amount: int) -> list[int]:
-    """Return the free capacity of each inventory for this amount of one resource class."""
     # An unknown max_unit of another class could be less than the amount, except for 1.
     is_any = amount == 1 or name in UNIT_CLASSES
     return [

@@ -12,15 +12,12 @@ class that only this provider has:
 * In a group with a suffix (``member_of1``), only the provider's own aggregates count.
 * In the group without a suffix, the aggregates of a root span its tree. Neither the provider nor
   its root may be in a forbidden aggregate; one of the two alone must satisfy the required sets.
-* A sharing provider is evaluated like the others, even if the trees that it shares with do not
-  satisfy the expression.
+* A sharing provider is evaluated like the others, regardless of the trees that it shares with.
 
 Raises: InvalidSpec if the providers do not form trees.
 
-Source: Placement's specification "Support filtering by forbidden aggregate membership" and its
-diagram; where in doubt, the behaviour of a real Placement. Deviation: if a sharing provider is
-nested below a forbidden root and shares with a tree whose root is not forbidden, Placement 16
-answers 500; here it is left out, as the specification requires for children.
+Deviation: Placement 16 answers 500 if a sharing provider is nested below a forbidden root and
+shares with a tree whose root is not forbidden; here it is left out.
 """
 
 from __future__ import annotations
@@ -55,8 +52,7 @@ def admitted(
 ) -> frozenset[str]:
     """Return the UUIDs of the providers that satisfy the expression.
 
-    :param suffixed: evaluate as in a group with a suffix: the root's aggregates do not span its
-        tree.
+    :param suffixed: evaluate as in a group with a suffix.
     """
     roots = _roots(providers)
     if suffixed:

@@ -6,7 +6,6 @@ nova.conf's ``[quota]`` determines. If that is unknown, the way that leaves the 
 about a rejection, and the way that leaves the least room gives the guaranteed number ``least``:
 
 * members: the database driver counts the requesting user's servers, unified limits the whole group;
-* metadata_items: the number of items that each server may have, in both drivers;
 * cores and ram: the database driver counts the flavor's figures, unified limits the server's
   request to Placement (which ``resources:`` and ``hw:cpu_policy`` change). With
   ``count_usage_from_placement``, the database driver counts the flavor's figures for a new server,
@@ -134,7 +133,7 @@ def room_for_members(
     quota = quotas.get(SERVER_GROUP_MEMBERS)
     if quota is None:
         return Verdict.skipped('quota.unknown')
-    # The database driver uses the lower of both limits, and "no limit" is -1.
+    # The database driver uses the lower limit, and "no limit" is -1.
     of_user = quota.limit if quota.of_user is None else quota.of_user.limit
     if quota.limit is None or of_user is None:
         of_user = None
@@ -217,7 +216,7 @@ def room_for_servers(
 ) -> Verdict:
     """Check whether the project may have ``wanted`` more servers; ``room`` is the allowed number.
 
-    The verdict is that of the most restrictive quota; ``costs`` are those of :func:`costs`.
+    The verdict is that of the most restrictive quota.
     """
     known = {
         name: quota

@@ -10,15 +10,14 @@ Example::
     constrain([], [pool], required_prefix='reservation:', forbidden_prefixes=['reservation:'])
         -> !in:<pool>
 
-Units: a prefix of None or '' is not set; keys that are not strings are ignored.
+A prefix of None or '' is not set; keys that are not strings are ignored.
 
 Raises: InvalidSpec for malformed keys or prefixes, and for a reservation that no aggregate has.
 Such a request would otherwise run unrestricted, on the hosts of other reservations.
 
-Source: Placement's specification "Support filtering by forbidden aggregate membership"
-(https://blueprints.launchpad.net/nova/+spec/negative-aggregate-membership), "Developer impact",
-steps 0 to 4. Deviations: its pseudocode accepts an unknown reservation; only its text reads the
-image.
+Source: https://blueprints.launchpad.net/nova/+spec/negative-aggregate-membership, "Developer
+impact", steps 0 to 4. Deviations: its pseudocode accepts an unknown reservation; only its text
+reads the image.
 """
 
 from __future__ import annotations
@@ -68,9 +67,8 @@ ENFORCED_BY = Option(
     'senlin-affinity or by isolated aggregates.',
     pattern=f'^({PINNING}|{NOVA})$',
 )
-#: The options that the request filter reads in nova.conf.
 REQUEST_FILTER_OPTIONS = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES, FLAVORS_ONLY)
-#: The keys of all options that the request filter implements.
+#: The keys of the options that the request filter implements.
 REQUEST_FILTER_KEYS = frozenset(each.key for each in (*REQUEST_FILTER_OPTIONS, ENFORCED_BY))
 
 

@@ -2,9 +2,6 @@
 
 Nova does so if it runs this project's request filter (``reservations_enforced_by``). If it isolates
 aggregates, it may implement reservations by isolation instead, and then requires less.
-
-Source: Placement's specification "Support filtering by forbidden aggregate membership", "Developer
-impact", and :mod:`senlin_affinity.nova.reservations`.
 """
 
 from __future__ import annotations
@@ -57,7 +54,7 @@ def is_nova_keeping(rules: Rules) -> bool:
 def are_asked_by_nova(rules: Rules) -> bool:
     """Return whether Nova certainly adds the aggregates of reservations to its query.
 
-    False if it also isolates aggregates, because isolation may be all that it does.
+    False if it also isolates aggregates.
     """
     return is_nova_keeping(rules) and not rules.value(ISOLATION)
 

@@ -1,12 +1,10 @@
 """Compute the traits that the root provider of a host must have.
 
-Nova 34 also requires ``OWNER_NOVA``, which nova-compute adds to its provider, once every compute
-service is new enough to do so. Versions of compute services are not visible.
-
 Source: Nova's request filters (Nova 34), which add to ``root_required``: accelerators, packed
 virtio rings, encrypted disks, sound, the owner of a TPM's secret and, depending on nova.conf, the
-disk format and the devices of an image. Only Nova 34 and later require the owner of a TPM's secret:
-it is required here if any host has such a trait.
+disk format and the devices of an image. Earlier releases do not require the owner of a TPM's
+secret: it is required here if any host has such a trait. Nova 34 also requires ``OWNER_NOVA`` once
+every compute service is new enough to have it, which is not visible.
 """
 
 from __future__ import annotations
@@ -14,19 +12,22 @@ from __future__ import annotations
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import ResolvedRequest
-from senlin_affinity.nova import flavor_features as features
 from senlin_affinity.nova import image_traits
+from senlin_affinity.nova.flavor_features import Asked
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
 
 #: The trait that nova-compute adds to its own provider.
 OWNER = 'OWNER_NOVA'
+_TPM_SECRET = 'COMPUTE_SECURITY_TPM_SECRET_SECURITY_'
+#: The owners of a TPM's secret.
+TPM_SECRETS = frozenset(f'{_TPM_SECRET}{owner}' for owner in ('USER', 'HOST', 'DEPLOYMENT'))
 
 
 def required(resolved: ResolvedRequest) -> frozenset[str]:
     """Return all traits that the root provider must have."""
     asked, secret = resolved.demand, _tpm_secret(resolved)
     traits = set(asked.root_required if asked is not None else ())
-    if secret is not None and _has_tpm_secrets(resolved):
+    if secret is not None and not TPM_SECRETS.isdisjoint(resolved.memo(of_hosts)):
         traits.add(secret)
     for option in (IMAGE_TYPES, IMAGE_METADATA):
         if resolved.option(option):
@@ -37,19 +38,19 @@ def required(resolved: ResolvedRequest) -> frozenset[str]:
 def may_lack_owner(resolved: ResolvedRequest, host: Host) -> bool:
     """Check whether Nova may require ``OWNER_NOVA``, which other hosts have and this one lacks."""
     is_lacking = bool(host.traits) and OWNER not in host.traits
-    return is_lacking and resolved.memo(are_some_owned)
+    return is_lacking and OWNER in resolved.memo(of_hosts)
 
 
-def are_some_owned(resolved: ResolvedRequest) -> bool:
-    """Check whether any host has ``OWNER_NOVA``."""
-    kinds = {host.traits for host in resolved.snapshot.hosts or ()}
-    return any(OWNER in traits for traits in kinds)
+def of_hosts(resolved: ResolvedRequest) -> frozenset[str]:
+    """Return the traits that any host has."""
+    return frozenset().union(*{host.traits for host in resolved.snapshot.hosts or ()})
 
 
 def of_image(resolved: ResolvedRequest, option: Option) -> set[str]:
     """Return the traits that the image requires if this option of nova.conf is on."""
     if option == IMAGE_TYPES:
-        return image_traits.of_disk_format(disk_format(resolved))
+        name = (disk_format(resolved) or '').upper()
+        return {f'COMPUTE_IMAGE_TYPE_{name}'} if name in image_traits.FORMATS else set()
     return image_traits.of_properties(resolved.image_properties or {})
 
 
@@ -63,28 +64,21 @@ def disk_format(resolved: ResolvedRequest) -> str | None:
 
 def is_open(resolved: ResolvedRequest) -> bool:
     """Check whether Nova may require a trait that cannot be determined from a known image."""
-    return is_format_open(resolved) or is_tpm_secret_open(resolved)
-
-
-def is_format_open(resolved: ResolvedRequest) -> bool:
-    """Check whether Nova requires an unknown disk format of an otherwise known image."""
+    if is_tpm_secret_open(resolved):
+        return True
     is_asked = resolved.image_properties is not None and resolved.option(IMAGE_TYPES)
     return bool(is_asked) and disk_format(resolved) is None
 
 
 def is_tpm_secret_open(resolved: ResolvedRequest) -> bool:
     """Check whether the flavor has a TPM, and it is unknown whether Nova requires its owner."""
-    return _tpm_secret(resolved) is not None and not _has_tpm_secrets(resolved)
+    is_unknown = TPM_SECRETS.isdisjoint(resolved.memo(of_hosts))
+    return is_unknown and _tpm_secret(resolved) is not None
 
 
 def _tpm_secret(resolved: ResolvedRequest) -> str | None:
     if resolved.flavor is None:
         return None
-    asked = features.Asked(resolved.flavor.extra_specs, resolved.image_properties)
-    return features.tpm_secret(asked)
-
-
-def _has_tpm_secrets(resolved: ResolvedRequest) -> bool:
-    """Check whether any host has a trait for the owner of a TPM's secret."""
-    kinds = {host.traits for host in resolved.snapshot.hosts or ()}
-    return any(not features.TPM_SECRETS.isdisjoint(traits) for traits in kinds)
+    asked = Asked(resolved.flavor.extra_specs, resolved.image_properties)
+    owner = asked.specs.get('hw:tpm_secret_security') or 'user'
+    return f'{_TPM_SECRET}{owner.upper()}' if asked.value('hw:tpm_version') else None

@@ -1,6 +1,6 @@
 """Look up the domains of a host (its zone, its rack), and count the servers of each domain.
 
-A criterion is ``availability_zone``, or a metadata key of aggregates. Metadata values are split at
+A criterion is ``availability_zone``, or a metadata key of aggregates, whose values are split at
 commas, as in Nova; empty parts are ignored.
 """
 
@@ -34,7 +34,7 @@ def domains_of(snapshot: CloudSnapshot, by: str, host: Host) -> frozenset[str] |
 def domain_of(resolved: ResolvedRequest, by: str, host: Host) -> str | None:
     """Return the single domain of a host; None if there is none or several, or if it is unknown.
 
-    The default zone is not a domain of servers that Nova places: Nova does not restrict them to it.
+    The default zone is not a domain, because Nova does not restrict servers to it.
     """
     if by == ZONE:
         zone = host.availability_zone
