@@ -1,14 +1,12 @@
 """Decide about a request from all of its allocation candidates, without the rest of the cloud.
 
-Nova uses no host that Placement does not offer. So the answer to Nova's own query, if it is
-complete, determines the number of servers that fit: :func:`query` returns that query, and
-:func:`fits` checks that no other host could change the result.
+Nova uses no host that Placement does not offer. So a complete answer to Nova's own query
+(:func:`query`) decides the request, if no other host could change the result (:func:`fits`).
 
-Of a constraint that reads the aggregates of a host, the query covers every set of aggregates that
-the constraint may accept. Any other constraint must be enforced by Placement, or skip the request.
-A spread over racks also depends on hosts that Placement does not offer: their racks count if these
-hosts lack nothing but capacity. So the view has a host that was not read for each set of
-aggregates, and a decision is final if it is the same whether or not such hosts count.
+The query covers every set of aggregates that the constraints on aggregates accept. Any other
+constraint must be enforced by Placement, or skip the request. In a spread over racks, the rack of a
+host that Placement does not offer counts if that host lacks nothing but capacity. So the view has a
+host that was not read for each set of aggregates; a rejection must not depend on such hosts.
 """
 
 from __future__ import annotations
@@ -45,13 +43,12 @@ from senlin_affinity.preflight.sample import (
 )
 from senlin_affinity.preflight.scale_request import ScaleRequest
 
-#: Constraints whose aggregates are a part of Nova's query, so that Placement evaluates them.
+#: Constraints whose aggregates are a part of Nova's query.
 _IN_QUERY = ('availability_zone', 'reservations')
-#: The parameters of a query that single providers answer.
+#: The parameters that single providers answer.
 _PLAIN = frozenset({'resources', 'required', 'root_required', 'member_of'})
-#: The number of smaller flavors that are tried.
 _MOST_FLAVORS = 2
-#: The number of domains of a spread whose candidates are fetched one by one.
+#: The number of domains whose candidates are fetched one by one.
 _MOST_DOMAINS = 8
 
 
@@ -67,10 +64,9 @@ class CandidateQuery(NamedTuple):
     """A query for all allocation candidates.
 
     ``text`` is sent. ``novas_query`` is the part that Nova sends; the ``grants`` of a host refer to
-    it. Unless empty, ``aggregates`` are those that hosts must be in one of; ``root`` is the only
-    root provider, or None. ``are_zones_needed``: the policy names the zone of each host.
-    ``is_zone_open``: the query does not restrict that zone. ``domains`` are queries for some
-    candidates of a spread.
+    it. Hosts must be in one of ``aggregates`` (empty: any), and have the provider ``root`` (None:
+    any). ``are_zones_needed``: the policy names the zone of each host. ``is_zone_open``: the query
+    does not restrict that zone. ``domains`` are queries for some candidates of a spread.
     """
 
     text: str
@@ -91,8 +87,8 @@ def query(
     """Return the query for all candidates; None if their hosts would not decide the request.
 
     :param sets: the sets of aggregates that hosts are in.
-    :param root: the UUID of the root provider of the host that all members of an affinity group run
-        on; with such members, None is returned without it.
+    :param root: the UUID of the root provider of the host of all members of an affinity group; with
+        such members, None is returned without it.
     """
     resolved = request.resolve(view)
     demand = resolved.demand
@@ -127,24 +123,24 @@ def query(
 
 
 def is_read(host: Host) -> bool:
-    """Check whether a host of a view was read: False if only its name and aggregates are known."""
+    """Check whether more than the name, zone and aggregates of a host is known."""
     return bool(host.hypervisor_hostname)
 
 
 def _is_spread(item: Constraint, resolved: ResolvedRequest) -> bool:
-    """Check whether the constraint is a hard spread, which is over racks here."""
+    """Check whether the constraint is a spread, and the request has a hard one (over racks)."""
     return isinstance(item, SpreadConstraint) and item.has_domains(resolved)
 
 
 def _is_of_place(item: Constraint, resolved: ResolvedRequest) -> bool:
-    """Check whether the constraint treats all hosts with the same aggregates alike."""
+    """Check whether the constraint treats hosts with equal aggregates alike."""
     return item.name in _IN_QUERY or _is_spread(item, resolved) or reads_aggregates(item, resolved)
 
 
 def _domains(resolved: ResolvedRequest, text: str) -> Iterator[DomainQuery]:
     """Yield at most eight queries, one for each domain and zone, the least occupied domains first.
 
-    ``limit`` is one more than the new servers of the domain in an even distribution.
+    ``limit`` is one more than the domain's new servers in an even distribution.
     """
     (spread,) = resolved.request.spread
     places: dict[tuple[str, str | None], set[str]] = {}
@@ -169,8 +165,8 @@ def _domains(resolved: ResolvedRequest, text: str) -> Iterator[DomainQuery]:
 def fits(request: ScaleRequest, view: CloudView) -> bool | None:
     """Check whether the request fits; None if hosts outside the view could change that.
 
-    :param view: all hosts that Placement offers for the request; if the policy chooses hosts, also
-        some of them.
+    :param view: all hosts that Placement offers for the request, or some of them if the policy
+        chooses hosts.
     """
     resolved = request.resolve(view)
     evaluation = evaluate(resolved, request.constraints)
@@ -195,7 +191,7 @@ def fits(request: ScaleRequest, view: CloudView) -> bool | None:
 
 
 def _is_same_without_unread(request: ScaleRequest, view: CloudView, evaluation: Evaluation) -> bool:
-    """Check whether as many servers fit if the hosts that were not read are disabled."""
+    """Check whether the bounds are known, and stay if the hosts that were not read are disabled."""
     hosts = (
         host if is_read(host) else host.but(enabled=False, grants=()) for host in evaluation.hosts
     )
@@ -205,10 +201,10 @@ def _is_same_without_unread(request: ScaleRequest, view: CloudView, evaluation: 
 
 
 def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
-    """Return which of the owner's requirements limit the candidates of the view.
+    """Return the requirements of the owner that limit the candidates of the view.
 
-    Of ``availability_zone``, ``member_of``, ``server_group`` (members on one host) and ``spread``,
-    those that the request has. Empty for another coverage than CANDIDATES.
+    ``availability_zone``, ``member_of``, ``server_group`` (affinity with members) and ``spread``.
+    Empty for another coverage than CANDIDATES.
     """
     if view.coverage is not Coverage.CANDIDATES:
         return frozenset()
@@ -223,7 +219,7 @@ def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
 
 
 def compared(request: ScaleRequest, view: CloudView) -> CloudView:
-    """Mark the aggregates of a view that passed :func:`fits` as equal in Nova and Placement."""
+    """Mark the aggregates in the query of a view that passed :func:`fits` as equal in Placement."""
     sets = frozenset(asked_of_placement(request.resolve(view)))
     return replace(view, snapshot=replace(view.snapshot, compared_aggregates=sets))
 
@@ -231,8 +227,8 @@ def compared(request: ScaleRequest, view: CloudView) -> CloudView:
 def alternatives(request: ScaleRequest, view: CloudView) -> Iterator[Change]:
     """Yield changes by the owner with which Placement may offer other hosts.
 
-    A new group and a soft policy for an affinity group with members, no zone if one is requested,
-    and up to two smaller flavors.
+    A new group and a soft policy for an affinity group with members, if the quota allows another
+    group; no zone if one is requested; and up to two smaller flavors.
     """
     resolved = request.resolve(view)
     group = resolved.server_group

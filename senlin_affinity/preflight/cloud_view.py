@@ -18,10 +18,10 @@ class Coverage(enum.Enum):
     """The hosts of a view.
 
     * ``ENOUGH``: some hosts, which take all servers.
-    * ``ENOUGH_FOR_QUOTA``: none, because some hosts take all servers that an exceeded quota leaves.
-    * ``CANDIDATES``: every host that Placement offers for the request; Nova uses no other. If the
-      policy chooses hosts, also some of them, if the policy can choose all from these.
-    * ``CLOUD``: every host of the cloud, or none if they could not be read.
+    * ``ENOUGH_FOR_QUOTA``: none; some hosts take all servers that an exceeded quota leaves.
+    * ``CANDIDATES``: every host that Placement offers for the request, or some of them from which
+      the policy can choose all hosts.
+    * ``CLOUD``: every host, or none if they could not be read.
     """
 
     ENOUGH = 'enough'
@@ -35,9 +35,8 @@ class CloudView:
     """The fetched parts of a cloud.
 
     ``unavailable`` gives the reason for each part that could not be read; ``images`` are by the
-    names or ids that the question uses. ``owner_sees_hosts``: operator credentials read nothing
-    that the owner may not read, so a message may contain all of it. ``helpful`` are changes with
-    which all servers fit on hosts outside the snapshot.
+    names or ids that the question uses. ``owner_sees_hosts``: the owner may read all of it.
+    ``helpful`` are changes with which all servers fit on hosts outside the snapshot.
     """
 
     snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)

@@ -1,15 +1,15 @@
 """Limit what a tenant learns to what creating the servers would reveal anyway.
 
-A tenant is a cluster owner who may not list hosts. Tenants can always create the servers within
-their quotas, count how many become active, and repeat that with another server group, zone, flavor
-or spread of their own. The report contains the results of such trials and nothing else:
+A tenant is a cluster owner who may not list hosts. Tenants can create servers within their quotas,
+count how many become active, and repeat that with another server group, zone, flavor or spread. The
+report contains the results of such trials and nothing else:
 
 * the number of servers that fit, capped by the requested number and the quotas;
 * the facts of a constraint on the request as a whole, such as a quota;
 * each constraint on hosts without which more servers fit, unless a quota already stops the trial.
   Its sentence (``Reason.for_owner``) contains the owner's own input, never a fact about a host;
-* the changes in ``Decision.tried`` with which all servers surely fit. A larger quota is never
-  proposed, because a trial does not show how many servers the hosts take beyond the quota.
+* the changes in ``Decision.tried`` with which all servers surely fit. They include no larger quota,
+  because a trial does not show how many servers fit beyond a quota.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 NO_ROOM = 'no host accepts more of these servers (operators can find out why)'
 NOT_KNOWN = 'it could not be determined whether the servers fit (operators can find out why)'
 _MOST_CHANGES = 3
-#: The parts of a question whose errors quote nothing but the owner's own input.
+#: The parts of a question whose errors quote only the owner's input.
 _OWN_PATHS = (
     *('count', 'flavor', 'policy', 'profile', 'properties', 'scheduler_hints', 'server_group'),
     'spread',
@@ -45,7 +45,7 @@ _OWN_PATHS = (
 
 @dataclass(frozen=True)
 class TenantReport:
-    """The number of servers that would start, why not more, and the changes that are enough."""
+    """How many servers would start, why not more, and the changes that are enough."""
 
     wanted: int
     number: int
@@ -75,10 +75,10 @@ def tenant_report(
 ) -> TenantReport:
     """Return the tenant's report of a request that does not fit; an unknown number counts as 0.
 
-    ``reasons`` are the sentences for quotas, then for the constraints on hosts that limit the
-    number (``NO_ROOM`` without any), unless the quotas alone explain the number.
+    ``reasons`` are the sentences for rejections of the request (quotas), then for the constraints
+    on hosts that limit the number (``NO_ROOM`` without any), unless the former alone explain it.
 
-    :param restricting: the names of constraints because of which the decision knows fewer hosts.
+    :param restricting: the names of constraints that limit the hosts of the decision.
     """
     wanted = decision.wanted
     number = min(decision.capacity or 0, wanted)
@@ -90,7 +90,7 @@ def tenant_report(
             bounds.append(verdict.room or 0)
             reasons.append(sentence(verdict, {verdict.code: Reason(words)}))
     causes = []
-    if number < min(bounds):  # otherwise, a quota ends the trial, which shows nothing about hosts
+    if number < min(bounds):  # otherwise, a quota ends the trial
         found = _limiting(decision, resolved, constraints, number, restricting)
         causes = [*dict.fromkeys(found)] or [NO_ROOM]
     return TenantReport(wanted, number, (*reasons, *causes), _changes(decision))
@@ -104,8 +104,8 @@ def refusal(
 ) -> Refusal:
     """Return a tenant's rejection, with the line of its report as reason.
 
-    ``Refusal(NOT_KNOWN)`` if ``fits`` is None. ``NO_DRS_HOST``, with the line as detail, if a DRS
-    host is required and none takes a server.
+    ``NOT_KNOWN`` if ``fits`` is None. ``NO_DRS_HOST``, with the line as detail, if a DRS host is
+    required and no server fits.
     """
     if decision.fits is None:
         return Refusal(NOT_KNOWN)
@@ -117,9 +117,9 @@ def refusal(
 def redacted(error: Exception) -> AffinityError:
     """Return the error that a tenant may read.
 
-    Unchanged: a BindingError, and an InvalidSpec about the owner's own input. An InvalidSpec about
-    zones loses their names: its message is cut at the first colon or semicolon. Any other error
-    becomes ``CloudError(NOT_KNOWN)``.
+    A BindingError, and an InvalidSpec about the owner's own input, stay. Of one about zones, the
+    message is cut at the first colon or semicolon, which precede names. Any other error becomes
+    ``CloudError(NOT_KNOWN)``.
     """
     if isinstance(error, BindingError):
         return error
@@ -140,8 +140,8 @@ def _limiting(
 ) -> Iterator[str]:
     """Yield the owner's sentence for each constraint without which more than ``number`` fit.
 
-    A restricting constraint always counts, because more servers may fit on unknown hosts; one
-    without a sentence for owners never does.
+    Also if more fit with a tried change of what the constraint reads, and for each in
+    ``restricting``, because more servers may fit on unknown hosts.
     """
     tried = (each for each in decision.tried if not each.capacity_is_upper_bound)
     helpful = [each.data for each in tried if each.capacity > number]
@@ -159,7 +159,7 @@ def _limiting(
 
 
 def requirements(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[str]:
-    """Yield the sentences for owners of all constraints on hosts that the owner's request sets."""
+    """Yield the owner's sentence for each constraint on hosts that the request sets."""
     own = _owner_requirements(resolved)
     found = (_requirement(item, own) for item in constraints if is_of_hosts(item))
     yield from (words for words in found if words is not None)
@@ -177,7 +177,7 @@ def _requirement(item: Constraint, own: Mapping[str, Any]) -> str | None:
 def _count_without(
     item: Constraint, resolved: ResolvedRequest, constraints: Sequence[Constraint], wanted: int
 ) -> int:
-    """Return how many of the wanted servers fit without the constraint; 0 if unknown."""
+    """Return how many wanted servers fit without the constraint; 0 if unknown or unlimited."""
     then = evaluate(carry_out(item.without(resolved), resolved), constraints)
     return min(then.capacity or 0, wanted)
 
@@ -185,9 +185,8 @@ def _count_without(
 def _owner_requirements(resolved: ResolvedRequest) -> Mapping[str, Any]:
     """Return the owner's requirements, the only names that a sentence about hosts may contain.
 
-    Example: ``{'count': 2, 'flavor': 'small', 'group': 'web', 'max_server_per_host': 1}``. One that
-    the request does not set is missing; so are a soft ``spread``, and the ``affinity_group`` unless
-    its policy is affinity.
+    ``{'count': 2, 'flavor': 'small', 'group': 'web', 'max_server_per_host': 1}``, without those
+    that the request does not set, soft spreads, and ``affinity_group`` for another policy.
     """
     request, group, flavor = resolved.request, resolved.server_group, resolved.flavor
     affinity = group if group is not None and group.policy == AFFINITY else None
@@ -206,7 +205,10 @@ def _owner_requirements(resolved: ResolvedRequest) -> Mapping[str, Any]:
 
 
 def _changes(decision: Decision) -> tuple[str, ...]:
-    """Return up to three distinct changes with which all servers surely fit, the smallest first."""
+    """Return up to three distinct changes with which all servers surely fit, the smallest first.
+
+    Changes of equal size are sorted by kind, then by text.
+    """
     enough = sorted(
         (each.size, [*Kind].index(each.kind), each.change)
         for each in decision.tried

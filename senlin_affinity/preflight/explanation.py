@@ -1,8 +1,7 @@
 """Explain why a server failed: plan the same request again, without the failed servers.
 
-The failed server and its siblings still count as members of their server group and in the quotas,
-so they are excluded first. A second decision, with the failed servers counted, shows whether they
-must be deleted first.
+The failed servers still count in their server group and in the quotas. A second decision, which
+counts them, shows whether they must be deleted first.
 """
 
 from __future__ import annotations
@@ -79,11 +78,11 @@ _SHORT: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a server failed, and the decision about the same request today.
+    """Why a server failed, and the decision about its request today.
 
     ``decision`` does not count the failed servers; ``counted`` does, and is None if they are all
-    deleted. ``notes`` are sentences about parts of the request that are no longer there, or that
-    are not modelled. ``requirements`` are the requirements of the request that its owner may read.
+    deleted. ``notes`` are sentences, such as on parts of the request that no longer exist or are
+    not modelled. ``requirements`` are those of the request that its owner may read.
     """
 
     failed: FailedServer
@@ -133,13 +132,13 @@ class Explanation:
         yield from self._fit()
 
     def now(self) -> Iterator[str]:
-        """Yield whether the same request would fit today, why not at the time, and the notes."""
+        """Yield :meth:`today`, :meth:`why_different` and the notes."""
         yield self.today()
         yield from self.why_different()
         yield from self.notes
 
     def headline(self) -> str:
-        """Return the first sentence: "web-4 found no host at 2026-11-24 09:14 UTC." or longer."""
+        """Return the first sentence of the example in :meth:`sentences`."""
         failed, failure = self.failed, self.failed.failure
         what = _HEADLINES.get(failure.cause, 'failed')
         at = f' at {failure.at[:16].replace("T", " ")} UTC' if failure.at else ''
@@ -149,9 +148,10 @@ class Explanation:
         return f'{failed.name} {what}{at}{together if failed.number > 1 else ""}{deleted}.'
 
     def _fit(self) -> Iterator[str]:
-        """Yield "2 of 3 fit: <reason>.", unless the request may fit.
+        """Yield "2 of 3 fit: <reason>." (for one server, "No host takes it: ...") if not all fit.
 
-        Preceded by the sentence that Nova places the request as a whole, if no host was found.
+        "Nova places such a request as a whole." precedes it if Nova found no host, unless an action
+        of Senlin created the servers.
         """
         decision, failed = self.decision, self.failed
         is_whole = failed.failure.cause is Cause.NO_HOST and failed.action is None
@@ -178,7 +178,10 @@ class Explanation:
         return f'{words} {_failed_names(self.failed)} still count: {counts}.' if counts else words
 
     def _counts(self) -> Iterator[str]:
-        """Yield what the failed servers take of limited quotas: "4 of 10 instances"."""
+        """Yield what the failed servers take of limited quotas.
+
+        "4 of 10 instances", and with a server group "4 of 10 group members".
+        """
         remaining, quotas = self.failed.remaining, self.resolved.snapshot.quotas or {}
         nouns = {INSTANCES: 'instances'}
         if self.resolved.server_group is not None:
@@ -189,7 +192,7 @@ class Explanation:
                 yield f'{len(remaining)} of {limit} {noun}'
 
     def why_different(self) -> Iterator[str]:
-        """Yield one sentence on why Nova found no host although the planner finds hosts now.
+        """Yield why Nova found no host although the planner finds one now.
 
         Nothing if the request does not fit now, or failed for another cause.
         """
@@ -209,10 +212,10 @@ class Explanation:
             yield f'Unless the cloud has changed since, {wrong} {_NO_RECORD}'
 
     def remedies(self) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield what would help, each with its commands or (), the smallest change first.
+        """Yield what would help, each with its commands or (): a deletion, then the remedies.
 
         Example: ``('delete the 2 servers, then request 3', ())``, or if all fit then, ``('delete
-        the 2 servers, then request the same again', ['openstack server delete a b'])``.
+        the 2 servers, then repeat the request', ['openstack server delete a b'])``.
         """
         decision, failed = self.decision, self.failed
         fits_some = decision.fits is False and bool(decision.capacity)
@@ -229,7 +232,7 @@ class Explanation:
             yield str(remedy), remedy.commands if is_enough else ()
 
     def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
-        """Return the explanation as JSON values: its own keys, and those of the decision.
+        """Return the explanation for JSON: its own keys, and those of the decision.
 
         :param skipped: include verdicts with the outcome SKIP.
         """
@@ -262,10 +265,8 @@ def explain(
 ) -> Explanation:
     """Decide the request of a failed server again, without the servers that failed.
 
-    Raise InvalidSpec if ``host`` does not exist.
-
-    :param question: that of :func:`~senlin_affinity.preflight.failed_server.question_of`.
-    :param host: the only host that the request allows; None: any.
+    :param question: the result of ``failed_server.question_of``.
+    :param host: the only host to use (InvalidSpec if it does not exist); None: any.
     """
     notes: list[str] = []
     question = _with_known_group(question, view.snapshot, notes)
@@ -292,8 +293,8 @@ def explain(
 def without_failed(resolved: ResolvedRequest, failed: FailedServer) -> CloudSnapshot:
     """Return the snapshot without the failed servers in its server groups and quotas.
 
-    Deleted ones do not count. If nova.conf says that Nova reads the usage of cores and ram from
-    Placement, only ``instances`` is lowered, because they have no allocation.
+    Of the quotas, only ``instances`` changes if nova.conf says that Nova counts cores and ram in
+    Placement, where failed servers have no allocation.
     """
     snapshot, flavor = resolved.snapshot, resolved.flavor
     ids = {each.id for each in failed.remaining}
@@ -318,8 +319,8 @@ def limiting_reason(decision: Decision) -> str:
     """Return what limits the number of servers, without host names.
 
     The rejections of the request; else the most frequent rejection of the hosts that take servers,
-    or of those that come closest: in the right zone, and enabled. "server group web allows 1 per
-    host, and 3 of 5 hosts are full", "too many servers (all 4 hosts)", "there is no host".
+    or else of those in the right zone and enabled: "too many servers (all 4 hosts)". Without any,
+    "there is no host".
     """
     of_request = [each for each in decision.request.values() if not each]
     if of_request:
@@ -342,7 +343,7 @@ def limiting_reason(decision: Decision) -> str:
 
 
 def short_sentence(verdict: Verdict, decision: Decision) -> str:
-    """Return the sentence of a rejection, equal for hosts that are rejected alike."""
+    """Return a sentence that is equal for hosts that are rejected alike."""
     facts, for_owner = dict(verdict.facts), decision.reasons[verdict.code].for_owner
     with contextlib.suppress(KeyError):
         if words := _SHORT.get(verdict.code) or for_owner:
@@ -351,9 +352,9 @@ def short_sentence(verdict: Verdict, decision: Decision) -> str:
 
 
 def _host_requirements(resolved: ResolvedRequest) -> Iterator[str]:
-    """Yield the sizes and extra specs of the flavor, then the image properties, if there are any.
+    """Yield the flavor with its extra specs, then the image properties, if there are any.
 
-    Example: "flavor m1: 2 VCPU, 2048 MiB of memory, 20 GiB of disk, hw:cpu_policy=dedicated".
+    "flavor m1: 2 VCPU, 2048 MiB of memory, 20 GiB of disk, hw:cpu_policy=dedicated".
     """
     flavor, properties = resolved.flavor, resolved.image_properties
     if flavor is not None:
@@ -365,7 +366,7 @@ def _host_requirements(resolved: ResolvedRequest) -> Iterator[str]:
 
 
 def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[str]) -> Question:
-    """Return the question without a server group that no longer exists, and add a note."""
+    """Return the question without a group that no longer exists; add a note about it."""
     group, known = question.server_group, snapshot.server_groups
     if group is None or known is None or any(group in (each.id, each.name) for each in known):
         return question
@@ -385,7 +386,7 @@ def _with_known_zone(
 
 
 def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> CloudSnapshot:
-    """Return the snapshot with the flavor as it was at the request; add a note on a difference.
+    """Return the snapshot with the flavor of the request; add a note if it differs from today's.
 
     The id and the access are today's.
     """
@@ -399,7 +400,7 @@ def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> Clo
 
 
 def _only_on(snapshot: CloudSnapshot, host: str) -> CloudSnapshot:
-    """Return the snapshot with one host; raise InvalidSpec if it does not exist."""
+    """Return the snapshot with one host; raise InvalidSpec if known hosts lack it."""
     found = snapshot.hosts and tuple(each for each in snapshot.hosts if each.host == host)
     if found == ():
         raise InvalidSpec(f'there is no host {host!r}', 'host')
@@ -407,7 +408,7 @@ def _only_on(snapshot: CloudSnapshot, host: str) -> CloudSnapshot:
 
 
 def _with_less_usage(quota: Quota, number: int, *, is_of_user: bool) -> Quota:
-    """Return the quota with its usage reduced by ``number``, to 0 at least; None stays.
+    """Return the quota with its usage reduced by ``number``, to at least 0; None stays.
 
     :param is_of_user: reduce the usage of the user, too.
     """

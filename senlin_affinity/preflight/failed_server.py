@@ -1,11 +1,8 @@
 """Describe a server whose creation failed, and the request that created it.
 
-Units: times are ISO 8601 in UTC, as Nova writes them. A None is unknown, or not specified.
+Units: times are ISO 8601 in UTC, as Nova writes them. None: unknown, or not specified.
 
-Source: the messages of ``nova.exception``, which Nova stores as the fault of the server. In
-``nova.scheduler.manager``, "No valid host was found." has an empty reason if Placement returns no
-allocation candidate, and "There are not enough hosts available." if the filters leave too few.
-Senlin 16.0.0, ``engine/actions``.
+Source: ``nova.exception`` and ``nova.scheduler.manager``; Senlin 16.0.0, ``engine/actions``.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from senlin_affinity.preflight.question import Question
 
 
 class Cause(enum.Enum):
-    """The kind of a failure, by Nova's or Senlin's message. The values are public (JSON)."""
+    """The kind of a failure. The values are public (JSON)."""
 
     NO_HOST = 'no_host'
     RETRIES = 'retries'
@@ -45,7 +42,7 @@ class Cause(enum.Enum):
 
 #: The causes that the preflight models: the placement of the server, and the quotas.
 MODELLED = (Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN, Cause.POLICY)
-#: The first pattern that a message contains names its cause.
+#: The first pattern that matches names the cause.
 _MESSAGES = (
     (Cause.RETRIES, r'^Exceeded maximum number of retries'),
     (Cause.NO_HOST, r'^No valid host was found'),
@@ -55,7 +52,7 @@ _MESSAGES = (
     (Cause.IMAGE, r'\bimage\b|glance'),
     (Cause.BUILD, r'^Build of instance'),
 )
-#: The same for the messages of failed actions of Senlin.
+#: As above, for failed actions of Senlin.
 _ACTION_MESSAGES = (
     (Cause.POLICY, r"Failed policy '"),
     (Cause.LOCK, r'^Failed in locking|^Exceeded maximum number of retries'),
@@ -69,7 +66,7 @@ _FILTERED = 'There are not enough hosts available'
 class CreationFailure:
     """The failure of a creation: the message (None: not shown), its time and the hosts tried.
 
-    ``source`` is the service that wrote the message.
+    ``source`` is the service of the message.
     """
 
     cause: Cause
@@ -91,7 +88,7 @@ class CreationFailure:
 
 @dataclass(frozen=True)
 class Sibling:
-    """A server of the same request, the explained one included."""
+    """A server of the request, also the explained one."""
 
     id: str
     name: str
@@ -115,14 +112,13 @@ class SenlinAction:
 class FailedServer:
     """A failed server, and its request as far as Nova returns it.
 
-    * ``flavor`` is the embedded one (its id is the name), or None; ``flavor_name`` is its name or
-      id. ``image`` is None for a server that boots from a volume, and if the image is unknown.
-    * ``hints`` are without ``group``, which is ``server_group``, an id.
-    * ``number`` is the number of servers of the request (``siblings``), of which Nova may show
-      fewer; ``is_number_at_least``: there may have been more.
-    * ``hidden`` maps the option that specifies a part of the request to a phrase about that part,
-      which Nova does not return.
-    * ``changes`` are changes of the cloud since the failure.
+    * ``flavor`` is the embedded one (its id is the name); ``flavor_name`` is its name or id.
+      ``image`` is None if it is unknown, or if the server boots from a volume.
+    * ``hints`` lack ``group``, which is ``server_group`` (an id).
+    * ``number`` is the number of servers of the request; Nova may show fewer ``siblings``.
+      ``is_number_at_least``: there may have been more.
+    * ``hidden`` has a phrase about each part that Nova does not return, by the option that
+      specifies it. ``changes`` are those of the cloud since the failure.
     * ``action`` is the action of Senlin that created the server. Without a server (``id`` is ''),
       the name is that of the node or of the action.
     """
@@ -149,12 +145,12 @@ class FailedServer:
 
     @property
     def remaining(self) -> tuple[Sibling, ...]:
-        """The failed siblings that are not deleted: members of the group, and counted in quotas."""
+        """The failed siblings that are not deleted, so they count in the group and in quotas."""
         return tuple(each for each in self.siblings if each.is_failed and each.status != DELETED)
 
     @property
     def wanted(self) -> int:
-        """The number of servers to request again: those that did not start, at least 1."""
+        """The number of servers that did not start, at least 1."""
         return max(1, self.number - sum(not each.is_failed for each in self.siblings))
 
 
@@ -172,7 +168,7 @@ def cause_of(message: str | None) -> Cause:
 def action_cause(status: str, reason: str) -> Cause:
     """Return CANCELLED for that status, or else the cause that the reason names.
 
-    'Failed in locking cluster.' is LOCK; POLICY and TIMEOUT have messages, too. SENLIN is the rest.
+    POLICY, LOCK ('Failed in locking cluster.') or TIMEOUT; SENLIN without a match.
     """
     found = (cause for cause, pattern in _ACTION_MESSAGES if re.search(pattern, reason))
     return Cause.CANCELLED if status == 'CANCELLED' else next(found, Cause.SENLIN)
@@ -183,9 +179,9 @@ def question_of(failed: FailedServer, given: Question) -> Question:
 
     Raise InvalidSpec if neither names a flavor.
 
-    :param given: the parts of the request that the user specifies, which override those of Nova; a
-        count of 0 is not specified. An ``availability_zone`` of the form ``zone:host`` gives no
-        zone and no filters, because Nova runs none for a forced host.
+    :param given: the parts of the request that the user specifies, which override those of Nova but
+        for the project; a count of 0 is not specified. An ``availability_zone`` of the form
+        ``zone:host`` gives no zone and no filters, because Nova runs none for a forced host.
     """
     flavor = given.flavor or failed.flavor_name
     if flavor is None:

@@ -1,13 +1,12 @@
 """Decide where the new nodes of a cluster are placed, or reject them. No I/O.
 
-``preflight: enforce`` rejects nodes that do not fit, and a spec that names an object this cloud
-does not have; ``warn`` logs both and continues. An error of the cloud is a warning in either mode.
-If the policy must choose a host (``pin_hosts``, ``member_of``, the DRS extension) or a zone (a hard
-spread) and finds none, the action is rejected in every mode.
+``preflight: enforce`` rejects nodes that do not fit; ``warn`` logs that and continues. If the
+policy must choose a host (``Question.is_pinned``, the DRS extension) or a zone (a hard spread over
+zones) and finds none, the action is rejected in every mode.
 
-Raises: InvalidSpec for a spec that names an object this cloud does not have; PluginError for a
-constraint that does not load; CloudError only if a host or a zone must be chosen, or from
-:func:`max_size_shortfall`.
+Raises: InvalidSpec for a name that this cloud does not have, and PluginError for a constraint that
+does not load, with ``enforce``, or if a host or zone must be chosen; CloudError in the latter case.
+Otherwise, these are warnings. :func:`max_size_shortfall` raises all of them.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ ViewOrError: TypeAlias = CloudView | AffinityError
 
 @dataclass(frozen=True)
 class HookResult:
-    """The answer for the owner, and what operators read in the log.
+    """The answer for the owner, and texts for the log.
 
-    ``refusal`` is the full text of a rejection if the owner gets a shortened one. ``advice`` is for
-    the owner of nodes that do not fit, but are not rejected (``preflight: warn``).
+    ``refusal`` is the full text of a rejection if the owner reads less. ``advice`` is for the owner
+    of nodes that do not fit, but are not rejected.
     """
 
     answer: Placement | Refusal
@@ -58,7 +57,7 @@ class HookResult:
 
     @property
     def for_owner(self) -> str | None:
-        """The text of a rejection that the owner reads; None for a placement."""
+        """The owner's text of a rejection; None for a placement."""
         return self.answer.reason if isinstance(self.answer, Refusal) else None
 
     @property
@@ -68,10 +67,9 @@ class HookResult:
 
 
 def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
-    """Return the placement of the nodes, or their rejection. Send no requests.
+    """Return the placement of the nodes, or their rejection.
 
-    ``Placement(0, '')`` for no nodes, or a cluster without a binding. An error in ``fetched``
-    becomes a warning, or is raised (see the module).
+    ``Placement(0, '')`` for no nodes, or a cluster without a binding.
     """
     asked, binding = scale_request.question, scale_request.binding
     if asked.count == 0 or binding is None:
@@ -101,8 +99,7 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
 def _on_drs_host(scale_request: ScaleRequest, binding: Binding, view: CloudView) -> HookResult:
     """Return a placement in the policy's zone, or in ``zone:host`` with the DRS extension.
 
-    Reject if the extension finds no DRS host. An owner who may not list hosts reads ``NO_DRS_HOST``
-    only.
+    Reject without a DRS host; an owner who may not list hosts reads only ``NO_DRS_HOST``.
     """
     asked, hosts = scale_request.question, view.snapshot.hosts or ()
     pattern = asked.rules.value(PATTERN)
@@ -117,8 +114,7 @@ def _on_drs_host(scale_request: ScaleRequest, binding: Binding, view: CloudView)
 def _undecided(scale_request: ScaleRequest, error: AffinityError) -> HookResult:
     """Let nova-scheduler choose the hosts, with the error as warning, or raise it.
 
-    It is raised if a host or a zone must be chosen, and with ``preflight: enforce`` unless it is a
-    CloudError.
+    The docstring of the module says when.
     """
     may_reject = scale_request.properties.preflight == 'enforce'
     if scale_request.must_choose or (may_reject and not isinstance(error, CloudError)):
@@ -131,8 +127,8 @@ def _undecided(scale_request: ScaleRequest, error: AffinityError) -> HookResult:
 def _scheduled(scale_request: ScaleRequest, view: CloudView, decision: Decision) -> HookResult:
     """Return the answer for nodes whose hosts nova-scheduler chooses.
 
-    Reject with ``preflight: enforce`` if ``fits`` is False, and if no zone can be assigned;
-    otherwise, place the nodes, and give the reason as a warning.
+    Reject if ``fits`` is False, with ``enforce`` and unless :func:`_is_image_hidden`, and if no
+    zone can be assigned. Otherwise, place the nodes, with why they may not fit as a warning.
     """
     asked, mode = scale_request.question, scale_request.properties.preflight
     rejection = Refusal(placement.words(decision))
@@ -164,9 +160,8 @@ def _disclosed(
 ) -> HookResult:
     """Return the answer, with a rejection limited to what the owner may read.
 
-    It stays unchanged if the view has the whole cloud and the owner may list hosts. With fewer
-    hosts, such an owner also reads why each candidate is rejected. Other owners read the tenant's
-    report, and ``refusal`` has the full text.
+    It stays if the view has the whole cloud and the owner may list hosts. With fewer hosts, such an
+    owner also reads why each candidate is rejected. Others read the tenant's report.
     """
     if not isinstance(answer, Refusal):  # the hosts are chosen
         assumed = assuming(decision.assumptions)
@@ -199,8 +194,7 @@ def _without_reservations(
 ) -> tuple[ScaleRequest, str | None]:
     """Drop reservations that the policy cannot enforce for this owner, and return the warning.
 
-    Otherwise, return the request and None. Nova may then place these nodes on reserved hosts, so
-    such hosts count as free capacity.
+    Nova may then use reserved hosts. Otherwise, return the request and None.
     """
     asked = request.question
     is_by_reservations = asked.is_pinned and not asked.chooses_hosts
@@ -216,7 +210,7 @@ def _without_reservations(
 
 
 def scheduler_chooses(scale_request: ScaleRequest) -> Placement:
-    """Return a placement with the policy's zone (or None) and the group ('' without a binding)."""
+    """Return a placement with the policy's zone and the bound group ('' without a binding)."""
     group = '' if scale_request.binding is None else scale_request.binding.servergroup_id
     return Placement(
         scale_request.question.count, group, scale_request.properties.availability_zone
@@ -226,8 +220,7 @@ def scheduler_chooses(scale_request: ScaleRequest) -> Placement:
 def max_size_shortfall(scale_request: ScaleRequest, fetched: ViewOrError) -> str | None:
     """Return why the cluster could not reach this size on empty hosts; None if it may.
 
-    None also if a sample accepted the request, or the answer is unknown. Raise an error in
-    ``fetched``.
+    None also if that is unknown.
     """
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         return None
@@ -238,10 +231,7 @@ def max_size_shortfall(scale_request: ScaleRequest, fetched: ViewOrError) -> str
 
 
 def _without_others(scale_request: ScaleRequest, kept: Sequence[Constraint]) -> ScaleRequest:
-    """Return the request without the scheduler filters that only other constraints model.
-
-    Otherwise, they would count as filters that no constraint models.
-    """
+    """Return the request without the scheduler filters that only other constraints model."""
     given = scale_request.question.enabled_filters
     filters = DEFAULT_FILTERS if given is None else given
     modelled = {name for item in scale_request.constraints for name in item.filters}
@@ -253,7 +243,7 @@ def _without_others(scale_request: ScaleRequest, kept: Sequence[Constraint]) -> 
 def unenforced(scale_request: ScaleRequest) -> str | None:
     """Return why nothing enforces the policy of the bound group; None if something does.
 
-    None also without a binding.
+    None also without a binding, or if it names no policy.
     """
     asked, binding = scale_request.question, scale_request.binding
     filters = DEFAULT_FILTERS if asked.enabled_filters is None else asked.enabled_filters
@@ -265,9 +255,9 @@ def unenforced(scale_request: ScaleRequest) -> str | None:
 
 
 def default_zone(scale_request: ScaleRequest, fetched: ViewOrError) -> str | None:
-    """Return the default zone if a hard spread over zones must ignore it; None otherwise.
+    """Return the default zone, which a hard spread over zones ignores; None without such a spread.
 
-    Raise an error in ``fetched`` if there is such a spread.
+    Raise an error in ``fetched`` in the former case.
     """
     if scale_request.zones is None or not scale_request.zones.is_hard:
         return None
@@ -275,7 +265,6 @@ def default_zone(scale_request: ScaleRequest, fetched: ViewOrError) -> str | Non
 
 
 def _view_or_raise(fetched: ViewOrError) -> CloudView:
-    """Return the view; raise the error."""
     if isinstance(fetched, AffinityError):
         raise fetched
     return fetched
@@ -302,10 +291,9 @@ def _decide(
 def _with_zones(
     scale_request: ScaleRequest, view: CloudView, decision: Decision
 ) -> tuple[Placement | Refusal, str | None]:
-    """Return the placement, with a zone for each node if zones are spread, and a warning or None.
+    """Return the placement, with a zone for each node in a spread over zones, and None.
 
-    The warning is ``NOT_SPREAD``, for a soft spread. Return a Refusal if a hard spread has no zone
-    for every node.
+    A soft spread may have no zones, with ``NOT_SPREAD`` as warning; a hard one is then a Refusal.
     """
     answer = scheduler_chooses(scale_request)
     if scale_request.zones is None:

@@ -1,7 +1,6 @@
 """Turn a question and the fetched view of a cloud into a request for the planner.
 
-A server group that does not exist yet, because the attach of the policy will create it, is added to
-the snapshot.
+A server group that the attach of the policy will create is added to the snapshot.
 
 Raises: InvalidSpec for an invalid spec, for a name that the snapshot does not have, and for an
 existing server group that contradicts the policy.
@@ -34,19 +33,17 @@ from senlin_affinity.preflight.cloud_view import CloudView
 class Question:
     """The question whether ``count`` more servers fit.
 
-    * ``flavor`` and ``server_group`` are an id or a name; ``project_id`` is an id. Without a
-      ``flavor``, the profile's flavor is used.
+    * ``flavor`` and ``server_group`` are an id or a name; ``project_id`` is an id.
     * ``policy`` is the spec of an affinity policy or its Properties, ``profile`` the spec of a
-      Senlin profile. The other fields override both, also a ``spread`` of the policy by the same
-      criterion; ``member_of`` is added to the policy's.
-    * ``spread`` contains Spreads, or mappings as in a policy.
-    * ``image`` is a name, an id or an Image. ``image_properties`` are added to the properties of
-      the image; without an ``image``, they replace the profile's image.
-    * ``enabled_filters`` are the scheduler filters of the cloud; None means Nova's default.
+      Senlin profile. The other fields override both; ``member_of`` is added to the policy's, and a
+      ``spread`` (a Spread, or a mapping as in a policy) overrides the policy's by its criterion.
+    * ``image`` is a name, an id or an Image. ``image_properties`` are added to its properties;
+      without an ``image``, they replace the profile's image.
+    * ``enabled_filters`` are the scheduler filters of the cloud; None: Nova's default.
     * ``scheduler_hints`` replace the profile's hints with the same keys. The hint ``group`` names
       the server group.
-    * ``options`` are values of constraint options, by key; ``explicit_options`` are the keys of
-      the options that are specified, even with their default value.
+    * ``options`` are values of constraint options, by key; ``explicit_options`` are the keys that
+      are specified, even with their default value.
     """
 
     count: int
@@ -68,7 +65,7 @@ class Question:
     scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        """Convert ``policy`` and ``spread`` to values; raise InvalidSpec for an invalid one."""
+        """Convert ``policy`` and ``spread`` to values."""
         if isinstance(self.policy, Mapping):
             object.__setattr__(self, 'policy', load(self.policy))
         if not all(isinstance(item, Spread) for item in self.spread):
@@ -76,35 +73,35 @@ class Question:
 
     @property
     def properties(self) -> Properties | None:
-        """The properties of the policy; None without a policy."""
+        """The policy as Properties."""
         return cast('Properties | None', self.policy)
 
     @property
     def flavor_name(self) -> str | None:
-        """The name or id of the question's flavor, else of the profile's; None without both."""
+        """The question's flavor, else the profile's; None without both."""
         return self.flavor or profile.flavor(self.profile or {})
 
     @property
     def spreads(self) -> tuple[Spread, ...]:
-        """One spread for each criterion, the policy's first; the question's own override them."""
+        """One spread for each criterion: the policy's, overridden by the question's."""
         every = (*(self.properties.spread if self.properties else ()), *self.spread)
         return (*{item.by: item for item in cast('tuple[Spread, ...]', every)}.values(),)
 
     @property
     def hints(self) -> Mapping[str, Any]:
-        """Return the profile's scheduler hints, overridden by the question's; with ``group``."""
+        """The profile's scheduler hints, overridden by the question's; with ``group``."""
         return {**profile.scheduler_hints(self.profile or {}), **self.scheduler_hints}
 
     @property
     def group_hint(self) -> str | None:
-        """Return the server group that a scheduler hint names; None without one."""
+        """The server group that a scheduler hint names; None without one."""
         return profile.group_hint({'scheduler_hints': self.hints})
 
     @property
     def is_pinned(self) -> bool:
         """Whether the policy must choose the host of every server, because Nova would not comply.
 
-        True if it :attr:`chooses_hosts`. Also, with a policy, if an option of ``reservations``
+        True if it :attr:`chooses_hosts`, and with a policy if an option of ``reservations``
         reserves hosts, and no option says that Nova enforces this.
         """
         is_reserved = self.properties is not None and pins_reserved(self.rules)
@@ -112,9 +109,9 @@ class Question:
 
     @property
     def chooses_hosts(self) -> bool:
-        """Whether the policy pins hosts, by ``member_of``, ``pin_hosts``, DRS or a rack spread.
+        """Whether the policy's ``member_of``, ``pin_hosts`` or DRS extension pins hosts.
 
-        A spread of the question by anything but the zone counts, even without a policy.
+        Also for a spread by anything but the zone, even without a policy.
         """
         wanted = self.properties
         return any(item.by != ZONE for item in self.spreads) or (
@@ -125,7 +122,7 @@ class Question:
     def rules(self) -> Rules:
         """The DRS requirement, the options and the explicit keys; ``is_pinned`` is False.
 
-        The key of the filters is explicit if ``enabled_filters`` is not None.
+        ``FILTERS`` is explicit if ``enabled_filters`` is not None.
         """
         is_drs_required = self.properties is not None and self.properties.is_drs_enabled
         filters = set() if self.enabled_filters is None else {FILTERS}
@@ -137,9 +134,8 @@ class Question:
 class FetchScope:
     """The parts of a cloud to fetch.
 
-    * ``server_groups`` are the ids or names of the groups (None: all), ``project_id`` is the
-      project of the servers.
-    * ``image`` is a name or id. With ``is_image_needed``, there is no answer without the image.
+    * ``server_groups`` are ids or names (None: all), ``image`` is a name or id. With
+      ``is_image_needed``, there is no answer without the image.
     * ``drs_pattern`` limits the fetch to the hosts with this text in their names.
     * ``question`` is the question whose allocation candidates are fetched.
     * ``servers`` are the ids of servers whose hosts a scheduler hint refers to.
@@ -155,11 +151,11 @@ class FetchScope:
 
 
 def scope_of(question: Question) -> FetchScope:
-    """Return the parts of a cloud that the answer to the question needs.
+    """Return the parts of a cloud that the answer needs.
 
-    ``server_groups`` is () without a group, or the one of the question, of a hint, or of the
-    policy. The image is needed if the question names one or pins hosts, or if reservations depend
-    on images.
+    ``server_groups`` has the group of the question, else of a hint, else of the policy; () without
+    any. The image is needed if the question names one or pins hosts, or if reservations depend on
+    images.
     """
     named = question.server_group or question.group_hint
     if named is None and question.properties is not None:
@@ -168,7 +164,7 @@ def scope_of(question: Question) -> FetchScope:
         () if named is None else (named,),
         question.project_id,
         _image_name(question),
-        # A pinned host must have the traits that the image requires, too.
+        # A pinned host needs the traits of the image.
         question.image is not None or question.is_pinned or reads_images(question.rules),
         question=question,
         servers=hints.named(
@@ -178,10 +174,9 @@ def scope_of(question: Question) -> FetchScope:
 
 
 def _image_name(question: Question) -> str | None:
-    """Return the name or id of the image to fetch.
+    """Return the name or id of the image to fetch: the question's, else the profile's.
 
-    The question's image precedes the profile's. None for an ``Image``, which is already known, and
-    if the question has ``image_properties`` and no image of its own.
+    None for an ``Image``, and if the question has ``image_properties`` and no image of its own.
     """
     if question.image is not None:
         return question.image if isinstance(question.image, str) else None
@@ -191,7 +186,7 @@ def _image_name(question: Question) -> str | None:
 def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[str, str] | None]:
     """Return the image with the question's properties added, and None.
 
-    If the image is unknown, return None and the question's ``image_properties`` instead (None if it
+    For an unknown image, return None and the question's ``image_properties`` (None if the question
     names an image).
     """
     image = question.image
@@ -206,9 +201,8 @@ def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[s
 def ask(question: Question, view: CloudView) -> ResolvedRequest:
     """Resolve the question's names in the view.
 
-    A name in a part that is unknown (``flavors`` is None) becomes None, and the group that a policy
-    names is added if it is missing. Raise InvalidSpec for any other name that the view lacks, and
-    without a flavor.
+    A name in an unknown part (``flavors`` is None) becomes None. Raise InvalidSpec for any other
+    name that the view lacks, but for the group of a policy, and without a flavor.
     """
     return resolve(*build(question, view))
 
@@ -216,8 +210,8 @@ def ask(question: Question, view: CloudView) -> ResolvedRequest:
 def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudSnapshot, Rules]:
     """Return the request of the question, the snapshot to resolve it in, and the settings.
 
-    The snapshot has no hosts if only the profile names a host (``zone:host``), and the policy does
-    not choose the hosts. Raise InvalidSpec without a flavor.
+    The hosts are unknown if the profile names a host (``zone:host``), nothing names another zone,
+    and the policy does not choose the hosts. Raise InvalidSpec without a flavor.
     """
     properties, spec = question.properties, question.profile or {}
     flavor = question.flavor_name
@@ -251,7 +245,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
 
 
 def _check_zones(question: Question, zone: str | None) -> None:
-    """Raise InvalidSpec if the profile or the question names a zone beside a spread over zones."""
+    """Raise InvalidSpec for a zone of the profile or the question beside a spread over zones."""
     profile.check_zone(question.profile or {}, question.spreads)
     if zone is not None and any(item.by == ZONE for item in question.spreads):
         raise InvalidSpec(
@@ -264,9 +258,10 @@ def _check_zones(question: Question, zone: str | None) -> None:
 def _group(question: Question, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnapshot]:
     """Return the group's id or name, and the snapshot with the group that an attach would create.
 
-    The question's group precedes the hint and the policy's name; None: no group, and no policy. The
-    group to create has the id ``NOT_YET``; none is added for a hint, or if the groups are unknown.
-    Raise InvalidSpec if an existing group contradicts the policy.
+    The question's group precedes the hint and the policy's name; None without these and a policy.
+    The group to create has the id ``NOT_YET``; none is added for a hint, or for a name if the
+    groups are unknown. Raise InvalidSpec if the one group of that hint or name contradicts the
+    policy.
     """
     properties = question.properties
     hint = question.group_hint

@@ -1,14 +1,13 @@
 """Fetch as little of the cloud as decides a request, in at most three stages.
 
-The stages follow the facts of the owner: group, flavor, image and quotas. *A sample* of allocation
-candidates is usually enough to accept the request, at constant cost, or to reject one that exceeds
-the quota of instances. *All candidates* decide it otherwise, unless they are many; if the policy
-chooses the hosts, it chooses them from a few candidates first. *The whole cloud* decides any other
-request, such as one with a spread over zones or with reserved hosts.
+After the owner's group, flavor, image and quotas: *A sample* of allocation candidates is usually
+enough to accept a request, at constant cost, or to reject one that exceeds the quota of instances.
+*All candidates* decide others, unless they are many; if the policy chooses the hosts, it tries a
+few of them first. *The whole cloud* decides the rest, such as spreads over zones.
 
 Raises: BindingError for a cluster without a binding; InvalidSpec for an image that does not exist;
-CloudError if a service does not answer. If a service rejects a request of a stage, the whole cloud
-follows, whose view gives the reason.
+CloudError if a service does not answer, or answers too much. If a service rejects a request of a
+stage, the whole cloud follows, whose view gives the reason.
 """
 
 from __future__ import annotations
@@ -29,24 +28,24 @@ from senlin_affinity.preflight.question import FetchScope
 from senlin_affinity.preflight.sample import AggregateSets, Outline, Query
 from senlin_affinity.preflight.scale_request import ScaleRequest
 
-#: The number of hosts that are read in addition to one for each server of a pinned request.
+#: The number of hosts of a pinned request that are read beside one for each server.
 _SPARE = 1
 
 
 class Cloud(Protocol):
-    """The requests of the stages."""
+    """The requests of the stages; for a result of None, the stages do not decide the request."""
 
     def facts(self, scope: FetchScope, flavor: str | None) -> CloudView | None:
         """Fetch the owner's group, flavor, image and quotas."""
 
     def refresh(self) -> bool:
-        """Return whether the stages used what an earlier operation read; read it again from now on.
+        """Stop using what an earlier operation read; return whether a stage used it.
 
-        It is good enough to accept a request, and not to reject it.
+        It suffices to accept a request, not to reject it.
         """
 
     def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
-        """Add all aggregates to the view, and return the sets of hosts."""
+        """Add all aggregates to the view; return also the sets that hosts are in."""
 
     def sample(self, query: Query) -> tuple[Host, ...] | None:
         """Fetch a sample of candidates."""
@@ -58,23 +57,22 @@ class Cloud(Protocol):
         """Fetch the root provider of the one host of all members."""
 
     def unread(self, view: CloudView) -> CloudView:
-        """Add hosts of which only name, zone and aggregates are known; they follow the others."""
+        """Append hosts of which only name, zone and aggregates are known."""
 
     def candidates(
         self, query: CandidateQuery, view: CloudView, some: int | None = None
     ) -> CloudView | None:
-        """Fetch all candidates with their hosts, or ``some``."""
+        """Fetch all candidates, or ``some``, with their hosts."""
 
     def whole(self, scope: FetchScope) -> CloudView:
         """Fetch every host, and what is missing besides."""
 
 
 def scope_of(request: ScaleRequest) -> FetchScope | None:
-    """Return the parts of the cloud to fetch; None if no plan and no DRS host is needed.
+    """Return the parts of the cloud to fetch; None for no nodes, or without a plan or DRS host.
 
-    The server group is the question's, else that of a scheduler hint, else the spec's. If only the
-    DRS extension needs hosts, the scope is nothing but the pattern. Raise BindingError for new
-    nodes of a cluster without a binding, also if nothing must be planned.
+    Without a plan, the scope is only the pattern of DRS hosts. Raise BindingError for new nodes of
+    a cluster without a binding.
     """
     asked, properties = request.question, request.properties
     if asked.count == 0:
@@ -94,8 +92,7 @@ def scope_of(request: ScaleRequest) -> FetchScope | None:
 def run(request: ScaleRequest, cloud: Cloud) -> CloudView:
     """Fetch the stages until a view decides the request, and return that view.
 
-    ``CloudView()`` if nothing must be fetched; otherwise, the whole cloud if no earlier stage
-    decides.
+    ``CloudView()`` if nothing must be fetched.
     """
     scope = scope_of(request)
     if scope is None:
@@ -115,8 +112,8 @@ def run(request: ScaleRequest, cloud: Cloud) -> CloudView:
 def _is_staged(request: ScaleRequest) -> bool:
     """Check whether fewer hosts than the whole cloud may decide the request.
 
-    False without constraints, for a named host, for the DRS extension, for a spread over zones, for
-    several spreads, and if reservations pin hosts.
+    False without constraints, for a host in the profile, the DRS extension, a spread over zones,
+    several spreads, and reservations that pin hosts.
     """
     asked = request.question
     is_of_host = profile.names_host(asked.profile or {})  # no filter runs
@@ -124,11 +121,11 @@ def _is_staged(request: ScaleRequest) -> bool:
         return False
     if len(asked.spreads) > 1 or request.zones is not None:
         return False  # zones and crossing domains depend on all hosts
-    return asked.chooses_hosts or not asked.is_pinned  # reservations need all hosts
+    return asked.chooses_hosts or not asked.is_pinned
 
 
 def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView | None:
-    """Return a view of a sample or of all candidates; None if neither decides the request."""
+    """Return a view of a sample or of all candidates; None if neither decides."""
     if request.question.is_pinned:
         cloud.refresh()  # Nova does not check chosen hosts again
         pinned_view = cloud.facts(scope, request.question.flavor_name)
@@ -167,10 +164,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
 def _has_changed(
     request: ScaleRequest, scope: FetchScope, cloud: Cloud, view: CloudView, sets: AggregateSets
 ) -> bool:
-    """Check whether a view from cached values differs from the cloud now.
-
-    False without such values.
-    """
+    """Check whether a view from cached values differs from the cloud now; False without these."""
     if not cloud.refresh():
         return False
     now = cloud.facts(scope, request.question.flavor_name)
@@ -180,12 +174,9 @@ def _has_changed(
 
 
 def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
-    """Return a view of candidates to choose hosts from: of some if they do, or else of all.
-
-    None if neither decides the request.
-    """
+    """Return a view of some candidates that suffice, or else of all; None if neither decides."""
     if request.is_lasting:
-        return None  # candidates have room now; others may have it later
+        return None
     with_aggregates = cloud.aggregates(view)
     if with_aggregates is None:
         return None
@@ -204,10 +195,7 @@ def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView |
 def _sample(
     request: ScaleRequest, view: CloudView, cloud: Cloud, outline: Outline
 ) -> tuple[Host, ...]:
-    """Fetch a sample; return its hosts if they are enough to accept the request, or else ().
-
-    A larger sample follows one that may lack hosts.
-    """
+    """Fetch a sample, or a larger one after it; return its hosts if they are enough, or else ()."""
     smaller = None
     for is_large in (False, True):
         query = sample.query(request, view, outline, is_large=is_large)

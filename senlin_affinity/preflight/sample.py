@@ -1,15 +1,13 @@
 """Accept a request from a sample of allocation candidates, at constant cost. Never reject one.
 
-Nothing but their allocation candidates is known of the hosts of a sample, so it is enough only if
+A sample is enough if
 
 * each constraint is enforced by Placement, reads nothing about hosts, or skips the request. The
-  query is restricted to aggregates that all constraints on these accept;
-* the servers fit wherever the members of the group are, which are assumed to fill the hosts with
-  the most free capacity;
+  query names the aggregates that the constraints on aggregates accept;
+* the servers fit if the members of the group fill the hosts with the most free capacity;
 * the servers fit without the ``SPARE`` hosts with the most free capacity. Placement does not know
-  that a compute service is down, that a member migrates, that hypervisors share a service host, nor
-  which hosts Nova has in an aggregate. If this affects more hosts than the spare ones, Nova may
-  reject an accepted request.
+  which services are down, which members migrate, which hypervisors share a service host, nor which
+  hosts Nova has in an aggregate. If this affects more hosts, Nova may reject an accepted request.
 """
 
 from __future__ import annotations
@@ -39,15 +37,15 @@ from senlin_affinity.preflight.scale_request import ScaleRequest
 
 #: The set of aggregates of each host.
 AggregateSets = Collection[frozenset[str]]
-#: The number of hosts in a sample that no server needs.
+#: The number of hosts that no server needs.
 SPARE = 10
-#: A sample of more hosts is not cheaper than the whole cloud.
+#: A larger sample is not cheaper than the whole cloud.
 _MOST = 1000
 #: The number of hosts in a small sample without a limit per host.
 _MOST_SMALL = 20
 #: The parts of a snapshot that are complete beside a sample.
 _COMPLETE = frozenset({'flavors', 'server_groups', 'quotas'})
-#: The fields of a host that depend on its aggregates, and on Placement's answer.
+#: The fields of a host that follow from its aggregates and Placement's answer.
 _READ = frozenset({'aggregates', 'unmirrored', 'stale_aggregates', 'grants'})
 _INSTANCES = ('quota.instances', 'quota.user_instances')
 
@@ -57,11 +55,9 @@ class Outline(NamedTuple):
 
     ``readers`` are the constraints that read the aggregates of a host and may reject it; ``sets``
     are the sets of aggregates that hosts are in, if they were fetched. ``are_aggregates_needed``:
-    by a reader, or because a zone is requested.
-
-    ``left_by_quota`` is the number of servers that an exceeded quota of instances leaves. It is
-    None if that quota is not exceeded, if another constraint also rejects the request as a whole,
-    or if the answer must hold later.
+    by a reader, or for a requested zone. ``left_by_quota`` is the number of servers that an
+    exceeded quota of instances leaves; None if it is not exceeded, if another constraint also
+    rejects the request as a whole, or if the answer must hold later.
     """
 
     readers: Sequence[Constraint]
@@ -72,11 +68,11 @@ class Outline(NamedTuple):
 
 @dataclass(frozen=True)
 class Query:
-    """A query for a sample of allocation candidates, with the request for the returned hosts.
+    """A query for a sample of allocation candidates.
 
-    ``request`` lacks the constraints on aggregates, because the query enforces them.
-    ``novas_query`` is the query without the aggregates that were added for them; the ``grants`` of
-    a host refer to it. ``zone`` is the zone of the returned hosts.
+    ``request`` lacks the constraints on aggregates, which the query enforces. ``novas_query`` is
+    the query without their aggregates; the ``grants`` of a host refer to it. ``zone`` is that of
+    the returned hosts.
     """
 
     text: str
@@ -86,13 +82,13 @@ class Query:
     zone: str | None = None
 
     def host(self, identity: str, room: int) -> Host:
-        """Return a host named by this id, with the query's zone, and with room for ``room``."""
+        """Return a host of this name in the query's zone, with room for ``room`` servers."""
         grants = (CandidateCapacity(self.novas_query, room, room),)
         return Host(identity, identity, availability_zone=self.zone, grants=grants)
 
 
 def outline(request: ScaleRequest, view: CloudView) -> Outline:
-    """Return the facts about a request that need no host; ``sets`` is ()."""
+    """Return the facts about a request, without ``sets``."""
     resolved = _resolved(request, view, None)
     zone = wanted_zone(resolved)
     host = Query('', 1, candidate_query.query(resolved) or '', request, zone).host('any', 1)
@@ -109,7 +105,7 @@ def outline(request: ScaleRequest, view: CloudView) -> Outline:
 
 
 def reads_aggregates(item: Constraint, resolved: ResolvedRequest) -> bool:
-    """Check whether the constraint checks single hosts and reads nothing of them but aggregates."""
+    """Check whether the constraint checks single hosts, by nothing but their aggregates."""
     is_alone = is_of_hosts(item) and not (is_of_domains(item) or item.is_host_specific)
     return is_alone and _READ.issuperset(item.host_fields(resolved)) and 'aggregates' in item.needs
 
@@ -121,10 +117,9 @@ def query(
     *,
     is_large: bool = False,
 ) -> Query | None:
-    """Return the query for a sample; None if no sample of at most 1000 hosts can be enough.
+    """Return the query for a sample; None if no sample can be enough (at most 1000 hosts, and ten).
 
-    :param is_large: size the sample for hosts that have room for one server each; otherwise, for
-        hosts that have room for as many servers as the group allows on a host.
+    :param is_large: as in :func:`_host_count`.
     """
     resolved, in_aggregates = _resolved(request, view, None), request.resolve(view)
     number, wanted = _host_count(resolved, is_large=is_large), wanted_zone(resolved)
@@ -144,7 +139,7 @@ def query(
 
 
 def with_count(request: ScaleRequest, count: int) -> ScaleRequest:
-    """Return the same request for another number of servers."""
+    """Return the request for another number of servers."""
     question = dataclasses.replace(request.question, count=count)
     return dataclasses.replace(request, question=question)
 
@@ -167,8 +162,8 @@ def is_enough(request: ScaleRequest, view: CloudView, hosts: Sequence[Host]) -> 
 def is_settled(constraint: Constraint, evaluation: Evaluation) -> bool:
     """Check whether the sample contains all that the constraint reads for this request.
 
-    True if Placement enforces it, if it reads flavors, groups and quotas only, or if it skips all
-    hosts and the request with known bounds.
+    True if Placement enforces it; or, if it has no domains, if it checks no hosts and reads only
+    flavors, groups and quotas, or skips all hosts and the request with known bounds.
     """
     if constraint.enforced_by_placement:
         return True
@@ -185,8 +180,8 @@ def is_settled(constraint: Constraint, evaluation: Evaluation) -> bool:
 def _host_count(resolved: ResolvedRequest, *, is_large: bool) -> int:
     """Return a number of hosts for all new servers, wherever the members of the group are.
 
-    A host for each server and member if ``is_large``, or if one per host is allowed. Otherwise, for
-    as many per host as the group allows; without a limit, one per new server, at most 20.
+    One for each server and member if ``is_large``, or if the group allows one per host. Otherwise,
+    for as many per host as it allows; without a limit, one per new server, at most 20.
     """
     count, group = resolved.request.count, resolved.server_group
     most = group.max_server_per_host if group is not None else None
@@ -197,7 +192,7 @@ def _host_count(resolved: ResolvedRequest, *, is_large: bool) -> int:
 
 
 def _accepted_by_readers(resolved: ResolvedRequest, outline: Outline) -> MemberOf | None:
-    """Return a ``member_of`` that matches only hosts that all of these constraints accept.
+    """Return a ``member_of`` that matches only hosts that the readers accept.
 
     None: there is no such expression, or the aggregates are unknown.
     """
@@ -205,7 +200,7 @@ def _accepted_by_readers(resolved: ResolvedRequest, outline: Outline) -> MemberO
         return None
 
     def is_accepted(aggregates: frozenset[str]) -> bool:
-        """Check whether all readers accept hosts in these aggregates with exact bounds."""
+        """Check whether all readers accept such hosts with exact bounds."""
         verdicts = verdicts_in(aggregates, outline.readers, resolved)
         return all(each and each.bounds.is_exact for each in verdicts)
 
@@ -215,22 +210,19 @@ def _accepted_by_readers(resolved: ResolvedRequest, outline: Outline) -> MemberO
 def verdicts_in(
     aggregates: frozenset[str], readers: Iterable[Constraint], resolved: ResolvedRequest
 ) -> Iterator[Verdict]:
-    """Yield the verdicts of constraints that read nothing of a host but its aggregates."""
+    """Yield the verdicts of constraints on a host in these aggregates."""
     host = Host('any', 'any', aggregates=aggregates)
     return (each.check_host(resolved, host) for each in readers if is_of_hosts(each))
 
 
 def must_join_members(resolved: ResolvedRequest) -> bool:
-    """Check whether the group has members, and enforces affinity: new servers join their host."""
+    """Check whether the group has members, and affinity is enforced."""
     group = resolved.server_group
     return group is not None and bool(group.members) and holding(resolved) == AFFINITY
 
 
 def is_zone_in_query(resolved: ResolvedRequest) -> bool:
-    """Check whether an aggregate carries the requested zone, so that Nova's query names it.
-
-    True without a requested zone.
-    """
+    """Check whether an aggregate carries the requested zone; True without a requested zone."""
     wanted = wanted_zone(resolved)
     return wanted is None or bool(resolved.snapshot.zones.carried_by.get(wanted))
 
@@ -238,9 +230,9 @@ def is_zone_in_query(resolved: ResolvedRequest) -> bool:
 def _resolved(
     request: ScaleRequest, view: CloudView, hosts: Sequence[Host] | None
 ) -> ResolvedRequest:
-    """Resolve the request for these hosts, whose aggregates are unknown.
+    """Resolve the request for these hosts, with unknown aggregates.
 
-    :param hosts: sorted by free capacity, the most first; None or empty: the hosts are unknown.
+    :param hosts: those with the most free capacity first; None or empty: unknown.
     """
     snapshot = dataclasses.replace(view.snapshot, hosts=tuple(hosts or ()) or None, aggregates=None)
     resolved = request.resolve(dataclasses.replace(view, snapshot=snapshot))
@@ -251,10 +243,9 @@ def _resolved(
 
 
 def _least_favourable(group: ServerGroup, hosts: Iterable[Host]) -> ServerGroup:
-    """Return the group with its members where they leave the fewest slots.
+    """Return the group with members that fill the slots of the first hosts; the rest have no host.
 
-    The members fill the slots of the first hosts; members without a slot have no host. A group
-    without ``max_server_per_host`` keeps its members as they are.
+    Without ``max_server_per_host``, the members stay.
     """
     most = group.max_server_per_host
     if most is None:
@@ -266,11 +257,11 @@ def _least_favourable(group: ServerGroup, hosts: Iterable[Host]) -> ServerGroup:
 
 
 def _free_capacity(host: Host) -> int:
-    """Return the guaranteed number of servers that Placement offers on the host; 0 if unknown."""
+    """Return the guaranteed number of servers that Placement grants; 0 if unknown."""
     return sum(grant.certain for grant in host.grants or ())
 
 
 def _verdicts(name: str, evaluation: Evaluation) -> Iterator[Verdict]:
-    """Yield the verdicts of the constraint with this name about the hosts and the request."""
+    """Yield the verdicts of a constraint about the hosts and the request."""
     every = chain((row.verdicts for row in evaluation.matrix.used_rows), (evaluation.request,))
     return (verdicts[name] for verdicts in every if name in verdicts)

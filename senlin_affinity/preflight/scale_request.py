@@ -21,11 +21,11 @@ from senlin_affinity.preflight.question import Question, ask
 
 @dataclass(frozen=True)
 class ScaleRequest:
-    """A request for new nodes of a cluster, or for one node.
+    """A request for new nodes of a cluster.
 
-    ``constraints`` are those to evaluate; ``error`` is set if they failed to load. ``change`` is a
-    change of the request (:mod:`~senlin_affinity.planner.changes`). ``is_lasting``: the answer must
-    hold later as well, so it does not depend on today's capacity.
+    ``error`` is set if the constraints failed to load. ``change`` is a change of the request
+    (:mod:`~senlin_affinity.planner.changes`). ``is_lasting``: the answer must not depend on today's
+    free capacity.
     """
 
     question: Question
@@ -42,7 +42,7 @@ class ScaleRequest:
 
     @property
     def zones(self) -> Spread | None:
-        """The first spread over zones of the policy; None if it has none."""
+        """The policy's spread over zones; None without one."""
         return next((item for item in self.properties.spread if item.by == ZONE), None)
 
     @property

@@ -1,11 +1,10 @@
 """Assign a zone to each new node of a cluster that is spread over availability zones.
 
 Nodes that the planner placed get the zone of their planned host. In a hard spread, each other node
-gets the eligible zone with the fewest servers of the group, which keeps the skew within
-``max_skew``. In a soft spread, Nova chooses its zone, because a soft spread rejects nothing and a
-node with a zone fails if that zone is full. Such a node may take the capacity that was planned for
-another. So no node gets a zone if it is unknown whether all nodes fit, or if a node is planned for
-the default zone, which Nova does not restrict it to.
+gets the eligible zone with the fewest servers of the group. In a soft spread, Nova chooses its
+zone, because a node with a zone fails if that zone is full. A node that Nova may place in any zone
+may take the capacity that was planned for another, so no node gets a zone if it is unknown whether
+all nodes fit, or if a node is planned for the default zone.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ NOT_SPREAD = (
 
 @dataclass(frozen=True)
 class ZoneAssignment:
-    """The decision about the new nodes of a cluster, from which their zones are derived."""
+    """A decision about new nodes, from which their zones are derived."""
 
     spread: Spread
     decision: Decision
@@ -41,8 +40,8 @@ class ZoneAssignment:
     def soft(self) -> tuple[str | None, ...]:
         """Return the planned zone of each node, then None for the others: ``('az-1', None)``.
 
-        () if no node has a planned zone, if it is unknown whether the others fit, or if a planned
-        zone does not restrict a node (the default zone, or Placement lacks the host).
+        () if no node has a planned zone, if it is unknown whether the others fit, or if a node is
+        planned for the default zone, or on a host that is in its zone in Nova, not in Placement.
         """
         decision = self.decision
         planned = tuple(placed.zone for placed in decision.placements)
@@ -55,18 +54,17 @@ class ZoneAssignment:
         return planned + (None,) * left
 
     def _is_unmirrored(self, placed: PlacedServer) -> bool:
-        """Check whether Placement does not have the planned host in the aggregate of its zone."""
+        """Check whether Placement lacks the planned host in the aggregate of its zone."""
         host = self.resolved.snapshot.hosts_by_name[placed.host]
         return bool(aggregate_membership.unmirrored_in_zone(self.resolved, host, placed.zone))
 
     def hard(self, constraints: Sequence[Constraint]) -> tuple[str, ...] | Refusal:
         """Return a zone for every node, the planned zones first, or a Refusal if slots are missing.
 
-        () if the request does not fit, the hosts are known, and none of them is in an eligible
-        zone. Raise CloudError for any other request without an eligible zone.
+        Without an eligible zone: () if the hosts are known and the request does not fit; otherwise,
+        raise CloudError.
 
-        :param constraints: a zone is not eligible if these reject each of its hosts for another
-            reason than its capacity.
+        :param constraints: as in :meth:`_eligible`.
         """
         decision, most = self.decision, self.spread.max_per_domain
         planned = [placed.zone for placed in decision.placements if placed.zone is not None]
@@ -89,9 +87,9 @@ class ZoneAssignment:
         return tuple(planned)
 
     def _eligible(self, constraints: Sequence[Constraint]) -> set[str]:
-        """Return the zones, except the default one, with a host that lacks only capacity.
+        """Return the zones, except the default one, with a host that lacks nothing but capacity.
 
-        If no hosts are known, all available zones.
+        Constraints on domains do not count. If the hosts are unknown, all available zones.
         """
         hosts_after, snapshot = self.decision.hosts_after, self.resolved.snapshot
         default = {self.resolved.memo(default_zone)}
@@ -111,11 +109,7 @@ class ZoneAssignment:
         } - default
 
     def _too_many(self, zones: set[str], held: Counter[str], max_per_domain: int) -> str:
-        """Return a sentence without facts about hosts, as tenants read it.
-
-        "does not fit: at most 2 of 4; max_per_domain allows 1 node(s) in each zone; would help:
-        max_per_domain: 2 (at most 4 of 4)"
-        """
+        """Return a sentence without facts about hosts."""
         wanted = self.decision.wanted
         enough = max_per_domain
         while _free_slots(zones, held, enough) < wanted:
@@ -128,5 +122,5 @@ class ZoneAssignment:
 
 
 def _free_slots(zones: set[str], held: Counter[str], slots: int) -> int:
-    """Return the number of free slots of the zones, with this number of slots in each."""
+    """Return the number of free slots of zones with this number of slots each."""
     return sum(max(0, slots - held[zone]) for zone in zones)
