@@ -104,9 +104,10 @@ class NovaServerGroups:
 def called(
     nova: NovaServerGroups, wanted: set[str], project: str | None = None
 ) -> tuple[ServerGroup, ...]:
-    """Fetch the wanted groups: of the project by name or id, in Nova's order, then others by id.
+    """Fetch the groups of the project with a wanted name or id, in Nova's order.
 
-    Names and ids without a group are left out. Without a name, the groups are not listed.
+    Other groups with a wanted id follow, sorted by it. Names and ids without a group are left out.
+    Without a name, no groups are listed.
 
     :param project: another project than the connection's; the groups of all projects are listed.
     """

@@ -1,16 +1,16 @@
 """Validate and attach a policy: find or create the server group of a cluster.
 
-:class:`Attach` is a step (:mod:`~senlin_affinity.groups.steps`). The cluster gets the first of
-    these groups:
+The cluster gets the first of these groups:
 
-1. the group that an earlier detach kept; 2. the group in the profile's scheduler hints, which must
-exist: the policy inherits it; 3. the group that the spec names: the policy inherits it, or creates
-it if it does not exist; 4. a group with the cluster's own name, ``senlin-affinity-<cluster id>``,
-which the policy adopts, or creates.
+1. the group that an earlier detach kept
+2. the group in the profile's scheduler hints, which must exist; the policy inherits it
+3. the group that the spec names; the policy inherits it, or creates it if it does not exist
+4. a group with the cluster's own name, ``senlin-affinity-<cluster id>``, which the policy adopts or
+   creates
 
-A name that is a UUID is always an id. The policy owns a group if Nova answered the policy's own
-request to create it, or if it bears the cluster's own name. A policy of another cluster does not
-create a group with this name, and inherits one only while its cluster exists.
+A name that is a UUID is always an id. The policy owns a group that it created or adopted. A policy
+of another cluster does not create a group with the cluster's own name, and inherits one only while
+that cluster exists.
 
 Raises: PolicyMismatch, QuotaExceeded, InvalidSpec, CloudError; each says what was tried.
 """
@@ -67,8 +67,8 @@ class Attached:
     """The outcome of an attach: the binding to store, and facts for the log and the owner.
 
     ``how`` is ``CREATED``, ``ADOPTED`` or ``INHERITS``. ``missing`` is the id of a kept group that
-    no longer exists. ``is_in_doubt``: nobody used the inherited group before, so an attach whose
-    outcome is unknown may have created it.
+    no longer exists. ``is_in_doubt``: the inherited group had no users, so an attach whose outcome
+    is unknown may have created it.
     """
 
     binding: Binding
@@ -88,19 +88,13 @@ class Attached:
         return '; '.join(filter(None, (message, IN_DOUBT * self.is_in_doubt)))
 
     def report(self) -> str:
-        """Return a warning for the owner if ``is_in_doubt``; '' otherwise.
-
-        It is "server group web (<id>): ", and ``IN_DOUBT``.
-        """
+        """Return "server group web (<id>): " and ``IN_DOUBT`` if ``is_in_doubt``; '' otherwise."""
         message = f'server group {self.group.name} ({self.group.id}): {IN_DOUBT}'
         return message * self.is_in_doubt
 
 
 def validate(properties: Properties, inventory: Inventory) -> None:
-    """Raise InvalidSpec "The specified availability_zone 'x' could not be found." for such a zone.
-
-    Without a zone, nothing is read.
-    """
+    """Raise InvalidSpec if the cloud lacks the spec's zone; without a zone, read nothing."""
     zone = properties.availability_zone
     if zone is not None and zone not in inventory.availability_zones():
         raise InvalidSpec(
@@ -110,10 +104,7 @@ def validate(properties: Properties, inventory: Inventory) -> None:
 
 
 def check_choice(properties: Properties, inventory: Inventory) -> None:
-    """Raise InvalidSpec if the spec chooses hosts and Nova does not let the owner choose them.
-
-    1 request, or none for a spec that chooses no hosts.
-    """
+    """Raise InvalidSpec if the spec chooses hosts, and Nova does not let the owner choose them."""
     is_choosing = properties.pins_hosts or properties.is_drs_enabled
     if is_choosing and not inventory.lets_choose_hosts():
         reasons = [f'a spread by {item.by}' for item in properties.spread if item.by != ZONE]
@@ -130,8 +121,8 @@ def check_choice(properties: Properties, inventory: Inventory) -> None:
 def member_of(properties: Properties, inventory: Inventory, candidates: Candidates) -> MemberOf:
     """Return the spec's ``member_of`` with UUIDs for names, by one request; empty without it.
 
-    Raise InvalidSpec for an unknown or ambiguous name, and if Placement is too old; CloudError also
-    if the user may not list aggregates.
+    Raise InvalidSpec for an unknown or ambiguous name, and if Placement is too old; CloudError if
+    the aggregates cannot be listed.
     """
     if not properties.member_of:
         return MemberOf()
@@ -164,8 +155,7 @@ class Attach:
     """Attach a policy to a cluster.
 
     ``kept`` is the id of a group that an earlier detach kept, ``hint`` the group in the profile's
-    scheduler hints. ``project`` and ``user`` are the cluster's; Nova shows those of a group from
-    microversion 2.13.
+    scheduler hints. ``project`` and ``user`` are the cluster's.
     """
 
     cluster: str
@@ -194,15 +184,15 @@ class Attach:
 
     @property
     def own_name(self) -> str:
-        """Return the name of a group that belongs to this cluster: ``<prefix><cluster id>``."""
+        """The cluster's own name for a group: ``<prefix><cluster id>``."""
         return f'{self.prefix}{self.cluster}'
 
     def _kept(self, group_id: str) -> Step[tuple[Attached | None, str | None]]:
-        """Adopt the kept group, and return the outcome and None.
+        """Adopt the kept group (inherit it if it has another owner); return the outcome and None.
 
-        A group with another owner is inherited. One that does not match the spec is deleted unless
-        others use it, or raises PolicyMismatch if it holds servers of the cluster. If there is no
-        outcome, return None, and the id if the group no longer exists or was deleted here.
+        For a group that does not match the spec, raise PolicyMismatch if servers of the cluster are
+        in it; otherwise, delete it unless others use it. Without an outcome, return None, and the
+        id if the group no longer exists or was deleted here.
         """
         yield LockGroup(group_id)
         with saying(f"Failed in retrieving servergroup '{group_id}'."):
@@ -239,8 +229,8 @@ class Attach:
     def _named(self) -> Step[Attached]:
         """Return the group of the hint or of the id in the spec as inherited.
 
-        Raise PolicyMismatch if it does not exist or match. Only a group that release 0.9 noted as
-        created by a policy, and that nobody owns, is adopted.
+        Raise PolicyMismatch if it does not exist or match. Without a hint, one that release 0.9
+        noted as created by a policy, and that no other cluster owns, is adopted.
         """
         group = yield from find(self.wanted, self.hint, is_locked=True)
         assert group is not None
@@ -250,11 +240,11 @@ class Attach:
         return self._attached(group, ADOPTED if is_ours else INHERITS)
 
     def _existing(self) -> Step[Attached | None]:
-        """Return the group with the spec's or the cluster's own name; None if there is none to use.
+        """Return the group with the spec's or the cluster's own name; None without one to use.
 
-        With the cluster's own name, a group with another policy or other rules is passed over; the
-        first other one is adopted, unless a binding owns it. With another name, it is inherited;
-        raise PolicyMismatch if it has another policy, or if several groups have the name.
+        It is adopted if :meth:`_may_adopt`; otherwise inherited, but passed over if the spec does
+        not name it. With the cluster's own name, groups with another policy or other rules are
+        passed over; with another name, raise PolicyMismatch for these, and for several groups.
         """
         name = self.wanted.server_group_name
         is_own = not name or name == self.own_name
@@ -280,9 +270,10 @@ class Attach:
         return None
 
     def _may_adopt(self, group: ServerGroup, use: Use) -> bool:
-        """Check whether the group is the cluster's own, and no other binding owns it.
+        """Check whether the group is the cluster's own, and no other cluster owns it.
 
-        A group that a note of release 0.9 names counts as the cluster's own.
+        Its own has the own name, the cluster's project and user as far as known, and no servers of
+        others; or a note of release 0.9 names it.
         """
         is_own = (
             group.name == self.own_name
@@ -304,8 +295,8 @@ class Attach:
     def _created(self, name: str) -> Step[Attached]:
         """Create the group; the policy owns it if Nova answers.
 
-        If the answer is lost, return the group that Nova may have created. Raise QuotaExceeded, and
-        PolicyMismatch for another cluster's name.
+        If it is lost, return :meth:`_found_created`. Raise QuotaExceeded, and PolicyMismatch for
+        another cluster's name.
         """
         self._check_name(name)
         wanted = self.wanted
@@ -323,7 +314,7 @@ class Attach:
         return self._attached(group, CREATED)
 
     def _found_created(self, name: str, error: CloudError) -> Step[Attached]:
-        """Return the group that Nova may have created although its response was lost.
+        """Return the group that Nova may have created although its answer was lost.
 
         Raise GroupMayExist if it is not found, or if the search fails.
         """
@@ -344,7 +335,7 @@ class Attach:
         return attached
 
     def _attached(self, group: ServerGroup, how: str, *, is_in_doubt: bool = False) -> Attached:
-        """Return the outcome with a new binding, inherited if ``how`` is ``INHERITS``."""
+        """Return the outcome with a new binding."""
         rules, version = dict(group.rules), self.wanted.version
         binding = Binding(group.id, how == INHERITS, version, group.policy, rules)
         return Attached(binding, group, how, is_in_doubt=is_in_doubt)
@@ -353,10 +344,10 @@ class Attach:
 def find(
     wanted: Properties, hint: str | None, *, is_locked: bool = False
 ) -> Step[ServerGroup | None]:
-    """Return the existing group that an attach inherits; None if the attach has to create one.
+    """Return the group of the hint or the spec's name; None without both, and for a new name.
 
-    Without a hint and a name, None. Raise PolicyMismatch if the hint or an id names no group, if
-    hint and name differ, if several groups have the name, and if the group does not match the spec.
+    Raise PolicyMismatch if the hint or an id names no group, if hint and name differ, if several
+    groups have the name, and if the group does not match the spec.
 
     :param is_locked: lock the group, and fetch it again after that.
     """
@@ -383,10 +374,7 @@ def find(
 
 
 def _find(name: str, wanted: Properties, *, is_locked: bool) -> Step[ServerGroup | None]:
-    """Return the one group of this name or id; None if there is none.
-
-    Raise PolicyMismatch if there are several, or if the group does not match the spec.
-    """
+    """Return the one group of this name or id, as :func:`find` does; None if there is none."""
     with saying(f"Failed in retrieving servergroup '{name}'."):
         found: tuple[ServerGroup, ...] = ()
         if not is_uuid(name):

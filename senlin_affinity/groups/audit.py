@@ -1,7 +1,6 @@
 """Reconcile the groups of Nova with the clusters of Senlin, and find violated policies.
 
-No records are needed: the name of a group tells to which cluster it belongs. The module performs no
-I/O.
+The name of a group tells to which cluster it belongs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from senlin_affinity.model.member_locations import places as places
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
 from senlin_affinity.policy.binding import Binding
 
-#: Who created a group: a policy; perhaps a policy, as one names it and nobody uses it; others.
+#: Who created a group (:func:`statuses`).
 BY_POLICY, PERHAPS_BY_POLICY, BY_OTHERS = 'policy', 'perhaps a policy', '-'
 #: Replaces the name of a cluster of another project.
 FOREIGN = 'of another project'
@@ -40,10 +39,10 @@ class BindingRecord:
 class GroupUses:
     """The users of server groups that Senlin shows, of one project or of all.
 
-    ``clusters`` maps ids to names, or to ``FOREIGN`` for a cluster of another project than the
-    reader's. ``kept`` maps clusters to the groups that they keep. By name or id: ``hints`` are the
-    groups that profiles name, ``named`` those of policies, and ``attaching`` those of policies that
-    are being attached.
+    ``clusters`` maps ids to names, or to ``FOREIGN`` for another project than the reader's.
+    ``kept`` maps clusters to the groups that they keep. By name or id: ``hints`` are the groups
+    that profiles name, ``named`` those of policies, and ``attaching`` those of policies that are
+    being attached.
     """
 
     clusters: Mapping[str, str] = field(hash=False)
@@ -68,10 +67,7 @@ class GroupUses:
 
 @dataclass(frozen=True)
 class GroupStatus:
-    """A group, who created it, and its ``users``: the names of the clusters that use it.
-
-    ``made_by`` is ``BY_POLICY``, ``PERHAPS_BY_POLICY`` or ``BY_OTHERS``.
-    """
+    """A group, who created it, and the names of the clusters that use or keep it."""
 
     group: ServerGroup
     made_by: str
@@ -84,9 +80,10 @@ def statuses(
 ) -> Iterator[GroupStatus]:
     """Yield the status of each group.
 
-    ``made_by`` is ``BY_POLICY`` for a group that a cluster owns or that bears a cluster's own name,
-    and ``PERHAPS_BY_POLICY`` for an unused one that a policy names. An orphan is named after a
-    cluster that does not exist, has no members, and nobody uses it.
+    A group is unused if it has no members and no users, and if no profile names it. ``made_by`` is
+    ``BY_POLICY`` for a group that a cluster owns or keeps, or that bears a cluster's own name, and
+    ``PERHAPS_BY_POLICY`` for another unused one that a policy names; else ``BY_OTHERS``. An orphan
+    is an unused group named after a cluster that does not exist, unless an attach may use it.
     """
     for group in groups:
         users, words = tuple(uses.users_of(group.id)), {group.id, group.name}
@@ -104,7 +101,7 @@ def statuses(
 
 @dataclass(frozen=True)
 class ReadUses:
-    """Read who uses groups, in all projects if possible: a :class:`GroupUses`."""
+    """Read a :class:`GroupUses`, of all projects if possible."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +113,7 @@ class HasCluster:
 
 @dataclass(frozen=True)
 class DeleteOrphan:
-    """Delete a group that was an orphan in an earlier list.
-
-    The list may be out of date, and a cluster may use the group now: everything is read again.
-    """
+    """Delete a group that was an orphan in an earlier list, if it still is."""
 
     group_id: str
     prefix: str = GROUP_NAME_PREFIX
@@ -137,7 +131,7 @@ class DeleteOrphan:
     def still_orphan(self) -> Step[ServerGroup | None]:
         """Return the group if it is an orphan, else None.
 
-        Nova is read first, so that a group which is created and bound meanwhile is not one.
+        Nova is read first: a group that is created and bound meanwhile is then not listed.
         """
         groups = yield SearchGroups()
         uses: GroupUses = yield ReadUses()
@@ -146,9 +140,9 @@ class DeleteOrphan:
 
 
 def shared_ownership(groups: Iterable[ServerGroup], uses: GroupUses) -> Iterator[tuple[str, str]]:
-    """Yield the name of each group with several owners, and the owners' names: ``('web', 'a, b')``.
+    """Yield the name of each group with several owners, and their names, in the order of their ids.
 
-    The order of the names is that of the ids.
+    Example: ``('web', 'a, b')``.
     """
     for group in groups:
         owners = uses.owners_of(group.id)
@@ -157,10 +151,7 @@ def shared_ownership(groups: Iterable[ServerGroup], uses: GroupUses) -> Iterator
 
 
 def up_to(places: Iterable[Place], most: int) -> tuple[Place, ...]:
-    """Return the places with the fewest members, ascending, that together have at most ``most``.
-
-    The time of a violation can only be determined from all members of a place.
-    """
+    """Return the places with the fewest members, ascending, that together have at most ``most``."""
     found: list[Place] = []
     for place in sorted(places, key=lambda place: len(place.servers)):
         most -= len(place.servers)
@@ -173,10 +164,10 @@ def up_to(places: Iterable[Place], most: int) -> tuple[Place, ...]:
 def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, str]) -> str | None:
     """Return when the members of a place first violated the policy; None if unknown.
 
-    With affinity, the earliest arrival; otherwise, the arrival of the first member beyond the limit
-    per host. None if any arrival is unknown, or the limit is not exceeded.
+    With affinity, the earliest arrival; otherwise, that of the first member beyond the limit per
+    host. None if any arrival is unknown, or the limit is not exceeded.
 
-    :param last_moves: when each server came to its host (ISO 8601), as far as known.
+    :param last_moves: the time (ISO 8601) when each server came to its host, as far as known.
     """
     if group.policy == AFFINITY:
         times = [last_moves[server] for server in place.servers if server in last_moves]
@@ -192,7 +183,7 @@ def servers_outside(group: ServerGroup, servers: Iterable[str]) -> tuple[str, ..
 
 
 def conflicting_policies(uses: GroupUses) -> Iterator[tuple[str, str]]:
-    """Yield each cluster with enabled policies for different groups, sorted by name, and these.
+    """Yield each cluster with enabled policies for different groups, and these, by its name.
 
     Example: ``('web', 'p1 (senlin.policy.affinity-1.0): <group>; p2 (...-1.1): <group>')``
     """

@@ -1,16 +1,13 @@
 """Leave a server group: delete it, hand it over, keep it, or let it stay.
 
-The policy deletes a group only in this module; the command ``group delete`` deletes orphans
-(:mod:`senlin_affinity.groups.audit`). The policy deletes a group only if the binding (or the record
-of a kept group) says that the policy owns it, and only if nobody else uses it. If other bindings
-use it, the oldest becomes the owner; "oldest" is the creation of its cluster, as Senlin stores no
-time for a binding. A group that is used in another way stays, and the owner of the cluster reads
-why.
+The policy deletes a group only if the binding (or the record of a kept group) says that it owns the
+group, and if nobody else uses it. If other bindings use it, that of the oldest cluster becomes the
+owner (Senlin stores no time for a binding). A group that is used in another way stays.
 
 Raises: CloudError, after which the binding stays and the detach can be repeated; GroupBusy while an
 attach may use the group.
 
-Source: "Affinity Policy V1.0" in Senlin's manual (scenario S2) deletes at detach.
+Source: "Affinity Policy V1.0" in Senlin's manual (scenario S2).
 """
 
 from __future__ import annotations
@@ -45,10 +42,7 @@ KEY = 'senlin_affinity_on_detach'
 
 @dataclass(frozen=True)
 class Detached:
-    """The outcome of a detach: a line for the log, and the id of the group.
-
-    ``deleted`` is the id of a group that is gone, ``released`` that of one that stays.
-    """
+    """The outcome of a detach, and the id of a group that is gone or that stays (``released``)."""
 
     message: str
     deleted: str | None = None
@@ -60,10 +54,7 @@ class Detach:
     """Detach a policy from a cluster."""
 
     def step(self) -> Step[Detached]:
-        """Leave the bound group, if any: an inherited or kept one stays, an owned one is deleted.
-
-        An owned group that others use stays (:func:`leave_owned`).
-        """
+        """Leave the bound group: an inherited or kept one stays; otherwise :func:`leave_owned`."""
         bound = yield ReadBinding()
         if bound is not None:
             yield LockGroup(bound.servergroup_id)
@@ -103,15 +94,19 @@ class CheckBound:
 
     def step(self) -> Step[Refusal | None]:
         """Return a rejection if Nova does not have the group any more; None if it has."""
-        group = yield from fetch(self.group_id)
-        return None if group is not None else missing(self.group_id)
+        if (yield from fetch(self.group_id)) is not None:
+            return None
+        return Refusal(
+            f'server group {self.group_id}, which the policy is bound to, no longer exists: '
+            'detach the policy and attach it again'
+        )
 
 
 def _is_owner(bound: Binding, use: Use) -> bool:
     """Check whether the binding owns the group: it is not inherited.
 
-    Release 0.9 marked an inherited group that a policy created in the binding, or noted its id; it
-    counts as owned unless another cluster owns it.
+    An inherited group that release 0.9 marked as created by a policy counts as owned, unless
+    another cluster owns it.
     """
     is_of_0_9 = (bound.is_policy_made or use.is_noted) and not use.has_owner
     return not bound.is_inherited or is_of_0_9
@@ -121,7 +116,7 @@ def leave_owned(group_id: str, use: Use) -> Step[Detached]:
     """Delete a group that the cluster owns, and whose lock is held; it stays if others use it.
 
     If another binding may own it, that becomes the owner. Otherwise, raise GroupBusy while an
-    attach may use it. A group that Nova does not have counts as deleted, without a request.
+    attach may use it. A group that Nova does not have counts as deleted.
     """
     if use.heir is not None:
         return (yield from _hand_over(group_id, use))
@@ -150,7 +145,7 @@ def leave_owned(group_id: str, use: Use) -> Step[Detached]:
 
 
 def _hand_over(group_id: str, use: Use) -> Step[Detached]:
-    """Make ``use.heir`` the owner; the group counts as released."""
+    """Make ``use.heir`` the owner of the group, which stays."""
     yield Leave(group_id, heir=use.heir)
     names = ', '.join(sorted({each.cluster_name for each in use.users}))
     return Detached(f'server group {group_id} stays: cluster {names} uses it', None, group_id)
@@ -163,9 +158,9 @@ def verify_deleted(group_id: str) -> Step[None]:
 
 
 def _why_it_stays(group: ServerGroup, use: Use) -> str:
-    """Return who else uses the group: clusters, else profiles, else servers; '' if nobody does.
+    """Return "cluster a, b uses it", or which profiles name it, or which servers are members.
 
-    Example: "cluster a, b uses it".
+    '' if only the cluster uses it.
     """
     clusters = sorted({*(each.cluster_name for each in use.users), *use.keepers})
     if clusters:
@@ -177,9 +172,9 @@ def _why_it_stays(group: ServerGroup, use: Use) -> str:
 
 
 def fetch(group_id: str) -> Step[ServerGroup | None]:
-    """Return the group; None only if neither its path nor the list of the project has it.
+    """Return the group; None if Nova does not have it.
 
-    Raise CloudError if only the list has it: a proxy may answer 404, too.
+    Raise CloudError if only the list of the project has it: a proxy may have answered 404.
     """
     group: ServerGroup | None = yield GetGroup(group_id)
     if group is None and any(each.id == group_id for each in (yield SearchGroups())):
@@ -187,19 +182,11 @@ def fetch(group_id: str) -> Step[ServerGroup | None]:
     return group
 
 
-def missing(group_id: str) -> Refusal:
-    """Return the rejection of a bound group that Nova does not have any more."""
-    return Refusal(
-        f'server group {group_id}, which the policy is bound to, no longer exists: '
-        'detach the policy and attach it again'
-    )
-
-
 def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -> bool:
     """Check whether a detach keeps the group; the cluster's metadata override the spec.
 
     ``{'senlin_affinity_on_detach': ' KEEP '}`` is True. Raise InvalidSpec for another value than
-    ``keep`` or ``delete``. ``properties`` is called without the key only.
+    ``keep`` or ``delete``. ``properties`` is only called if the key is missing.
     """
     text = metadata.get(KEY)
     if text is None:

@@ -1,8 +1,7 @@
 """Describe attach, detach and the checks of a server group as steps without I/O.
 
-A step is a generator. It yields effects and receives their answers; it returns an outcome, or
-raises an error. Effects, answers and outcomes are plain values. :func:`run` is the driver of the
-plugin.
+A step is a generator. It yields effects, receives their answers, and returns an outcome, or raises
+an error. Effects, answers and outcomes are plain values.
 
 Raises: CloudError for an answer that does not belong to its effect; GroupBusy, after which the
 plugin releases the locks, waits and starts the step again.
@@ -28,7 +27,7 @@ class GetGroup:
 
 @dataclass(frozen=True)
 class SearchGroups:
-    """List the groups of the project with this name (None: all groups), in Nova's order."""
+    """List the groups of the project with this name (None: all), in Nova's order."""
 
     name: str | None = None
 
@@ -59,28 +58,28 @@ class DeleteGroup:
 
 @dataclass(frozen=True)
 class LockName:
-    """Hold the lock of a name in the project until the step ends."""
+    """Lock a name in the project until the step ends."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class LockGroup:
-    """Hold the lock of a group until the step ends."""
+    """Lock a group until the step ends."""
 
     group_id: str
 
 
 @dataclass(frozen=True)
 class ReadBinding:
-    """Read the stored binding of the cluster and the policy: a Binding, or None."""
+    """Read the binding of the cluster and the policy: a Binding, or None."""
 
 
 @dataclass(frozen=True)
 class ReadUse:
     """Read who uses a group: a :class:`Use`.
 
-    ``name`` is the group's, if it is known: profiles and policies refer to groups by name, too.
+    ``name`` is the group's, if known: profiles and policies refer to groups by name, too.
     """
 
     group_id: str
@@ -94,9 +93,9 @@ class ReadKeep:
 
 @dataclass(frozen=True)
 class Leave:
-    """Delete the binding and, in the same transaction, hand its group over.
+    """Delete the binding; in the same transaction, make ``heir`` the owner of its group.
 
-    ``heir`` becomes the owner. With ``is_kept``, the cluster keeps the group for its next policy.
+    With ``is_kept``, the cluster keeps the group for its next policy.
     """
 
     group_id: str
@@ -106,7 +105,7 @@ class Leave:
 
 @dataclass(frozen=True)
 class Announce:
-    """Report to the owner of the cluster that a group with this name is about to be created."""
+    """Report to the cluster's owner that a group of this name is about to be created."""
 
     name: str
 
@@ -121,8 +120,8 @@ Effect: TypeAlias = (
 class GroupUser:
     """Another binding that refers to the group.
 
-    ``may_own`` is False for a binding of Senlin's own policy, which would delete a group that
-    others use, and for a cluster of another project, which cannot list the group.
+    ``may_own`` is False for Senlin's own policy, which would delete a group that others use, and
+    for a cluster of another project, which cannot list the group.
     """
 
     cluster: str
@@ -136,12 +135,12 @@ class GroupUser:
 class Use:
     """The users of a group in all projects, except the cluster itself.
 
-    ``users`` are in the order of their clusters' creation. The names of clusters: ``keepers`` keep
-    the group, and to ``attaching`` ones, a policy is being attached that may use it. ``profiles``
-    are those that name it in their scheduler hints (that of this cluster, too). ``own_servers`` are
-    the servers of the cluster's nodes, and of nodes that were placed into the group and are in no
-    cluster any more. ``is_noted``: a note of release 0.9 shows that a policy created the group.
-    ``has_cluster``: the cluster that the group is named after exists, or there is none.
+    ``users`` are in the order of their clusters' creation. By the names of clusters, ``keepers``
+    keep the group, and to ``attaching``, a policy is being attached that may use it. ``profiles``
+    (also of this cluster) name it in their scheduler hints. ``own_servers`` are the servers of the
+    cluster's nodes, and of nodes that were placed into the group and are in no cluster any more.
+    ``is_noted``: release 0.9 noted that a policy created the group. ``has_cluster``: the cluster
+    that the group is named after exists, or there is none.
     """
 
     users: tuple[GroupUser, ...] = ()
@@ -154,20 +153,17 @@ class Use:
 
     @property
     def has_owner(self) -> bool:
-        """Return whether another cluster owns or keeps the group."""
+        """Whether another cluster owns or keeps the group."""
         return bool(self.keepers) or any(each.is_owner for each in self.users)
 
     @property
     def heir(self) -> GroupUser | None:
-        """Return the user that becomes the owner; None without one that may own the group.
-
-        The present owner comes first, then the oldest.
-        """
+        """The present owner, else the oldest user, that may own the group; None without any."""
         able = sorted((each for each in self.users if each.may_own), key=lambda it: not it.is_owner)
         return next(iter(able), None)
 
     def others(self, group: ServerGroup) -> list[str]:
-        """Return the sorted members of the group that are not the cluster's own; [] without any."""
+        """Return the sorted members of the group that are not the cluster's own."""
         return sorted({member.server for member in group.members} - self.own_servers)
 
 
@@ -179,8 +175,8 @@ Step: TypeAlias = Generator[Any, Any, T]
 def checked(effect: object, answer: Any) -> Any:
     """Return the answer; raise CloudError if it is about another group than the effect.
 
-    Of a search, all names and that no id occurs twice are checked; of a creation, the name, the
-    policy and that there are no members.
+    Checked are the id of a group; all names of a search, and that no id occurs twice; and of a
+    creation the name, the policy, and that there are no members.
     """
     match effect:
         case GetGroup(group_id):
@@ -200,9 +196,9 @@ def checked(effect: object, answer: Any) -> Any:
 
 
 def run(step: Step[T], perform: Callable[[Any], Any]) -> T:
-    """Run a step: call ``perform`` for each effect, send the answer, and return the outcome.
+    """Run a step: send it the answer of ``perform`` for each effect, and return the outcome.
 
-    An error of ``perform`` is thrown into the step, which may handle it.
+    An error of ``perform`` is thrown into the step.
     """
     try:
         effect = next(step)
@@ -219,7 +215,7 @@ def run(step: Step[T], perform: Callable[[Any], Any]) -> T:
 
 
 def ask_nova(effect: Effect, groups: ServerGroups) -> Any:
-    """Send the request of an effect on Nova, and return the answer; None for any other effect."""
+    """Send the request of an effect on Nova; return the answer, or None for another effect."""
     match effect:
         case GetGroup(group_id):
             return groups.get(group_id)
