@@ -1,8 +1,6 @@
-"""Provide loggers that escape terminal control characters.
+"""Provide loggers that escape terminal control characters: ESC becomes a backslash and ``x1b``.
 
 Names and texts in a message come from services and users, and operators read the log in a terminal.
-
-Example: ESC becomes four visible characters, a backslash and ``x1b``.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ and compares its answer with the one of Nova's ``AggregateInstanceExtraSpecsFilt
 enabled.
 
 Raises: nothing. If the filter itself fails, it rejects the host (or passes it, see
-``aggregate_filter_on_error``) and logs the traceback. Names are for the log only: a name that is
-not loaded, or that a stand-in lacks, changes no decision.
+``aggregate_filter_on_error``) and logs the traceback. A missing name changes no decision.
 
 Source: "Filter - Aggregate Instance Type Filter" (nfv-filters); ``nova/scheduler/filters`` of Nova
 34.
@@ -46,11 +45,10 @@ LOG = plain_log.get('senlin_affinity.plugins.nova_filter')
 
 _AGGREGATES = attrgetter('aggregates')
 
-#: Nova's filter, which compares extra specs in one direction only.
 _NOVAS = 'AggregateInstanceExtraSpecsFilter'
-#: The number of hosts that a line of the log names.
+#: Per line of the log.
 _MOST_NAMED = 10
-#: The maximum number of distinct warnings and failures that are remembered.
+#: The number of distinct warnings and failures that are remembered.
 _MOST_SAID = 1000
 
 
@@ -84,7 +82,7 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
         evaluation fails.
         """
         hosts = [*filter_obj_list]
-        # Joint evaluation saves nothing for one host, and its overhead must stay small.
+        # For one host, joint evaluation saves nothing.
         together = self._together(hosts, spec_obj) if len(hosts) > 1 else None
         if together is not None:
             yield from together
@@ -95,7 +93,7 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
 
     def _together(self, hosts: list[Any], spec_obj: Any) -> list[Any] | None:
         """Return the hosts that pass; None if each must be evaluated separately."""
-        # Imported here, as in Nova: it registers the options of all of Nova.
+        # Imported here, because it registers the options of all of Nova.
         from nova.scheduler import utils
 
         if self._is_overridden():
@@ -114,10 +112,7 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
         )
 
     def _passing(self, hosts: list[Any], flavor: Any) -> list[Any]:
-        """Return the hosts that pass.
-
-        Nova has one object for each aggregate, which compares equal to itself only.
-        """
+        # Nova has one object for each aggregate, which equals only itself.
         rule = _rule(flavor)
         judged = {place: _judge(rule, place) for place in dict.fromkeys(_places(hosts))}
         if not any(judged.values()):
@@ -173,10 +168,7 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
 
 
 def _report(rejected: Sequence[Any], hosts: Sequence[Any], spec_obj: Any) -> None:
-    """Log which hosts of a request would be rejected, and where Nova's own filter differs.
-
-    Nothing is logged if no filter rejects a host.
-    """
+    """Log the hosts of a request that would be rejected, and where Nova's filter differs."""
     parts = []
     if rejected:
         judged = _judge(_rule(spec_obj.flavor), tuple(rejected[0].aggregates))
@@ -236,7 +228,6 @@ def _rule(flavor: Any) -> Requirements:
 def _requirements(
     extra_specs: tuple[tuple[str, Any], ...], ignored: tuple[str, ...] = ()
 ) -> Requirements:
-    """Parse a flavor once, for all hosts of a request and for the next requests."""
     return Requirements.parse(dict(extra_specs), ignored)
 
 
@@ -273,7 +264,7 @@ class _Judged:
 
     @cached_property
     def _named(self) -> Verdict:
-        """The verdict with the names of the aggregates, for the log only."""
+        """The verdict with the names of the aggregates, for the log."""
         return self.rule.check(self.metadata, self._names)
 
     @cached_property
@@ -283,7 +274,6 @@ class _Judged:
 
 
 def _places(hosts: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield the aggregates of each host; each aggregate is one object that equals only itself."""
     return map(tuple, map(_AGGREGATES, hosts))
 
 

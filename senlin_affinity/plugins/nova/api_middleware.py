@@ -7,16 +7,12 @@ the parameter: ``strict`` with the client's microversion, ``permissive`` and ``o
 last microversion without Nova's own checks. The headers of the response name the client's
 microversion again. Nothing else of these two calls changed from 2.86 to 2.104.
 
-Nova handles these requests unchanged: every other request; older and unsupported microversions;
-users who may not write extra specs (its 403); bodies that its schema rejects (its 400).
-
-Units: a request has at most ``MOST_NAMES`` names, and a response lists at most ``MOST_TOLD``
-errors.
+Nova handles other requests unchanged, also older and unsupported microversions, users who may not
+write extra specs (its 403), and bodies that its schema rejects (its 400).
 
 Raises: nothing. A validator that does not load prevents nova-api from starting.
 
-Source: Nova's specification "Flavor Extra Spec Validators"
-(https://blueprints.launchpad.net/nova/+spec/flavor-extra-spec-validators). Nova dropped the
+Source: https://blueprints.launchpad.net/nova/+spec/flavor-extra-spec-validators. Nova dropped the
 parameter before its release and accepts unknown namespaces.
 """
 
@@ -39,8 +35,9 @@ from senlin_affinity.plugins import plain_log
 LOG = plain_log.get('senlin_affinity.plugins.nova_api')
 
 PARAMETER = 'validation'
-#: A flavor has a few dozen extra specs; this many are validated in less than a second.
+#: Per request: so many are validated in less than a second.
 MOST_NAMES = 1000
+#: Errors per response.
 MOST_TOLD = 20
 #: The limit of Nova's schema for a name and for a value.
 _LONGEST = 255
@@ -49,11 +46,9 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Microversion = tuple[int, int]
 
 FIRST: Microversion = (2, 86)
-#: The last microversion at which Nova itself checks nothing.
 UNCHECKED = '2.85'
 VERSION_HEADER = 'OpenStack-API-Version'
 LEGACY_VERSION_HEADER = 'X-OpenStack-Nova-API-Version'
-#: The WSGI names of both headers.
 _VARIABLE, _LEGACY_VARIABLE = 'HTTP_OPENSTACK_API_VERSION', 'HTTP_X_OPENSTACK_NOVA_API_VERSION'
 
 _PART = '/os-extra_specs'
@@ -80,7 +75,7 @@ class ExtraSpecValidation:
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Handle one request; other requests than writes of extra specs cost two comparisons."""
+        """Handle one request; any but a write of extra specs costs two comparisons."""
         if environ['REQUEST_METHOD'] in _RULES and _PART in environ['PATH_INFO']:
             call = _call(environ)
             microversion = self._microversion(environ) if call else None
@@ -183,7 +178,7 @@ def _may(environ: Mapping[str, Any], call: str) -> bool:
 def _specs(environ: dict[str, Any], call: str) -> dict[str, str] | None:
     """Return the extra specs of the body; None for a body that Nova's schema rejects.
 
-    Raises InvalidSpec for too many extra specs, and for a truncated body.
+    Raise InvalidSpec for too many extra specs, and for a truncated body.
     """
     try:
         # Read as Nova reads it: webob restores the body.
@@ -194,7 +189,7 @@ def _specs(environ: dict[str, Any], call: str) -> dict[str, str] | None:
         raise InvalidSpec('the body of the request is cut off') from error
     if call == 'POST':
         body = body.get('extra_specs') if isinstance(body, dict) else None
-    # A string, or a number, which Nova converts to a string; booleans are invalid.
+    # Nova converts numbers to strings; booleans are invalid.
     if not isinstance(body, dict) or not {str, int, float}.issuperset(map(type, body.values())):
         return None
     specs = {name: str(value) for name, value in body.items()}

@@ -13,12 +13,7 @@ Example: questions on stdin, an answer to each on stdout::
     [{"answer": "must be of the form r[0-9]+"}]        or null for a valid value
     [{"error": "..."}]
 
-Units: ``TIMEOUT`` is in seconds; Nova loads in one or two.
-
-Raises: nothing from :func:`read`. It returns a PluginError in place of definitions, and an
-Unanswered if no child could be started. A check raises ValueError and PluginError.
-
-Source: Nova's specification "Flavor Extra Spec Validators".
+Raises: nothing from :func:`read`. A check raises ValueError and PluginError.
 """
 
 from __future__ import annotations
@@ -37,6 +32,7 @@ from senlin_affinity.extra_specs.registry import Plugin, Unanswered, load
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.plugins.nova.extra_specs import NovaValidator
 
+#: In seconds; Nova loads in one or two.
 TIMEOUT = 30
 _TYPES = {kind.__name__: kind for kind in (bool, int, str)}
 #: The fields of a definition that Nova's class lacks.
@@ -44,7 +40,10 @@ _MORE = ('replaced_by', 'image_property', 'drivers', 'depends_on')
 
 
 def read(entry_points: Sequence[EntryPoint]) -> list[Plugin | PluginError]:
-    """Return the definitions of each entry point, or the error that replaces them."""
+    """Return the definitions of each entry point, or the PluginError that replaces them.
+
+    It is an Unanswered if no child could be started.
+    """
     plugins = [Plugin(each.name, each.value, ()) for each in entry_points]
     try:
         answers = _ask(*(('definitions', _named(each)) for each in entry_points))

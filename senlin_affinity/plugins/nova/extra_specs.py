@@ -3,17 +3,14 @@
 At its start, nova-api calls each entry point of ``nova.api.extra_spec_validators``
 (:func:`register`). From microversion 2.86 it accepts these names and checks their values.
 
-Nova keeps validators by name, and the last one wins. Nova's own validator of
-``aggregate_instance_extra_specs:{key}`` accepts every value. Ours replaces it in the list of Nova's
-module, so that the load order does not matter.
+Nova keeps validators by name, and the last one wins. Ours replaces
+``aggregate_instance_extra_specs:{key}`` in the list of Nova's module, so that the load order does
+not matter.
 
 Raises: Nova's ValidationError (a 400) for an invalid value. PluginError for a package that does not
-load, which prevents nova-api from starting. Loading this module never fails, because Nova 34's
-handler for that failure itself fails: it reads ``module_name``, which entry points no longer have.
-Nova's modules are therefore imported late.
-
-Source: Nova's specification "Flavor Extra Spec Validators"; ``nova/api/validation/extra_specs``.
-Names are literal outside their placeholders here, too.
+load, which prevents nova-api from starting. Nova's modules are imported late, so that this module
+always loads: Nova 34's handler for that failure itself fails (it reads ``module_name``, which entry
+points lack).
 """
 
 from __future__ import annotations
@@ -31,14 +28,13 @@ LOG = plain_log.get('senlin_affinity.plugins.nova_extra_specs')
 #: This project's own definitions; Nova has all others.
 AGGREGATE_VALUES = 'aggregate_instance_extra_specs:{key}'
 OWN = (AGGREGATE_VALUES, 'force_metadata_check', 'reservation:{id}')
-#: Nova's module whose validator is replaced.
 _IN_TREE = 'nova.api.validation.extra_specs.aggregate_instance_extra_specs'
 
 
 class NovaValidator:
     """A definition with the attributes of Nova's class.
 
-    ``name_regex`` is the pattern by which nova-api finds the definition of a name.
+    nova-api finds the definition of a name by the pattern ``name_regex``.
     """
 
     def __init__(self, definition: ExtraSpecValidator) -> None:

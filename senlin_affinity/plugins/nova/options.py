@@ -1,9 +1,4 @@
-"""Declare the options that the plugins for Nova read from nova.conf.
-
-Example, in nova.conf::
-
-    [affinity]
-    aggregate_filter = log
+"""Declare the options of ``[affinity]`` that the plugins for Nova read from nova.conf.
 
 The request filter has options of its own, with the names of its specification.
 """

@@ -4,7 +4,7 @@ Before Nova sends the request, :mod:`senlin_affinity.nova.reservations` derives 
 forbidden aggregates from the keys of the flavor, the image and the aggregates. They go into the
 request's destination, as from Nova's own request filters, and so into ``member_of``.
 
-Example, in nova.conf; ``install`` is a function that returns host filters, here none::
+Example, in nova.conf; ``install`` returns host filters, here none::
 
     [filter_scheduler]
     available_filters = nova.scheduler.filters.all_filters
@@ -18,12 +18,9 @@ Raises: PluginError at startup if this Nova lacks the required interfaces, becau
 would be open to everyone. A reservation that no aggregate carries fails with "No valid host" and
 the reason.
 
-Source: Placement's specification "Support filtering by forbidden aggregate membership"
-(https://blueprints.launchpad.net/nova/+spec/negative-aggregate-membership), "Developer impact";
-``nova/scheduler/request_filter.py`` of Nova 34. Deviation: of an image only the required traits
-count, since Nova drops other keys. The specification lets an image carry a reservation, so this is
-the default, although any user may create such an image. The filter logs a warning at startup if a
-prefix matches traits, and an option restricts it to keys of flavors.
+Source: https://blueprints.launchpad.net/nova/+spec/negative-aggregate-membership, "Developer
+impact". Deviation: of an image only the required traits count, since Nova drops other keys. Any
+user may create such an image, but the specification lets an image carry a reservation.
 """
 
 from __future__ import annotations
@@ -57,15 +54,11 @@ from senlin_affinity.plugins import plain_log
 
 LOG = plain_log.get('senlin_affinity.plugins.nova_request_filter')
 
-#: The options have the same names in the policy; nova.conf has no others of these names.
 OPTIONS = REQUEST_FILTER_OPTIONS
 
 
 def install() -> list[type]:
-    """Install the request filter, once per process.
-
-    :returns: no host filters, as Nova expects a list of them.
-    """
+    """Install the request filter, once per process, and return no host filters."""
     for option in OPTIONS:
         CONF.register_opt(as_oslo(option), group=option.group)
     required, forbidden = _prefixes()
@@ -153,9 +146,8 @@ def _keys(spec: Any) -> list[str]:
 def _aggregates(context: Any, prefixes: Sequence[str]) -> list[Aggregate]:
     """Return the aggregates that have a key with one of the prefixes, with these keys only.
 
-    Nova's AggregateList also reads the hosts of all aggregates: for 100 aggregates of 100 hosts it
-    takes more than a second, and this query a few milliseconds. The result is not cached, so that a
-    new reservation applies to the next request.
+    Nova's AggregateList also reads the hosts, which takes more than a second for 100 aggregates of
+    100 hosts. The result is not cached, so that a new reservation applies to the next request.
     """
     carried, asked = models.AggregateMetadata, filter(None, prefixes)
     rows = (

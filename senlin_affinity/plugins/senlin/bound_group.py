@@ -1,12 +1,6 @@
 """Check a bound server group before nodes join it, and report to the owner of the cluster.
 
-:func:`refusal` returns why no node can be created. Orphans that a detach leaves, and conditions
-that the preflight does not check, go into the status of the cluster and into Senlin's events. The
-engine itself writes the text of the action.
-
-Units: one request, for the group, unless the preflight has read it.
-
-Raises: nothing. A group that cannot be read rejects nothing.
+Raises: nothing.
 """
 
 from __future__ import annotations
@@ -49,6 +43,8 @@ def refusal(
 ) -> Refusal | None:
     """Return why no node can join the bound group; None if no reason is known.
 
+    One request, for the group, unless the preflight has read it.
+
     :param groups: makes the owner's :class:`~senlin_affinity.model.ports.ServerGroups`.
     """
     if cluster in str(policy.data):
@@ -82,7 +78,6 @@ def warn_of_hint(
     a placement over that of the scheduler hints.
 
     :param who: the beginning of a log line.
-    :param groups: makes the owner's :class:`~senlin_affinity.model.ports.ServerGroups`.
     """
     group_id = bound.servergroup_id
     try:
@@ -106,7 +101,7 @@ def warn_of_hint(
 
 
 def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None:
-    """Return why a cluster has two policies with different groups; a node can join only one."""
+    """Return why a cluster has two policies with different groups; None if it has not."""
     for other in binding_object.ClusterPolicy.get_all(get_admin_context(), cluster):
         if not other.enabled or other.policy_id == policy:
             continue
@@ -122,7 +117,7 @@ def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None
 
 
 def _groups(group_id: str, view: ViewOrError, groups: Callable[[], Any]) -> Collection[ServerGroup]:
-    """Return the groups that the preflight has read, or the bound one alone, which is fetched."""
+    """Return the groups that the preflight has read, or else fetch the bound one."""
     known = view.snapshot.server_groups if isinstance(view, CloudView) else None
     if known is not None:
         return known
@@ -131,9 +126,9 @@ def _groups(group_id: str, view: ViewOrError, groups: Callable[[], Any]) -> Coll
 
 
 def report_to_owner(cluster: Any, *sentences: str) -> None:
-    """Write sentences for the owner, except empty ones, into Senlin's events and the cluster.
+    """Write sentences for the owner into Senlin's events and the cluster's status.
 
-    The cluster's status has all of them; the engine stores it after that.
+    Empty ones are left out.
     """
     if found := [*filter(None, sentences)]:
         cluster.status_reason = '; '.join(found)

@@ -1,10 +1,10 @@
 """Keep the operator's connection of a Senlin engine, one for each process.
 
-``[senlin_affinity_cloud]`` becomes a connection (:mod:`~senlin_affinity.cloud.service_user`), which
-is made when it is needed, and again after it was abandoned. Without these credentials, the owner's
-connection is used.
+``[senlin_affinity_cloud]`` becomes a connection (:mod:`~senlin_affinity.cloud.service_user`) when
+it is needed, and again after it was abandoned.
 
-Raises: nothing. Invalid credentials are logged, and the owner's connection is used.
+Raises: nothing. Without credentials, and with invalid ones (which are logged), the owner's
+connection is used.
 """
 
 from __future__ import annotations

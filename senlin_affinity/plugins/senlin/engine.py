@@ -1,11 +1,6 @@
 """Read and write the objects of a Senlin engine: sizes, placement data, nodes and bindings.
 
-A decision is written only where the engine reads it.
-
 Raises: InvalidSpec for an invalid count or size.
-
-Source: Senlin 16.0.0, ``engine/actions``; :mod:`~senlin_affinity.plugins.senlin.policy` lists the
-details.
 """
 
 from __future__ import annotations
@@ -34,9 +29,8 @@ from senlin_affinity.policy import binding, placement, profile
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_engine')
 
-#: The nodes, with their data as stored.
 _NODES = table('node', column('id'), column('project'), column('cluster_id'), column('data', Text))
-#: The limits in a resize and the minimum of each; Senlin does not validate those of a webhook.
+#: The minimum of each limit of a resize; Senlin does not validate those of a webhook.
 _LIMITS = {
     consts.ADJUSTMENT_MIN_SIZE: 0,
     consts.ADJUSTMENT_MAX_SIZE: -1,
@@ -90,7 +84,7 @@ def warn_nodes_outside_group(policy: str, cluster_id: str, group_id: str) -> Non
 def _hint(profile_id: str) -> str | None:
     """Return the group that servers of a profile join without a placement.
 
-    Senlin does not update the scheduler hints of a node: its profile is that of its server.
+    Senlin does not update the scheduler hints of a node, so its profile names them.
     """
     stored = profile_object.Profile.get(get_admin_context(), profile_id)
     return stored and profile.group_hint(stored.spec)
@@ -98,7 +92,6 @@ def _hint(profile_id: str) -> str | None:
 
 @functools.lru_cache(maxsize=10_000)
 def _say_once(policy: str, cluster_id: str, number: int, group_id: str) -> None:
-    """Log the warning once in this process for each number of servers."""
     LOG.warning(
         'affinity policy %s, cluster %s: %s server(s) of the cluster are not in server group %s, '
         'which does not count them: they were created before the policy was attached, or while it '
@@ -113,8 +106,8 @@ def _say_once(policy: str, cluster_id: str, number: int, group_id: str) -> None:
 def forget_group(cluster: Any, group_id: str | None) -> None:
     """Remove a deleted group (None: nothing to do) from the nodes' data, and notes of it.
 
-    Otherwise a later RECREATE of a node that was placed into it would delete its server and fail to
-    boot another. This includes nodes that have left the cluster.
+    Otherwise a later RECREATE of a node that was placed into it, also of one that has left the
+    cluster, would delete its server and fail to boot another.
     """
     if group_id is None:
         return
@@ -150,10 +143,8 @@ def count(action: Any) -> int | None:
     """Return the number of nodes that the action will create.
 
     Return None for an action that removes nodes, and for one that the engine itself rejects (a
-    scale-out by 0, a resize beyond the limits).
-
-    Raise InvalidSpec for a size that no cluster may have, before a placement is made for each node:
-    Senlin does not validate the count of a webhook.
+    scale-out by 0, a resize beyond the limits). Raise InvalidSpec for a size that no cluster may
+    have: Senlin does not validate the count of a webhook.
     """
     if action.action == consts.NODE_CREATE:
         return 1
@@ -225,7 +216,7 @@ def write_answer(action: Any, answer: placement.Placement | placement.Refusal) -
     """Write the answer where the engine reads it, and store only the data.
 
     ``action.store()`` would also write the status that the action had when it was loaded, and so
-    undo a cancellation since then.
+    undo a cancellation.
     """
     action.data = with_answer(action, answer)
     if isinstance(answer, placement.Placement):
@@ -249,8 +240,8 @@ def write_answer(action: Any, answer: placement.Placement | placement.Refusal) -
 def with_answer(action: Any, answer: placement.Placement | placement.Refusal) -> dict[str, Any]:
     """Return the data of an action with the answer, without that of an earlier run.
 
-    The result is a new dict: the dict that Senlin loads belongs to a row of the database, and
-    cannot be changed after a transaction of this row has failed.
+    The result is a new dict: that of Senlin belongs to a row of the database, and cannot be changed
+    after a transaction of this row has failed.
     """
     stale = ('placement', 'status_reason')
     kept = {key: value for key, value in action.data.items() if key not in stale}

@@ -1,8 +1,8 @@
 """Record in the ``data`` of a policy which release and which options each engine has.
 
-Senlin's API shows the data of a policy, so ``senlin-affinity status`` can compare the engines
-without access to their hosts. An engine writes its entry before its first action for a policy after
-each start: ``services`` are the ids of the engines that run on the host.
+Senlin's API shows the data, so ``senlin-affinity status`` can compare the engines. An engine writes
+its entry before its first action for a policy after each start: ``services`` are the ids of the
+engines that run on the host.
 
 Example::
 
@@ -10,8 +10,7 @@ Example::
         'release': '0.10.0', 'options': 'a4201241d836', 'services': '51d2f7c4-...',
         'at': '2026-11-24T08:00:00Z'}}}
 
-Raises: nothing. If the database fails, the policy works without the entry, and the failure is
-logged.
+Raises: nothing. A failure of the database is logged.
 """
 
 from __future__ import annotations

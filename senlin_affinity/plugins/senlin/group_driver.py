@@ -1,6 +1,6 @@
 """Drive the steps of a server group with Nova, Senlin's database and its locks.
 
-Units: a step that finds another action at work waits and starts again, until the request timeout.
+A step that finds another action at work waits and starts again, until the request timeout.
 
 Raises: the errors of the step.
 """
@@ -39,7 +39,7 @@ from senlin_affinity.policy.properties import Properties
 
 @dataclass(frozen=True)
 class Driver:
-    """The world of a step: a cluster and a policy, whose spec and connection are read if needed."""
+    """A cluster and a policy for the steps; the spec and the connection are read if needed."""
 
     cluster: Any
     policy: str

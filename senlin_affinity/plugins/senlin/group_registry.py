@@ -36,14 +36,13 @@ from senlin_affinity.plugins.senlin import notes_0_9
 from senlin_affinity.policy import binding, profile, properties
 from senlin_affinity.policy.binding import CLUSTER_KEY, KEPT, kept_group
 
-#: The locks of clusters and the actions, as stored.
 _LOCKS = table('cluster_lock', column('cluster_id'), column('action_ids', Text))
 _ACTIONS = table(
     'action',
     *map(column, ('target', 'action', 'status', 'owner')),
     column('inputs', Text),
 )
-#: The pause between two attempts to acquire a lock, in seconds.
+#: Between two attempts to acquire a lock, in seconds.
 PAUSE = 0.2
 _WHOLE = -1  # Senlin's scope of an exclusive lock
 #: Why an attach fails whose policy no longer exists.
@@ -66,11 +65,6 @@ def in_words(error: Exception) -> str:
     if is_outage(error):
         return f"Senlin's database failed ({type(error).__name__}): try again"
     return errors.in_words(error)
-
-
-def cause(error: Exception) -> str:
-    """Return the error of the database for the log, in one line and without the SQL statement."""
-    return next(iter(str(error).splitlines()), '')
 
 
 def read_use(cluster: Any, policy: str, group_id: str, name: str | None, prefix: str) -> Use:
@@ -201,12 +195,8 @@ def lock_holders(cluster: str) -> tuple[str, ...]:
 def lock_name(cluster: Any, name: str) -> contextlib.AbstractContextManager[None]:
     """Hold the lock of a name, so that only one of several attaches creates its group."""
     other = f"another policy is still attaching to server group '{name}'"
-    return lock_group(cluster.id, lock_id(cluster.project, name), other)
-
-
-def lock_id(project: str, name: str) -> str:
-    """Return the id under which the name of a server group is locked."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, f'{project} {name}'))
+    lock_id = uuid.uuid5(uuid.NAMESPACE_OID, f'{cluster.project} {name}')
+    return lock_group(cluster.id, str(lock_id), other)
 
 
 def _acquire(group_id: str, holder: str) -> list[str]:

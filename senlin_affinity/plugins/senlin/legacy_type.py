@@ -1,14 +1,12 @@
 """Let this project's policy serve the type ``senlin.policy.affinity-1.0`` in a Senlin engine.
 
 Senlin's environment loads all entry points of ``senlin.policies``, which imports this project's
-policy, and then registers each under its name. If the option ``serve_version_1_0`` is on, and the
-class under the name 1.0 is Senlin's own, our class replaces it. The class of a third party stays,
-and an error is logged. If the option is off, Senlin is not changed. This package has no entry point
-of that name, because Senlin keeps the later of two on the import path.
+policy, and then registers each under its name. If the option ``serve_version_1_0`` is on, our class
+replaces Senlin's own under the name 1.0; that of a third party stays, and an error is logged. This
+package has no entry point of that name, because Senlin keeps the later of two on the import path.
 
-Source: ``senlin/engine/environment.py`` and ``registry.py`` (16.0.0, and the same in 14.0.0).
-Senlin has no hook between the loading and the registering, so a method is wrapped. The wrapper can
-be removed when Senlin no longer contains a policy of that name.
+Source: ``senlin/engine/environment.py`` (16.0.0). Senlin has no hook between the loading and the
+registering, so a method is wrapped, until Senlin no longer contains a policy of that name.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from senlin_affinity.plugins import plain_log
 LOG = plain_log.get('senlin_affinity.plugins.senlin_registry')
 
 NAME = 'senlin.policy.affinity-1.0'
-#: The path of Senlin's own class, so that it need not be imported.
 IN_TREE = ('senlin.policies.affinity_policy', 'AffinityPolicy')
 
 
@@ -42,7 +39,6 @@ def install(policy: type) -> None:
 
 
 def _serving(ours: type, found: Any) -> Any:
-    """Return the class to register under the name."""
     if found is ours:
         return found
     place = getattr(found, '__module__', None), getattr(found, '__name__', None)

@@ -16,7 +16,6 @@ from senlin.objects import action as action_object
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import group_registry as registry
 
-#: The name that operators know from earlier releases.
 LOG = plain_log.get('senlin_affinity.plugins.senlin_policy')
 
 
@@ -52,7 +51,8 @@ def failed(who: str, what: str, error: Exception, verb: str) -> str:
     """
     why = registry.in_words(error)
     if registry.is_outage(error):
-        LOG.error('%s, %s: %s: %s: %s', who, what, verb, why, registry.cause(error))
+        first = next(iter(str(error).splitlines()), '')  # without the SQL statement
+        LOG.error('%s, %s: %s: %s: %s', who, what, verb, why, first)
         return why
     if registry.is_mistake(error):
         LOG.exception('%s, %s: failed', who, what)

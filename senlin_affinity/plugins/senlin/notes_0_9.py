@@ -5,9 +5,8 @@ Example: for each cluster id, ``creating`` has names of groups that Nova was abo
 
     {'senlin_affinity': {'<cluster id>': {'creating': ['web'], 'made': ['<group id>']}}}
 
-An id shows that a policy created the group, until a binding owns it. A name shows nothing. Engines
-of 0.9 may write at the same time, so a row is written only if it is unchanged since it was read.
-This module can be removed with the upgrade from 0.9.
+An id shows that a policy created the group, until a binding owns it. Engines of 0.9 may write at
+the same time, so only unchanged rows are written. Remove this module with the upgrade from 0.9.
 """
 
 from __future__ import annotations

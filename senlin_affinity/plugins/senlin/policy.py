@@ -86,8 +86,8 @@ class AffinityPolicy(base.Policy):
     def validate(self, context: Any, validate_props: bool = False) -> bool:
         """Check the spec, and with ``validate_props`` whether its zone and aggregates exist.
 
-        A user who may not list aggregates is not rejected here; attach reports it. The operator's
-        credentials are not used, because they would reveal aggregates to any user.
+        A user who may not list aggregates is not rejected here. The operator's credentials are not
+        used, because they would reveal aggregates to any user.
         """
         try:
             wanted = self._wanted()
@@ -120,8 +120,7 @@ class AffinityPolicy(base.Policy):
     def attach(self, cluster: Any, enabled: bool = True) -> tuple[bool, Any]:
         """Find or create the cluster's server group, and return the binding data.
 
-        A policy that is attached disabled gets its group, too, because enabling it later calls no
-        plugin.
+        A policy that is attached disabled gets its group, too, because enabling it calls no plugin.
         """
         is_applicable, why = super().attach(cluster)
         if not is_applicable:
@@ -251,10 +250,7 @@ class AffinityPolicy(base.Policy):
         return answer
 
     def _wanted(self) -> properties.Properties:
-        """Return the properties of the spec, limited by the operator's options.
-
-        A spec of Senlin's own type is read as Senlin reads it.
-        """
+        """Return the properties of the spec, limited by the operator's options."""
         is_served = self.type == legacy_type.NAME
         wanted = properties.load(properties.as_in_tree(self.spec) if is_served else self.spec)
         return wanted.limited(cfg.CONF.affinity.preflight)
@@ -302,10 +298,8 @@ class AffinityPolicy(base.Policy):
 
 
 def _operation() -> Any:
-    """Return the deadline for all requests of one operation."""
     return operation(cfg.CONF.affinity.request_timeout)
 
 
-# Senlin imports this module once, while a process starts.
 clients.log_identity()
 legacy_type.install(AffinityPolicy)

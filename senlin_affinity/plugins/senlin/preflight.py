@@ -1,8 +1,5 @@
 """Ask the preflight where the nodes of a cluster go.
 
-A cluster or a node, with its profile and its binding, becomes a ``ScaleRequest``;
-``preflight.hook`` decides it. :func:`fetch` reads the required parts of the cloud.
-
 Raises: BindingError for a cluster without a binding; :func:`fetch` returns any other error.
 """
 
@@ -34,8 +31,8 @@ from senlin_affinity.preflight.hook import ViewOrError
 from senlin_affinity.preflight.scale_request import ScaleRequest
 
 opts.register(cfg.CONF)
-# Constraints are entry points: import their modules now, so that an upgrade of the files on disk
-# does not mix two versions in a running engine. What fails here also fails in each preflight.
+# Import the constraints now, so that an upgrade of the files on disk does not mix two versions in a
+# running engine.
 with contextlib.suppress(AffinityError):
     load_constraints()
 
@@ -122,7 +119,7 @@ def place(
 
     A defect of code rejects no request for which Nova chooses the hosts and zones.
 
-    :param who: the beginning of a log line: the policy, the cluster, the action and its request.
+    :param who: the beginning of a log line.
     :param advise: informs the owner of nodes that do not fit, but are not rejected.
     """
     try:
@@ -176,8 +173,7 @@ def warn_if_limited(
 ) -> str | None:
     """Log a warning if the cluster cannot grow to its max_size, or if a zone is not a domain.
 
-    Never raises. If the cloud cannot be read, the line has level INFO, because nothing is wrong
-    with the cluster.
+    Never raises. If the cloud cannot be read, the line has level INFO.
 
     :returns: the sentence for the owner, if the cluster cannot grow to that size.
     """
@@ -214,8 +210,7 @@ def warn_if_limited(
 def _for_owner(who: str, request: ScaleRequest, open_clients: Callable[[], Clients]) -> str | None:
     """Return why a scale-out to the max_size would be rejected now; None if it would not be.
 
-    A tenant reads only this: a reason that also holds for an empty cloud would reveal the number
-    of hosts.
+    A reason that also holds for an empty cloud would reveal the number of hosts to a tenant.
     """
     try:
         answer = hook.decide(request, fetch(request, open_clients)).answer

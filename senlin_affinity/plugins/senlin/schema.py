@@ -1,8 +1,4 @@
-"""Convert the policy's properties into Senlin's schema.
-
-Each declaration of :mod:`senlin_affinity.policy.schema` keeps its description, default and first
-version.
-"""
+"""Convert the policy's properties into Senlin's schema."""
 
 from __future__ import annotations
 
