@@ -8,11 +8,9 @@ written for spec 1.1)::
                                  'policy': 'anti-affinity', 'rules': {'max_server_per_host': 3}}}}
 
 Release 0.9 added ``made_by_policy: True`` to an inherited group that the policy of another binding
-created; it is read, but no longer written. Every version can be read: the manual's number 1.0,
-Senlin's own '1.0', '1.1', and newer ones.
+created; it is no longer written. Every version can be read, also as a number.
 
-Raises: BindingError for malformed data of this policy. No data, or data of another policy only, are
-None.
+Raises: BindingError for malformed data of this policy.
 """
 
 from __future__ import annotations
@@ -33,9 +31,9 @@ CLUSTER_KEY, KEPT = 'senlin_affinity', 'kept'
 class Binding:
     """The server group of a cluster.
 
-    ``is_inherited`` is False for a group that the policy owns. ``is_policy_made``: release 0.9
-    stored that another policy of the project created it. ``policy`` and ``rules`` are the group's;
-    None in bindings of older versions.
+    ``is_inherited`` is False for a group that the policy owns. ``is_policy_made`` is the
+    ``made_by_policy`` of release 0.9. ``policy`` and ``rules`` are the group's; None if not stored,
+    as for a spec 1.0.
     """
 
     servergroup_id: str
@@ -47,10 +45,7 @@ class Binding:
 
 
 def write(binding: Binding) -> dict[str, Any]:
-    """Return the data to store.
-
-    For a spec 1.0, they have only the manual's keys, because Senlin's own policy reads them.
-    """
+    """Return the data to store; for a spec 1.0, with the manual's keys only."""
     data: dict[str, Any] = {
         'servergroup_id': binding.servergroup_id,
         'inherited_group': binding.is_inherited,
@@ -61,7 +56,7 @@ def write(binding: Binding) -> dict[str, Any]:
 
 
 def read(stored: object) -> Binding | None:
-    """Parse the data that Senlin stored; return None if they contain nothing of this policy."""
+    """Parse the data that Senlin stored; return None if they have nothing of this policy."""
     entry = stored.get(KEY) if isinstance(stored, Mapping) else None
     if entry is None:
         return None
@@ -92,7 +87,7 @@ def kept_group(data: object) -> str | None:
 
 
 def remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapshot:
-    """Return the snapshot with the binding's rules, because an old Nova does not show a group's."""
+    """Return the snapshot with the rules of the bound group, which an old Nova does not show."""
     groups = snapshot.server_groups
     if groups is None or binding is None or not binding.rules:
         return snapshot

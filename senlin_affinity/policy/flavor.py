@@ -6,8 +6,8 @@ Nova in use does not know; ``off`` reads nothing.
 
 Raises: InvalidExtraSpec with all mistakes, InvalidSpec for a missing flavor, CloudError.
 
-Source: Nova's specification "Flavor Extra Spec Validators". Deviation: the policy also checks
-flavors that others created, therefore ``permissive`` is its default.
+Source: Nova's specification "Flavor Extra Spec Validators". Deviation: ``permissive`` is the
+default, because others may have created the flavor.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from senlin_affinity.policy.properties import Properties
 def check(properties: Properties, name: str | None, inventory: Inventory) -> str:
     """Check the flavor with this name or id, and return what a log should report, or ''.
 
-    Do nothing if the name is None (the profile has no flavor) or the mode is ``off``.
+    '' also if the name is None (the profile has no flavor).
     """
     mode = properties.extra_specs
     if name is None or mode == 'off':

@@ -14,8 +14,7 @@ from senlin_affinity.policy.properties import Properties
 def mismatch(group: ServerGroup, properties: Properties, *, is_ours: bool = False) -> str | None:
     """Return why the group does not match the spec; None if it does.
 
-    If the spec has no rules, the rules of an inherited group are accepted. A group that the
-    policy is to own (``is_ours``) must be as the policy would create it.
+    If the spec has no rules, any are accepted, unless the policy is to own the group (``is_ours``).
     """
     compared: list[tuple[str, object, object]] = [('Policies', properties.policy, group.policy)]
     if properties.rules is not None or is_ours:

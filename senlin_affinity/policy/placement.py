@@ -1,4 +1,4 @@
-"""Build the entries of ``action.data`` before nodes are created: their number, and data for each.
+"""Build the entries of ``action.data`` before nodes are created.
 
 Example ("Affinity Policy V1.0" in Senlin's manual)::
 
@@ -8,9 +8,7 @@ Example ("Affinity Policy V1.0" in Senlin's manual)::
     {'status': 'ERROR', 'status_reason': 'No suitable vSphere host is available.',
      'reason': 'No suitable vSphere host is available. (drs.down on 1: ...)'}
 
-Units: a count is a whole number, 0 or more; a receiver may send it as a string of digits.
-
-Raises: InvalidSpec for any other count.
+Raises: InvalidSpec for a count that is not a whole number, 0 or more (or a string of digits).
 """
 
 from __future__ import annotations
@@ -37,7 +35,8 @@ _MOST_REMEDIES = 3
 class Placement:
     """The server group of ``count`` nodes and, optionally, their zone or hosts.
 
-    ``hosts`` has a ``zone:host`` or a zone for each node; None: Nova chooses the host of that node.
+    ``hosts`` has a ``zone:host`` or a zone for each node, or None; if empty, ``zone`` is that of
+    all nodes.
     """
 
     count: int
@@ -67,7 +66,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A rejection: ``status_reason`` is the manual's key, ``reason`` is the engine's."""
+    """A rejection: ``status_reason`` is the manual's key, ``reason`` the engine's."""
 
     status_reason: str
     detail: str = ''
@@ -88,7 +87,7 @@ class Refusal:
 
 
 def decided_count(data: Mapping[str, Any]) -> int | None:
-    """Return the number of nodes that another policy decided on; None if none did."""
+    """Return the number of nodes that another policy decided on, or None."""
     creation = data.get('creation')
     if creation is not None and not isinstance(creation, Mapping):
         raise InvalidSpec(f'must be a mapping with count, not {creation!r}', 'data.creation')
@@ -104,7 +103,7 @@ def is_planned(properties: Properties) -> bool:
 def zone_of_nodes(
     properties: Properties, drs_hosts: Iterable[Host], pattern: str
 ) -> str | Refusal | None:
-    """Return the zone of nodes without a preflight; with the DRS extension, its host.
+    """Return the zone of nodes without a preflight; with the DRS extension, ``zone:host``.
 
     :param drs_hosts: the hosts with the pattern in their names.
     """
@@ -116,7 +115,7 @@ def zone_of_nodes(
 
 
 def _drs_host(hosts: Iterable[Host], pattern: str) -> str | Refusal:
-    """Return the service host of the first available DRS host, or a rejection."""
+    """Return the service host of the first DRS host that is enabled and up, or a rejection."""
     rejected: dict[str, list[str]] = {}
     for host in hosts:
         verdict = check_drs_host(host, pattern)
@@ -138,7 +137,7 @@ def pinned(
 ) -> Placement | Refusal:
     """Return the chosen host of every node, or the rejection if one has none.
 
-    :param unknown: why parts of the cloud are unknown.
+    :param unknown: why parts of the cloud are unknown, as in :func:`words`.
     """
     if len(decision.placements) == decision.wanted:
         zone = properties.availability_zone or DEFAULT_DRS_ZONE
@@ -152,7 +151,7 @@ def pinned(
 
 
 def words(decision: Decision, unknown: Mapping[str, str] | None = None) -> str:
-    """Return the line of a decision, with remedies, or with why the answer is unknown."""
+    """Return the line of a decision, with why the answer is unknown, or up to three remedies."""
     line = decision.line()
     if decision.fits is None and unknown:
         return f'{line}; {"; ".join(unknown.values())}'

@@ -5,8 +5,8 @@ Example::
     {'type': 'os.nova.server', 'version': '1.0',
      'properties': {'flavor': 'm1.tiny', 'scheduler_hints': {'group': 'XYZ-ABCD'}}}
 
-Source: "Affinity Policy V1.0" in Senlin's manual has the hints beside ``properties``, Senlin itself
-below: the latter take precedence.
+Source: "Affinity Policy V1.0" in Senlin's manual has the hints beside ``properties``. Those below,
+where Senlin has them, take precedence.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ APPLICABLE = 'os.nova.server-1.0'
 
 
 def group_hint(spec: Mapping[str, Any]) -> str | None:
-    """Return the server group in a profile's spec; None for none, or an empty one.
+    """Return the server group in a profile's hints, also from a list of one; None without one.
 
-    Nova accepts a list with one group, and so does this function.
+    Raise InvalidSpec for any other value.
     """
     for place in (spec.get('properties'), spec):
         group = _mapping(_mapping(place).get('scheduler_hints')).get('group')
@@ -41,24 +41,24 @@ def group_hint(spec: Mapping[str, Any]) -> str | None:
 
 
 def scheduler_hints(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the scheduler hints of a profile's spec."""
+    """Return the scheduler hints of a profile."""
     every = (_mapping(place.get('scheduler_hints')) for place in (spec, _properties(spec)))
     return {str(key): value for hints in every for key, value in hints.items()}
 
 
 def flavor(spec: Mapping[str, Any]) -> str | None:
-    """Return the name or the id of the flavor in a profile's spec; None if there is none."""
+    """Return the name or id of a profile's flavor; None without one."""
     name = _properties(spec).get('flavor')
     return None if name is None or name == '' else str(name)
 
 
 def availability_zone(spec: Mapping[str, Any]) -> str | None:
-    """Return the zone in a profile's spec, without a host behind it; None if there is none."""
+    """Return a profile's zone, without a host behind it; None without one."""
     return _zone(spec).partition(':')[0] or None
 
 
 def names_host(spec: Mapping[str, Any]) -> bool:
-    """Return whether the spec names the host of its servers (``zone:host``)."""
+    """Check whether a profile names the host of its servers (``zone:host``)."""
     return any(_zone(spec).split(':')[1:])
 
 
@@ -74,7 +74,7 @@ def check_zone(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> None:
 
 
 def zone_note(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> str | None:
-    """Return a note about servers that are spread over zones; None for other servers."""
+    """Return a note about servers that are spread over zones; None without such a spread."""
     if not any(spread.by == ZONE for spread in spreads):
         return None
     note = 'a server cannot leave the zone that the policy chooses for it'
@@ -86,7 +86,7 @@ def zone_note(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> str | None:
 
 
 def image(spec: Mapping[str, Any]) -> str | None:
-    """Return the name or the id of the image of a server; None if there is none."""
+    """Return the name or id of the image, or else of that of the boot device; None without one."""
     named = _properties(spec).get('image')
     if isinstance(named, str) and named:
         return named
@@ -96,9 +96,9 @@ def image(spec: Mapping[str, Any]) -> str | None:
 
 
 def metadata_items(spec: Mapping[str, Any]) -> int:
-    """Return the number of metadata items of each server of a cluster; 0 without a profile.
+    """Return the number of metadata items of a server; 0 without a profile.
 
-    Senlin adds three items to those of the profile (``_build_metadata`` of its server profile).
+    Senlin adds three items to those of the profile (``_build_metadata``).
     """
     return len(_ADDED.union(_mapping(_properties(spec).get('metadata')))) if spec else 0
 
@@ -121,7 +121,7 @@ def _zone(spec: Mapping[str, Any]) -> str:
 
 
 def _boot_device(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the entry of block_device_mapping_v2 that a server boots from; {} if there is none."""
+    """Return the entry of block_device_mapping_v2 with boot_index 0; {} without one."""
     devices = _properties(spec).get('block_device_mapping_v2')
     for device in devices if isinstance(devices, list | tuple) else ():
         if isinstance(device, Mapping) and str(device.get('boot_index')) == '0':
@@ -138,7 +138,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def check_applicable(spec: object) -> Mapping[str, Any]:
-    """Return the spec of a profile; raise InvalidSpec if the policy does not support its type."""
+    """Return the spec of a profile; raise InvalidSpec if it is not of type os.nova.server-1.0."""
     if not isinstance(spec, Mapping) or 'type' not in spec or 'version' not in spec:
         raise InvalidSpec('a profile spec must be a mapping with type, version, properties')
     kind = f'{spec["type"]}-{spec["version"]}'

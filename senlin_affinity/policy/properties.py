@@ -10,9 +10,6 @@ Example (``schema`` declares the keys)::
                     'spread': [{'by': 'rack', 'max_skew': 1, 'mode': 'soft'}]}}
 
 Raises: InvalidSpec with all mistakes, each with the path of its property.
-
-Source: "Affinity Policy V1.0" in Senlin's manual; spec 1.1 is this project's. A version may be a
-number or a string.
 """
 
 from __future__ import annotations
@@ -39,11 +36,10 @@ class Properties:
     """The properties of a valid spec.
 
     ``rules`` is None if the spec has none (an inherited group's own rules then apply), and ``{}``
-    if it explicitly has no rules. ``extra_specs`` is a mode of :mod:`senlin_affinity.extra_specs`.
-    ``member_of`` is unparsed, with names. ``pins_hosts``: the policy chooses the host of every
-    node. ``preflight`` is ``enforce``, ``warn`` or ``off``; a spec 1.0, which predates the
-    preflight, has ``off``. ``on_detach`` is ``delete`` or ``keep``. ``spread`` has one spread for
-    each criterion.
+    if they are empty. ``extra_specs`` (``strict``, ``permissive`` or ``off``) and ``preflight``
+    (``enforce``, ``warn`` or ``off``) are ``off`` for a spec 1.0. ``member_of`` is unparsed, with
+    names. ``pins_hosts``: the policy chooses the host of every node. ``on_detach`` is ``delete`` or
+    ``keep``. ``spread`` has one spread for each criterion.
     """
 
     version: str
@@ -60,7 +56,7 @@ class Properties:
     spread: tuple[Spread, ...] = ()
 
     def limited(self, preflight: str) -> Properties:
-        """Return the properties with the weaker of their own preflight and this one."""
+        """Return the properties with the weaker of both modes of the preflight."""
         return replace(self, preflight=max(self.preflight, preflight, key=PREFLIGHTS.index))
 
 
@@ -73,7 +69,7 @@ def group_name(spec: Mapping[str, Any]) -> str | None:
 
 
 def load(spec: Mapping[str, Any]) -> Properties:
-    """Parse a whole spec: ``type``, ``version``, ``properties``, and optionally ``description``."""
+    """Parse a spec: ``type``, ``version`` (a number or text), ``properties``, ``description``."""
     known = ('type', 'version', 'description', PROPERTIES)
     if not isinstance(spec, Mapping):
         raise InvalidSpec(f'a policy spec must be a mapping with {", ".join(known)}')
@@ -107,7 +103,6 @@ def load(spec: Mapping[str, Any]) -> Properties:
     with mistakes.collected():
         pins_hosts = _pins_hosts(expression, spreads, values.get('pin_hosts'))
     mistakes.check()
-    # A spec 1.0 predates the checks of flavors and of capacity.
     is_old = version == VERSIONS[0]
     return Properties(
         version,
@@ -126,10 +121,7 @@ def load(spec: Mapping[str, Any]) -> Properties:
 
 
 def as_in_tree(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Normalize a spec 1.0 as Senlin's own policy does.
-
-    Empty strings are dropped, and numbers become strings.
-    """
+    """Normalize a spec 1.0 as Senlin's own policy: drop empty strings, make numbers strings."""
     if PROPERTIES not in spec:
         return spec
     return {**spec, PROPERTIES: _as_in_tree(DECLARED, spec[PROPERTIES])}
@@ -152,7 +144,7 @@ def _as_in_tree(declared: tuple[Property, ...], value: Any) -> Any:
 
 
 def _check_zones(spreads: tuple[Spread, ...], zone: str | None, is_drs_enabled: bool) -> None:
-    """Reject a zone with a host, and a spread over zones if another property decides the zone."""
+    """Reject a zone with a host, and a spread over zones if another property sets the zone."""
     if zone is not None and ':' in zone:
         raise InvalidSpec(
             f'must be the name of a zone, without a host, not {zone!r}',
@@ -171,10 +163,7 @@ def _check_zones(spreads: tuple[Spread, ...], zone: str | None, is_drs_enabled: 
 def _pins_hosts(
     expression: tuple[str, ...], spreads: tuple[Spread, ...], is_given: bool | None
 ) -> bool:
-    """Return whether the policy must choose the hosts.
-
-    Nova does not enforce ``member_of``, or a spread over a metadata key.
-    """
+    """Return whether the policy must choose the hosts: for ``member_of``, or a spread by a key."""
     needing = ['member_of'] if expression else []
     needing += [f'a spread by {item.by}' for item in spreads if item.by != ZONE]
     if needing and is_given is False:
@@ -209,7 +198,7 @@ def _read_map(
 
 
 def _read(item: Property, value: Any, path: str, version: str, mistakes: Mistakes) -> Any:
-    """Return one value; ``model.server_group`` checks the number of a rule.
+    """Return one value (the number of a rule unchecked).
 
     Raise InvalidSpec, but collect the mistakes inside a map.
     """
@@ -245,7 +234,7 @@ def _check_string(value: object, path: str) -> None:
 
 
 def _read_expression(value: object, path: str) -> tuple[str, ...]:
-    """Return a list in the grammar of Placement; its aggregates may not exist."""
+    """Return a list in the grammar of Placement; the aggregates need not exist."""
     if not isinstance(value, list | tuple):
         raise InvalidSpec(f'must be a list, not {value!r}: write [{value!r}]', path)
     member_of.read(value, path, lambda part: part)

@@ -1,7 +1,6 @@
 """Declare the keys of a spec of the policy, with their types, defaults and descriptions.
 
-Senlin's schema, the reference page of the manual and the parser (``properties``) all use these
-declarations.
+Senlin's schema, the manual's reference page and the parser (``properties``) use them.
 
 Source: "Affinity Policy V1.0" in Senlin's manual; spec 1.1 is this project's.
 """
