@@ -1,14 +1,12 @@
 """Compare extra specs with the metadata of aggregates: ``aggregate check``, ``aggregate diff``.
 
-The first needs no cloud; the second compares the two filters for all flavors and hosts of one.
-
 Example::
 
     aggregate check --extra-spec 'ssd=<or> true <or> ~' --metadata ssd=true
     aggregate check --extra-spec a=1 b=2 --aggregate fast --metadata a=1 --aggregate slow
 
-Units: a metadata key that is given twice for one aggregate has two values. Exit statuses are 0 (the
-host passes), 3 (it does not), 2 (usage).
+A metadata key that is given twice for one aggregate has two values. Exit statuses of ``check`` are
+0 (the host passes), 3 (it does not), 2 (usage).
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """Provide the base classes of all commands: exit statuses, errors and the connection.
 
-``senlin-affinity`` and ``openstack affinity`` run the same classes.
-
-Units: exit statuses are 0 (success), 1 (unknown), 2 (usage), 3 (failure), 4 (success by an upper
-bound only), 130 (interrupted).
+Exit statuses are 0 (success), 1 (unknown), 2 (usage), 3 (failure), 4 (success by an upper bound
+only), 130 (interrupted).
 
 Raises: nothing for an AffinityError or a parser's error; each becomes one line on stderr, and an
-InvalidSpec one line for each mistake. The application handles all other exceptions.
+InvalidSpec one line for each mistake. The application handles other exceptions.
 """
 
 from __future__ import annotations
@@ -40,10 +38,10 @@ class Command(command.Command):
     """A command that prints its own output and returns the exit statuses of this project."""
 
     example: ClassVar[str | None] = None
-    """The arguments that ``--help`` shows as an example; None for commands of other packages."""
+    """The arguments that ``--help`` shows; None for commands of other packages."""
 
     auth_required = False
-    """Read by ``openstack``: whether it logs in before the command runs."""
+    """Whether ``openstack`` logs in before the command runs."""
 
     invalid_spec_status: ClassVar[int] = 2
     """The exit status of an InvalidSpec: a usage error (2), or the answer "invalid" (3)."""
@@ -51,7 +49,7 @@ class Command(command.Command):
     _connection: Any = None
 
     exit_status: int = 0
-    """The status that ``take_action`` sets unless the answer is positive and unconditional."""
+    """Set by ``take_action`` unless the answer is positive and unconditional."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Create a parser that reports an error in one line."""
@@ -62,9 +60,9 @@ class Command(command.Command):
         return tell_in_one_line(parser)
 
     def get_epilog(self) -> str:
-        """Return the note of the command's package, or '' for a command of the application.
+        """Return '' for a command of the application, or the note of another package.
 
-        To find the package, cliff reads the files of every installed package.
+        cliff would read the files of every installed package for it.
         """
         own, others = (type(each).__module__.partition('.')[0] for each in (self, self.app))
         return '' if own == others else super().get_epilog()
@@ -106,7 +104,7 @@ class Command(command.Command):
 
         :param timeout: see :func:`add_timeout`.
         """
-        # Imported here: openstacksdk takes a second to load, and most commands need no cloud.
+        # openstacksdk takes a second to load.
         from senlin_affinity.cloud import connection, deadline, transport
 
         self._open.enter_context(deadline.operation(timeout or deadline.REQUEST_TIMEOUT))
@@ -151,11 +149,11 @@ class Cell(columns.FormattableColumn):  # type: ignore[misc]
         self._text = text
 
     def human_readable(self) -> str:
-        """Return the text for tables and other output for people."""
+        """Return the text."""
         return self._text
 
     def machine_readable(self) -> Any:
-        """Return the value for JSON and other output for programs."""
+        """Return the value."""
         return self._value
 
 

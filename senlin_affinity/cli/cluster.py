@@ -1,10 +1,9 @@
 """Explain the last failed action of a cluster or node of Senlin.
 
-These are ``cluster explain`` and ``node explain``. A rejection of the policy is decided again for
-the same number of nodes. If the server of a node failed in Nova, it is explained as by ``server
-explain``.
+A rejection of the policy is decided again for the same number of nodes. If the server of a node
+failed in Nova, it is explained as by ``server explain``.
 
-Units: exit statuses are those of ``server explain``; 2 also for an action that did not fail.
+Exit statuses are those of ``server explain``; 2 also for an action that did not fail.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ class ExplainCluster(server.ExplainServer):
     def _find(
         self, clients: Any, settings: api.Question, parsed_args: argparse.Namespace
     ) -> tuple[FailedServer, api.Question]:
-        # Imported here: it loads openstacksdk.
         from senlin_affinity.cloud import connection, failed_actions
 
         named, timeout = parsed_args.named, parsed_args.timeout

@@ -1,11 +1,7 @@
 """List the commands for ``--help`` without importing them.
 
-Example::
-
-    show(app)    the usage, the options, and "  plan           Say whether more servers fit: ..."
-
-The line of a command is the first line of its class docstring, read from the source of the module.
-If the source has none, the command is loaded, as cliff does with every command.
+The line of a command is the first line of its class docstring, read from the source. If the source
+has none, the command is loaded, as cliff does with every command.
 """
 
 from __future__ import annotations

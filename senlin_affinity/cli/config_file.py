@@ -2,13 +2,10 @@
 
 The first file has the options of this project, and may have nova.conf's enabled_filters. If it has
 enabled_filters both in ``[affinity]`` and in ``[filter_scheduler]``, ``[affinity]`` takes
-precedence, as in an engine. Environment variables (``OS_GROUP__OPTION``) are for services and are
-ignored.
+precedence, as in an engine. Environment variables (``OS_GROUP__OPTION``) are ignored.
 
 Raises: UsageError for a file that cannot be read; InvalidSpec, which names the file, for invalid
 content.
-
-Source: Nova's configuration reference, ``[filter_scheduler] enabled_filters``: a list.
 """
 
 from __future__ import annotations
@@ -62,7 +59,6 @@ def read(
 
     :param are_filters_given: another source sets the filters; ignore those of the file.
     """
-    # Imported here: a command without a file does not need it.
     from senlin_affinity.conf import nova_conf
 
     conf = parsed(path, constraints)
@@ -117,7 +113,6 @@ def _check_values(conf: Any, constraints: Collection[Constraint], path: str) -> 
 
 @contextlib.contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """Convert the errors of reading the file."""
     from oslo_config import cfg
 
     from senlin_affinity.conf import nova_conf

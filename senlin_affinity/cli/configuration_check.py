@@ -1,12 +1,9 @@
 """Find contradictions among engines, configuration files and aggregates, for ``status``.
 
-The functions are pure: they receive values and yield findings.
-
 Example::
 
     engines([Engine('a', True, '0.9.1', '11'), Engine('b', True, '0.10.0', '11')])
-        -> CheckResult('a', 'has 0.9.1 (options 11); other engines differ', 'give all engines ...'),
-           CheckResult('b', 'has 0.10.0 (options 11); other engines differ', 'give all engines ...')
+        -> CheckResult('a', 'has 0.9.1 (options 11); other engines differ', 'give all ...'), ...
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ from senlin_affinity.nova.reservations import (
 
 _GUIDE = 'see "{}" in the manual'
 TENANTS = _GUIDE.format('Clusters of tenants')
-#: Nova's filter, and the one of this project that replaces it.
 _FILTERS = ('AggregateInstanceExtraSpecsFilter', 'AggregateInstanceTypeFilter')
 
 

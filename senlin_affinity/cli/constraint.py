@@ -1,7 +1,6 @@
 """List the loaded constraints, and show their reason codes.
 
-The order is that of the reasons in a decision. A code with advice rejects a host or a request; the
-other codes do not.
+The order is that of the reasons in a decision. Only a code with advice rejects.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from senlin_affinity.model import suggestion
 from senlin_affinity.model.constraint import is_of_domains, is_of_hosts, is_of_requests
 
 COLUMNS = ('name', 'level', 'rule', 'needs', 'filter', 'options')
-#: The default columns of a table, which fit into 80 columns of a terminal.
+#: The columns that fit into 80 columns of a terminal.
 SHORT = ('name', 'level', 'rule')
 _LEVELS = {'host': is_of_hosts, 'domain': is_of_domains, 'request': is_of_requests}
 _OURS = 'senlin_affinity.constraints.'
@@ -69,11 +68,10 @@ def _row(constraint: Constraint) -> tuple[Any, ...]:
     names = [option.dest for option in constraint.options]
     return (
         constraint.name,
-        _level(constraint),
+        ' and '.join(level for level, applies in _LEVELS.items() if applies(constraint)),
         constraint.summary,
         ', '.join(constraint.needs),
         ' or '.join(constraint.filters) or '(always)',
-        # On separate lines for human readers, because the names can be long.
         base.Cell(', '.join(names), '\n'.join(names)),
     )
 
@@ -93,10 +91,6 @@ def _in_a_file(default: Any) -> str:
     if isinstance(default, list):
         return ','.join(default) or '(empty)'
     return '(none)' if default is None else str(default)
-
-
-def _level(constraint: Constraint) -> str:
-    return ' and '.join(level for level, applies in _LEVELS.items() if applies(constraint))
 
 
 def _codes(constraint: Constraint) -> base.Cell:

@@ -1,6 +1,6 @@
 """Validate, list and export the extra specs of flavors, and the properties of images.
 
-Units: exit statuses are 0 (valid, done), 3 (not valid), 1 (a plugin does not load), 2 (usage).
+Exit status 3: a name or a value is not valid.
 """
 
 from __future__ import annotations

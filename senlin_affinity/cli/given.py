@@ -1,7 +1,7 @@
 """Read the files that options name: specs in YAML, and the snapshot of ``--snapshot``.
 
-Raises: InvalidSpec, which names the file (and the line of a YAML error); UsageError for a spec file
-that cannot be read, for the name of an image and for a project name.
+Raises: InvalidSpec, which names the file (and the line of a YAML error); UsageError for a file that
+cannot be read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar('T')
 
 def spec(path: str, reader: Callable[[Any], T]) -> T:
     """Parse the one document of a YAML (or JSON) file, and return the reader's result."""
-    import yaml  # imported here: most plans need no YAML file
+    import yaml
 
     from senlin_affinity.cloud import one_of_each_key
 
@@ -71,7 +71,7 @@ def view(path: str, stdin: Any, largest: int | None = None) -> api.CloudView:
 
 
 def check_image(image: object) -> None:
-    """Reject the name of an image, because a snapshot contains no images."""
+    """Raise UsageError for the name of an image: a snapshot contains no images."""
     if isinstance(image, str):
         raise UsageError(
             f'--image {image}: a snapshot contains no images; use --image none, or '
@@ -80,7 +80,7 @@ def check_image(image: object) -> None:
 
 
 def check_project(project: str | None, snapshot: CloudSnapshot) -> None:
-    """Reject a project that is not an id, because a snapshot contains no project names."""
+    """Raise UsageError for a project that is not an id: a snapshot contains no project names."""
     known = {snapshot.project_id, *(group.project_id for group in snapshot.server_groups or ())}
     if project not in (None, *known) and not is_project_id(str(project)):
         raise UsageError(

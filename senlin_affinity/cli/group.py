@@ -1,10 +1,7 @@
 """List, delete and audit server groups.
 
 The commands read Nova's groups, and the clusters, bindings, policies and profiles that Senlin's API
-shows; ``groups.audit`` reconciles them.
-
-Units: exit statuses are 0 (no problem, or done), 3 (a group is orphaned, or violates its policy), 1
-(a request failed), 2 (usage).
+shows. Exit status 3: a group is orphaned, or violates its policy.
 """
 
 from __future__ import annotations

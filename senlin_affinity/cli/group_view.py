@@ -1,8 +1,4 @@
-"""Build the rows of ``group list`` and ``group audit``.
-
-The input is a status, or a group with its hosts and servers. Each function returns rows of
-:data:`COLUMNS` or :data:`FINDINGS`. Nova returns the hosts and the names of servers.
-"""
+"""Build the rows of ``group list`` and ``group audit``."""
 
 from __future__ import annotations
 
@@ -26,7 +22,6 @@ FINE, VIOLATED, NOWHERE, OUTSIDE, DOUBLED, GONE, TWO_OWNERS, ORPHAN, UNUSED = (
     'ok', 'violated', 'no host known', 'outside of the group', 'two policies', 'no such group',
     'two owners', 'left behind', 'perhaps left behind',
 )  # fmt: skip
-#: The states that violate nothing.
 HARMLESS = (FINE, NOWHERE, UNUSED)
 
 

@@ -31,7 +31,7 @@ USAGE = 2
 NO = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-#: Loggers that also warn about errors which this command reports itself.
+#: Loggers that warn about errors which this command reports itself.
 _CHATTY = ('keystoneauth', 'openstack', 'stevedore')
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -40,8 +40,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 class Commands(commandmanager.CommandManager):
     """The commands by entry point, imported when they run.
 
-    Commands of other packages are loaded if a name is unknown, or to list all commands, because
-    this reads the files of every installed package.
+    Those of other packages are loaded if a name is unknown, or to list all commands, because this
+    reads the files of every installed package.
     """
 
     def load_commands(self, namespace: str) -> None:
@@ -71,7 +71,7 @@ class Commands(commandmanager.CommandManager):
 
 
 class _Formatter(logging.Formatter):
-    """A formatter that removes terminal control characters and keeps the lines of a traceback."""
+    """A formatter that escapes terminal control characters and keeps the lines of a traceback."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return escaped(super().formatMessage(record))
@@ -87,7 +87,7 @@ class SenlinAffinity(app.App):
     DEFAULT_VERBOSE_LEVEL = 0
 
     def __init__(self, **streams: Any) -> None:
-        # cliff's --version prints the base class's name, which is the file's under "python -m".
+        # cliff's --version prints the name of the base class.
         app.App.NAME = self.NAME
         super().__init__(
             description='Decides which hosts new servers can use, and explains the decision.',
@@ -166,7 +166,6 @@ class SenlinAffinity(app.App):
         return super().run_subcommand(argv)
 
     def _unknown(self, words: list[str], *, is_help: bool) -> int:
-        """Report an unknown command, and list the commands."""
         near = commands.near(self, words)
         if is_help and len(words) == 1 and any(name.startswith(f'{words[0]} ') for name in near):
             return self._help(words[0])
@@ -202,7 +201,7 @@ class SenlinAffinity(app.App):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``senlin-affinity`` with these arguments, and return the exit status."""
-    if sys.stderr is None:  # closed by the parent process; the other streams may be closed too
+    if sys.stderr is None:  # closed by the parent process
         sys.stderr = open(os.devnull, 'w')  # noqa: SIM115 - open until the process ends
     if sys.stdout is None:
         sys.stderr.write('error: could not write the answer: standard output is closed\n')
@@ -214,7 +213,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = INTERRUPTED
     except SystemExit as ended:
         status = int(ended.code or 0)
-    except OSError:  # stderr cannot be written, so the error cannot be reported
+    except OSError:  # stderr cannot be written
         status = 1
     if status == INTERRUPTED:  # cliff returns this status, too
         with contextlib.suppress(OSError):
@@ -223,7 +222,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _flushed(status: int) -> int:
-    """Write buffered output and return the status, which else would be Python's own."""
+    """Write buffered output and return the status."""
     try:
         sys.stderr.flush()
     except OSError:

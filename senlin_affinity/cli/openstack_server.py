@@ -1,7 +1,7 @@
 """Provide ``openstack server explain``, unless another distribution has a command of that name.
 
-An entry point is static, and ``openstack`` uses one of several with the same name, in no defined
-order. If it uses this one, this module passes the command of the other distribution on.
+``openstack`` uses any of several entry points with the same name. If it uses this one, this module
+passes the command of the other distribution on.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """Provide the commands as ``openstack affinity ...`` (an osc-lib plugin).
 
-The entry-point group ``openstack.affinity.v1`` lists the commands. The client is the connection of
-``openstack`` itself.
-
-Source: osc-lib's "Plugins" page, which names the attributes and functions of this module.
+The entry-point group ``openstack.affinity.v1`` lists the commands.
 """
 
 from __future__ import annotations
@@ -20,8 +17,7 @@ API_VERSIONS = {'1': 'senlin_affinity.cli.osc'}
 def make_client(instance: Any) -> Any:
     """Return the ``openstack.connection.Connection`` for ``client_manager.affinity``."""
     if getattr(instance, 'sdk_connection', None) is None:
-        # The commands request authentication only when they need a cloud; "openstack" has not
-        # loaded the authentication plugin until then.
+        # "openstack" loads the authentication plugin only for commands that need a cloud.
         instance._auth_required = True
         instance.setup_auth()
     return instance.sdk_connection

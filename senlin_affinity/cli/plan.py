@@ -1,9 +1,6 @@
 """Answer with ``plan`` whether more servers fit, on which hosts, and which changes would help.
 
-The options (and the specs of a policy and a profile) become a question. The snapshot comes from the
-cloud or a file; ``api`` answers; the answer is drawn as a table or printed in cliff's formats.
-
-Units: exit statuses are 0 (fits), 4 (fits by an upper bound only), 3 (does not fit), 1 (unknown), 2
+Exit statuses are 0 (fits), 4 (fits by an upper bound only), 3 (does not fit), 1 (unknown), 2
 (usage).
 """
 

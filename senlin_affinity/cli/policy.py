@@ -1,10 +1,8 @@
 """Validate the spec of a policy, and check in a cloud that the named objects exist.
 
-The file becomes properties. With a cloud, the command looks up the zone and the aggregates, and
-finds out by reading only what an attach would do about the server group. With ``--profile``, it
-also checks the extra specs of the flavor.
-
-Units: exit statuses are 0 (valid), 3 (invalid), 1 (a request to the cloud failed), 2 (usage).
+With a cloud, the command looks up the zone and the aggregates, and finds out by reading only what
+an attach would do about the server group. With ``--profile``, it also checks the extra specs of the
+flavor. Exit status 3: the spec is not valid.
 """
 
 from __future__ import annotations

@@ -6,10 +6,9 @@ Example::
     # TYPE senlin_affinity_findings gauge
     senlin_affinity_findings{check="engines"} 2
 
-A check that failed has the value NaN; a check that does not apply is left out. ``--output`` writes
-a file under a temporary name first, so that the collector never reads a part of it.
+A check that failed has the value NaN; a check that does not apply is left out.
 
-Source: Prometheus' text format 0.0.4, without timestamps, as the textfile collector demands.
+Source: Prometheus' text format 0.0.4, without timestamps.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class PrometheusFormatter(ListFormatter):
 
 
 def _replace(path: str, text: str) -> None:
-    """Write a file under a temporary name in the same directory, and rename it."""
+    """Write a file under a temporary name, and rename it, so that nobody reads a part of it."""
     try:
         with tempfile.NamedTemporaryFile(
             'w', dir=os.path.dirname(path) or '.', prefix='.', delete=False

@@ -1,9 +1,5 @@
 """Define the options that ``plan`` and ``server explain`` share, and read their values.
 
-They describe the request (hints, the image) and the settings of the cloud (filters, options).
-
-Units: exit statuses as in :mod:`~senlin_affinity.cli.plan`.
-
 Raises: UsageError and InvalidSpec for files of settings, as in
 :mod:`~senlin_affinity.cli.config_file`.
 """
@@ -23,7 +19,7 @@ from senlin_affinity.model.image import NONE, Image
 _STATUS = {True: 0, False: 3, None: 1}
 _UNSURE = 4
 _NO_IMAGE = 'none'
-#: Every server that fits is placed: more would cost memory and not change the capacity.
+#: More would cost memory and not change the capacity.
 _MOST = 1_000_000
 REPEATED: Mapping[str, Any] = {'action': 'append', 'default': []}
 

@@ -1,7 +1,6 @@
 """Start, stop and demonstrate a real Nova, Placement and Senlin on this machine.
 
-Units: exit statuses are 0 (done; also if "down" found nothing to stop), 1 (failed), 2 (usage), 3 (a
-check of the demo failed).
+Exit status 3: a check of the demo failed.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ class Up(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Start the sandbox, and print how to use it."""
-        # Imported here: it loads openstacksdk, which takes a second.
         from senlin_affinity.sandbox import supervisor
 
         file = parsed_args.cloud

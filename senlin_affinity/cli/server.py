@@ -1,10 +1,8 @@
 """Explain with ``server explain`` why a server failed, and whether the same request would fit now.
 
-The server and its siblings come from Nova, and the parts of the request that Nova does not return
-from options, named as in ``openstack server create``. ``preflight.explanation`` decides.
-
-Units: exit statuses are those of ``plan``, about the same request today: 0 (fits), 4 (fits by an
-upper bound only), 3 (would fail again), 1 (unknown), 2 (usage, or a server that did not fail).
+Options give the parts of the request that Nova does not return, named as in ``openstack server
+create``. Exit statuses are those of ``plan``, about the same request today; 2 also for a server
+that did not fail.
 """
 
 from __future__ import annotations
@@ -75,7 +73,6 @@ class ExplainServer(base.ShowOne):
         self, clients: Any, settings: api.Question, parsed_args: argparse.Namespace
     ) -> tuple[FailedServer, api.Question]:
         """Fetch the server; return it with the parts of its request that options specify."""
-        # Imported here: it loads openstacksdk.
         from senlin_affinity.cloud import failed_servers
 
         failed = failed_servers.find(clients, parsed_args.server, parsed_args.timeout)
@@ -92,7 +89,6 @@ class ExplainServer(base.ShowOne):
 
 
 def _given(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:
-    """Return the parts of the request that options specify, with the settings of the cloud."""
     return dataclasses.replace(
         settings,
         count=parsed_args.max,

@@ -5,12 +5,8 @@ Example::
     server group web (anti-affinity max_server_per_host=1): 2 servers on cmp-1
     5 servers, on 3 hosts: 2, 2, 1
     these hosts have 4 slots left (max_server_per_host: 3)
-    in_words(Spread('rack', max_per_domain=4)) == 'rack (max_skew 1, max_per_domain 4)'
-    columns(question) == {'By rack': {'cmp-1': 'r1', 'cmp-2': '-', 'cmp-3': 'r1, r2'}}
-    tuple(in_domains(question, spread, decision)) == ('2 servers: r1, r3', '1 server: r2')
 
-Units: numbers of servers include the planned ones. Unknown domains are "?". Zones have no column
-here.
+Numbers of servers include the planned ones. Unknown domains are "?".
 """
 
 from __future__ import annotations
@@ -33,13 +29,13 @@ _FULL = ('spread.full', 'spread.skew')
 
 
 def in_words(spread: Spread) -> str:
-    """Return the spread as a phrase."""
+    """Return the spread as a phrase: ``rack (max_skew 1, max_per_domain 4)``."""
     most = f', max_per_domain {spread.max_per_domain}' if spread.max_per_domain else ''
     return f'{spread.by} (max_skew {spread.max_skew}{most}{"" if spread.is_hard else ", soft"})'
 
 
 def columns(resolved: ResolvedRequest) -> dict[str, dict[str, str]]:
-    """Return the domains of each host for each criterion except zones."""
+    """Return the domains of each host but zones: ``{'By rack': {'cmp-1': 'r1, r2'}}``."""
     return {
         f'By {spread.by}': {
             host.host: _names(domains_of(resolved.snapshot, spread.by, host))
@@ -55,7 +51,7 @@ def _names(domains: frozenset[str] | None) -> str:
 
 
 def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) -> Iterator[str]:
-    """Yield a line with the domains for each number of servers, the largest number first."""
+    """Yield a line for each number of servers, the largest first: ``2 servers: r1, r3``."""
     snapshot = resolved.snapshot
     found = (domain_of(resolved, spread.by, host) for host in snapshot.hosts or ())
     names = sorted({name for name in found if name is not None})

@@ -1,7 +1,6 @@
 """Save a snapshot of the cloud in a file for ``plan --snapshot``.
 
-Units: exit statuses are 0 (saved), 1 (a request failed, or the disk is full), 2 (usage: no cloud is
-named, or the path is not writable).
+Exit status 2: no cloud is named, or the path is not writable. 1: a request failed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Start ``senlin-affinity`` so that Ctrl-C while modules load prints no traceback.
 
-Garbage collection is disabled until a command runs: imports create no garbage, and this saves a
-tenth of the time of a short command.
+Garbage collection is disabled until a command runs, which saves a tenth of the time of a short
+command.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 """Check with ``status`` whether the policy, its engines, options and server groups are healthy.
 
-Each check reads one part of the cloud, or of the configuration files, and yields findings. Each
-finding names its fix.
-
 Example::
 
     | Check      | State   | Object | Details                         | Fix                      |
@@ -10,7 +7,7 @@ Example::
     | aggregates | finding | cmp-7  | is in fast in Nova, but not in  | nova-manage placement    |
     |            |         |        | Placement                       | sync_aggregates          |
 
-Units: exit statuses are 0 (healthy), 3 (there are findings), 1 (no findings, but a check failed), 2
+Exit statuses are 0 (healthy), 3 (there are findings), 1 (no findings, but a check failed), 2
 (usage).
 """
 
@@ -43,9 +40,9 @@ _FIXES = {
     group_view.TWO_OWNERS: 'detach the policy from all clusters but one, with on_detach: keep',
     group_view.ORPHAN: 'senlin-affinity group delete --orphans',
 }
-#: A right that the credentials of the policy do not need. Nova 26 and older grant it to every role.
+#: A right that the policy does not need. Nova 26 and older grant it to every role.
 _SUPERFLUOUS = 'os_compute_api:servers:index'
-#: What the credentials of the policy read: service, path, query, and the policy rule.
+#: What the policy reads: service, path, query, and the policy rule.
 _NOVA, _PLACEMENT = 'Nova', 'Placement'
 _RIGHTS: tuple[tuple[str, str, Mapping[str, str | int], str], ...] = (
     (_NOVA, '/os-hypervisors/detail', {'limit': 1}, 'os_compute_api:os-hypervisors:list-detail'),

@@ -11,10 +11,7 @@ Example::
     Hosts
       2 hosts: full with these servers: cmp-1 (1), cmp-2 (1)
 
-The answer comes first, then what would help, then the hosts, then what the answer is based on, and
-what is not known. ``is_long`` adds all hosts, the codes of the reasons, and the decision's line.
-
-Units: all lines but commands with quotes fit into the width of the terminal.
+``is_long`` adds all hosts, the codes of the reasons, and the decision's line.
 """
 
 from __future__ import annotations
@@ -145,7 +142,7 @@ def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
 
 
 def command_lines(command: str, width: int) -> list[str]:
-    """Wrap a command into lines that can be pasted; a command with quotes stays in one line."""
+    """Wrap a command into lines that can be pasted; one with quotes stays in one line."""
     if not {'"', "'"}.isdisjoint(command):
         return [f'$ {command}']
     lines = textwrap.wrap(f'$ {command}', width - 2, subsequent_indent='  ', **_AT_BLANKS)

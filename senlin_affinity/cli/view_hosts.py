@@ -4,13 +4,11 @@ Example::
 
     2 hosts: full with these servers: cmp-1 (3 in az-1), cmp-2 (3 in az-2)
     40 hosts: free capacity: cmp-3 (for 8), cmp-4 (for 8), cmp-5 (for 8), ... and 37 more
-    1 host: too little MEMORY_MB left: cmp-9 (512 of 2048)
     4,957 hosts: the compute service is disabled
 
-Chosen hosts come first, then hosts with free capacity, then those that nearly fit, because only one
-constraint rejects them. Groups of more than a few hosts name only such hosts.
-
-Units: numbers of servers; the free capacity is what remains after the new servers.
+Chosen hosts come first, then hosts with free capacity, then those that only one constraint rejects.
+Groups of more than a few hosts name only such hosts. The free capacity is what remains after the
+new servers.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.host_reports import HostReport
 from senlin_affinity.preflight.explanation import short_sentence
 
-#: The maximum number of hosts that a group names, of chosen hosts, and of groups.
+#: The number of hosts that a group names, of chosen hosts, and of groups.
 MOST, _MOST_CHOSEN, _MOST_GROUPS = 5, 20, 10
 #: The facts that differ from host to host, by code.
 _DETAILS: Mapping[str, str] = {

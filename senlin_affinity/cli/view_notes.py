@@ -12,7 +12,6 @@ from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.suggestion import typo_of
 from senlin_affinity.planner.scheduler_filters import KNOWN
 
-#: The beginning of Nova's answer to a request that only an administrator may send.
 _DENIED, _ADMINS = 'Nova answered 403', 'Nova shows them to administrators only'
 _NAMED_HOST = 'the host: the profile names one, and Nova checks few constraints on it'
 _NEW_GROUP_NEEDED = (
@@ -25,8 +24,8 @@ _NEW_GROUP_NEEDED = (
 class Answer:
     """A decision, the resolved request and the snapshot that it is based on.
 
-    ``options`` are the effective options by the file that sets them. ``is_file`` means that the
-    snapshot comes from a file, and ``is_explained`` that the project is that of a failed server.
+    ``options`` are the effective options by the file that sets them. ``is_file``: the snapshot
+    comes from a file. ``is_explained``: the project is that of a failed server.
     """
 
     decision: api.Decision
