@@ -1,11 +1,11 @@
 """Choose the host of each server, one server after the other.
 
 Hosts in the same domains of all spreads (of the zones, without a spread) form a cell. A server goes
-to the cell whose domains hold the fewest servers, in the order of the spreads; in the cell, to the
-host with the fewest members (and servers placed before), then with the most free resources, then to
-the first by name. A cell in which one more server would exceed the skew of a hard spread waits. If
-domains cross, the hard spreads come first. With affinity, hard or soft, a server goes where the
-most members are, and zones do not count.
+to the cell whose domains hold the fewest servers, in the order of the spreads; there, to the host
+with the fewest members (and placed servers), then the most free resources, then the first by name.
+A cell in which one more server would exceed the skew of a hard spread waits. If domains cross, the
+hard spreads come first. With affinity, hard or soft, a server goes where the most members are, and
+zones do not count.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ def choose(
 ) -> list[int]:
     """Return the host index of each server in the order of placement; an index may repeat.
 
-    Fewer than ``number`` if no more can be placed: a host takes ``matrix.expected`` servers, and a
-    domain its limit.
+    Fewer than ``number`` if no more fit: ``matrix.expected`` on a host, the limit in a domain.
     """
     if not number:
         return []
@@ -61,10 +60,7 @@ def _cells(
     indexes: Sequence[int],
     spreads: Iterable[Spread],
 ) -> dict[Cell, list[int]]:
-    """Return the given indexes by cell: ``domain_of`` the host for each spread, '' for None.
-
-    Without spreads, all are in cell ``()``.
-    """
+    """Return the indexes by the cell of their hosts; without spreads, all are in cell ``()``."""
     where = _ZONE if all(spread.by == ZONE for spread in spreads) else _WHERE
     domains = [partial(domain_of, resolved, spread.by) for spread in spreads]
     numbers, firsts = numbered(map(where, map(hosts.__getitem__, indexes)))
@@ -79,8 +75,7 @@ def _cells(
 class _Choice:
     """The servers that are placed so far, and the choice of the next host.
 
-    Two levels of heaps hold the keys of cells and hosts; a key that has changed is pushed back when
-    it comes up.
+    Cells, and the hosts of each, are in heaps; a changed key is corrected when it comes up.
     """
 
     def __init__(
@@ -92,7 +87,6 @@ class _Choice:
     ) -> None:
         policy = '' if resolved.server_group is None else resolved.server_group.policy
         is_together = policy in (AFFINITY, SOFT_AFFINITY)
-        #: With affinity, the host with the most members comes first.
         self._sign = -1 if is_together else 1
         self._names = resolved.snapshot.host_names
         self._rooms = list(matrix.expected)
@@ -120,7 +114,7 @@ class _Choice:
         heapq.heapify(self._heap)
 
     def next(self) -> int | None:
-        """Place the next server, and return the index of its host; None if no host takes one."""
+        """Place a server, and return the index of its host; None if no host takes one."""
         waiting = []
         chosen = None
         while self._heap and chosen is None:
@@ -140,7 +134,7 @@ class _Choice:
         return chosen
 
     def _place(self, index: int, cell: Cell) -> None:
-        """Count one more server on the host, in its domains and in the cell."""
+        """Count one more server on the host, in its domains and its cell."""
         self._rooms[index] -= 1
         self._free[index] -= 1
         self._held[self._names[index]] += 1
@@ -152,7 +146,7 @@ class _Choice:
             counts[name] += 1
 
     def _key(self, index: int) -> _Key:
-        """Return the sort key ``(members, -free, name, index)``; with affinity, ``-members``."""
+        """Return ``(members, -free, name, index)``; with affinity, ``-members``."""
         name = self._names[index]
         return (self._sign * self._held.get(name, 0), -self._free[index], name, index)
 
@@ -163,7 +157,7 @@ class _Choice:
         return counts, self._cells[cell][0]
 
     def _best(self, cell: Cell) -> int | None:
-        """Return the index of the next host of a cell; None if none of its hosts takes a server."""
+        """Return the index of the next host of a cell; None if none takes a server."""
         keys = self._cells[cell]
         while keys:
             key = keys[0]
@@ -178,7 +172,7 @@ class _Choice:
         return None
 
     def _eligible(self, domains: DomainCapacity | None) -> Mapping[int, set[str]]:
-        """Return the names of the domains in ``domains.limits`` for each hard spread, by its index.
+        """Return the names of the domains in ``domains.limits``, by the index of each hard spread.
 
         {} without ``domains``, or with at most one spread and nothing ``crossing``.
         """
@@ -192,10 +186,7 @@ class _Choice:
         return eligible
 
     def _is_ahead(self, cell: Cell) -> bool:
-        """Check whether one more server in the cell exceeds the skew of a hard spread.
-
-        Only for spreads in ``_floors``, compared with their emptiest domain there.
-        """
+        """Check whether one more server in the cell exceeds the skew of a spread in ``_floors``."""
         return any(
             self._counts[place][cell[place]]
             >= min(self._counts[place][name] for name in names) + self._spreads[place].max_skew

@@ -1,7 +1,4 @@
-"""Find the assumptions of a decision: unspecified inputs that could not be read.
-
-Raises: ConstraintError for a constraint whose ``assumptions`` fail.
-"""
+"""Find the assumptions of a decision: unspecified inputs that could not be read."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ def find(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> tuple[
 
 
 def mattering(assumptions: Iterable[Assumption], total: Capacity) -> tuple[Assumption, ...]:
-    """Return the assumptions; if no server is expected to fit, only each ``OpenAssumption``."""
+    """Return the assumptions; if no server is expected to fit, only each OpenAssumption."""
     expected = total.bounds.expected
     return tuple(one for one in assumptions if expected or isinstance(one, OpenAssumption))
 

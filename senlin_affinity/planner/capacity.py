@@ -1,7 +1,4 @@
-"""Derive the capacity from the numbers of the hosts and their domains, and from the request.
-
-Units: numbers of servers.
-"""
+"""Derive the capacity from the numbers of the hosts and their domains, and from the request."""
 
 from __future__ import annotations
 
@@ -31,17 +28,14 @@ CHOICE = 'resources of several providers (Placement chooses)'
 
 @dataclass(frozen=True)
 class Capacity:
-    """The number of servers that fit. ``caveats`` are texts on why Nova may place fewer."""
+    """The number of servers that fit, and why Nova may place fewer."""
 
     bounds: Bounds
     caveats: tuple[str, ...] = ()
 
 
 def is_open_affinity(resolved: ResolvedRequest) -> bool:
-    """Check whether affinity is enforced, and no member or planned server is on any host.
-
-    False if the host of a member is unknown (``has_lost_members``).
-    """
+    """Check :func:`has_unknown_host`; False if the host of a member is unknown."""
     group = resolved.server_group
     return has_unknown_host(resolved) and not (group and group.has_lost_members)
 
@@ -70,7 +64,7 @@ def total_capacity(
 
     :param hosts: None: unknown, so nothing is expected to fit.
     :param unmodelled: caveats about what no constraint covers.
-    :param most_caveats: the number of caveats about hosts that are enough; None: all.
+    :param most_caveats: the maximum number of caveats about hosts; None: all.
     """
     of_request = [verdict.bounds for verdict in request]
     bounds = reduce(and_, of_request, _of_hosts(hosts, matrix, domains))
@@ -101,7 +95,6 @@ def total_capacity(
         caveats["the project's quotas, which are not known"] = None
     if is_withheld:
         caveats['a private flavor that is not shared with the project'] = None
-    # If the number is unknown, only its expected part can have a caveat.
     texts = tuple(caveats) if expected or upper is not None else ()
     return Capacity(Bounds(min(expected, lower) if texts else expected, expected, upper), texts)
 
@@ -109,10 +102,7 @@ def total_capacity(
 def _of_hosts(
     hosts: Sequence[Host] | None, matrix: VerdictMatrix, domains: DomainCapacity | None
 ) -> Bounds:
-    """Return the bounds of all hosts together; the lower one is 0 unless ``domains`` gives it.
-
-    ``Bounds(0, 0, None)`` if the hosts are unknown.
-    """
+    """Return the bounds of all hosts together; the lower one is 0 unless ``domains`` gives it."""
     if hosts is None:
         return Bounds.unknown()
     if domains is not None:
@@ -124,8 +114,7 @@ def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapa
     """Return the number of servers that fit even if every caveat about hosts applies.
 
     If Nova may choose any host for an affinity group, that of the worst host that no constraint
-    rejects, at most 1 if only the late check enforces affinity; 0 without such a host, or with
-    domains.
+    rejects (0 without one, or with domains), at most 1 if only the late check enforces affinity.
     """
     is_any = is_open_affinity(resolved)
     if domains is not None and domains.of_host:
@@ -187,10 +176,8 @@ def _caveats(
 ) -> Iterator[str]:
     """Yield the first cause of each host's caveat, such as 'vSphere clusters'; a text may repeat.
 
-    The causes are Placement's choice, its truncated answer, nested providers, shared resources,
-    vSphere, unknown unit limits, lost members, soft-deleted servers; else, once per row,
-    "constraint NAME (WHY)". Before it, "constraint NAME, which gives no number" for each unbounded
-    one.
+    The last cause, once per row, is "constraint NAME (WHY)" for each. For each unbounded
+    constraint, "constraint NAME, which returns no number of servers" precedes.
     """
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.memo(placement_answer)

@@ -1,6 +1,6 @@
 """Apply the changes of a remedy, which are plain data, to a resolved request.
 
-Each key of a remedy's ``data`` is an action; several are applied together::
+Each key of a remedy's ``data`` is an action::
 
     {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
                       'rules': {'max_server_per_host': 2},             a new group, without servers
@@ -40,37 +40,37 @@ _Action = Callable[[ResolvedRequest, Any], ResolvedRequest]
 
 
 def carry_out(data: Data, resolved: ResolvedRequest) -> ResolvedRequest:
-    """Return the request with each action of ``data`` applied in order; {} changes nothing."""
+    """Return the request with each action of ``data`` applied in order."""
     for name, value in data.items():
         resolved = _ACTIONS[name](resolved, value)
     return resolved
 
 
 def _with_request(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
-    """Return the request with other values of fields of ``PlacementRequest``."""
+    """Return it with other fields of ``PlacementRequest``."""
     return replace(resolved, request=replace(resolved.request, **fields))
 
 
 def _with_rules(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
-    """Return the request with other values of fields of ``Rules``."""
+    """Return it with other fields of ``Rules``."""
     return replace(resolved, rules=replace(resolved.rules, **fields))
 
 
 def _with_hosts(resolved: ResolvedRequest, hosts: Iterable[Host]) -> ResolvedRequest:
-    """Return the request with these hosts in place of the snapshot's."""
+    """Return it with other hosts of the snapshot."""
     return replace(resolved, snapshot=replace(resolved.snapshot, hosts=tuple(hosts)))
 
 
 def _each_host(
     resolved: ResolvedRequest, names: Iterable[str], change: Callable[[Host], Host]
 ) -> ResolvedRequest:
-    """Return the request with ``change`` applied to each host of these service hosts."""
+    """Return it with ``change`` applied to each host of these service hosts."""
     chosen, hosts = set(names), resolved.snapshot.hosts or ()
     return _with_hosts(resolved, (change(each) if each.host in chosen else each for each in hosts))
 
 
 def _new_host(value: Data) -> Host:
-    """Return the unused host of a description (the example of :mod:`new_hosts`), enabled and up."""
+    """Return the host of a description (the example of :mod:`new_hosts`), unused and up."""
     units = value.get('units', {})
     return Host(
         value['name'],
@@ -92,7 +92,7 @@ def _new_host(value: Data) -> Host:
 def _new_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     """Append ``number`` copies of the described host, with ``host`` "<name>-1" and so on.
 
-    Names of hosts that exist or have members are skipped; ``hypervisor_hostname`` is equal.
+    Names of hosts that exist or have members are skipped; ``hypervisor_hostname`` repeats.
     """
     hosts, one = resolved.snapshot.hosts or (), _new_host(value)
     taken = [*resolved.snapshot.hosts_by_name, *resolved.members_on]
@@ -102,7 +102,7 @@ def _new_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
 
 
 def _aggregate_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
-    """Add the hosts to the aggregate; they get its zone, if it has one."""
+    """Add the hosts to the aggregate, and to its zone if it has one."""
     aggregate = resolved.snapshot.aggregates_by_uuid[value['aggregate']['uuid']]
     return _each_host(resolved, value['hosts'], lambda host: with_aggregate(host, aggregate))
 
@@ -133,10 +133,7 @@ def _server_group(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
 
 
 def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
-    """Set ``limits`` of quotas, and ``user_limits`` of those per user (ignored if not read).
-
-    Raise KeyError for a quota that the snapshot lacks.
-    """
+    """Set ``limits`` of quotas, and ``user_limits`` of those per user (ignored if not read)."""
     quotas, limits = resolved.snapshot.quotas or {}, value['limits']
     raised = {**quotas, **{key: replace(quotas[key], limit=each) for key, each in limits.items()}}
     for name, limit in value.get('user_limits', {}).items():
@@ -169,7 +166,7 @@ def _image_properties(resolved: ResolvedRequest, keys: Iterable[str]) -> Resolve
 
 
 def _without(values: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
-    """Return a copy without these keys; missing ones are ignored."""
+    """Return a copy without these keys."""
     removed = {*keys}
     return {key: value for key, value in values.items() if key not in removed}
 

@@ -44,22 +44,22 @@ def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
     return tuple(lines)
 
 
-#: The arguments of ``openstack``; or, as a str, a whole shell command.
+#: The arguments of ``openstack``, or a whole shell command.
 _Words = tuple[str, ...] | str
 _Lines = Callable[[ResolvedRequest, Any], Iterator[_Words]]
 
 
 def _named(*names: str) -> tuple[str, ...]:
-    """Return the names, after ``'--'`` if any of them begins with a hyphen."""
+    """Return the names, after ``'--'`` if any begins with a hyphen."""
     return ('--', *names) if any(name.startswith('-') for name in names) else names
 
 
 def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    """Yield the command that creates the group; nothing without an existing group.
+    """Yield the command that creates the group; nothing unless there is one to replace.
 
     ``('--os-project-id', <id>, '--os-compute-api-version', '2.64', 'server', 'group', 'create',
-    '--policy', <policy>, '--rule', 'max_server_per_host=2', <name>)``; without rules 2.15, without
-    ``project_id`` without the first two.
+    '--policy', <policy>, '--rule', 'max_server_per_host=2', <name>)``. The version is 2.15 without
+    rules; the first two words depend on ``project_id``.
     """
     old = resolved.server_group
     if old is None or old.id == NOT_YET:
@@ -77,7 +77,7 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
 def _enabled_hosts(resolved: ResolvedRequest, names: Iterable[str]) -> Iterator[_Words]:
     """Yield ``('compute', 'service', 'set', '--enable', <name>, 'nova-compute')`` for each host.
 
-    If only the trait is stale, the commands of :func:`_traits` remove it, after all others.
+    If only the trait is stale, :func:`_traits` removes it, after all others.
     """
     hosts, chosen = resolved.snapshot.hosts or (), set(names)
     stale = [each for each in hosts if each.host in chosen and has_stale_trait(each)]
@@ -94,7 +94,7 @@ _QUOTA: Mapping[str, str] = {'metadata_items': '--properties'}
 def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
     """Yield ``('quota', 'set', '--instances', '7', <project>)``.
 
-    Nothing without a project or ``limits``; ``user_limits`` have no command.
+    Nothing without a project or ``limits``.
     """
     if value['project_id'] is None or not value['limits']:
         return
@@ -117,9 +117,9 @@ def _aggregate_hosts(_question: ResolvedRequest, value: Mapping[str, Any]) -> It
 
 
 def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    """Yield a command that creates each trait, then one that adds them to each host's provider.
+    """Yield a command that creates each trait, then :func:`_traits` of each host.
 
-    Nested hosts are skipped; nothing if all are.
+    Nothing if all hosts are nested.
     """
     hosts, chosen = resolved.snapshot.hosts or (), set(value['hosts'])
     lines = [
@@ -131,7 +131,7 @@ def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterato
 
 
 def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterator[str]:
-    """Yield one shell command that adds and removes traits of a host; nothing for a nested host."""
+    """Yield a shell command that adds and removes traits of a host; nothing if it is nested."""
     if host.is_nested:
         return
     name = shlex.quote(host.hypervisor_hostname)
@@ -148,7 +148,7 @@ def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterato
 def _flavor_without(resolved: ResolvedRequest, keys: Collection[str]) -> Iterator[_Words]:
     """Create a flavor of the same size without these extra specs, private to a known project.
 
-    Its name is unused, such as "m1-2" for "m1". Nothing without a flavor or ``keys``.
+    Its name is unused, such as "m1-2". Nothing without a flavor or ``keys``.
     """
     flavor, flavors = resolved.flavor, resolved.snapshot.flavors or ()
     if flavor is None or not keys:

@@ -1,6 +1,6 @@
 """The planner's answer: how many servers fit, where they go, and why no more of them fit.
 
-Example: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is::
+Example of a line::
 
     does not fit: 4 of 6 placed; 0/5 hosts left: server_group.host_full on 3, member_of.forbidden
     on 1, resources.exhausted on 1 (DISK_GB)
@@ -46,12 +46,12 @@ class PlacedServer(NamedTuple):
 
 @dataclass(frozen=True)
 class Remedy:
-    """One change that would help, and the capacity with it.
+    """A change that would help, and the capacity with it.
 
-    ``size`` is the number of servers, hosts or values that change. ``data`` describes the change
+    ``size`` is as in :mod:`~senlin_affinity.planner.search`. ``data`` describes the change
     (:mod:`~senlin_affinity.planner.changes`); ``commands`` carry it out (empty: no command exists).
-    ``for_tenant``: it names only objects of the user, who could make it within the current quotas.
-    ``is_held_back``: an operator has recorded a reason against it, so it ranks last.
+    ``for_tenant``: the user could make it within the current quotas, and it names only the user's
+    objects. ``is_held_back``: an operator has recorded a reason against it, so it ranks last.
     """
 
     code: str
@@ -81,11 +81,11 @@ class Decision:
     """The answer to one request. ``fits`` is None if that is unknown.
 
     ``at_most`` are the reasons why Nova may place fewer servers than ``capacity``. ``placements``
-    are the planned hosts of the requested servers that are expected to fit. ``remedies`` would
-    help, in the order of ``search.find``; empty if the request fits. ``tried`` are the changes that
-    the user could make, whether they help or not. ``assumptions`` are those that could change the
-    capacity. ``violated`` are the hosts whose members already violate the group's policy.
-    ``about_capacity`` names the constraints that reject only full hosts.
+    are the planned hosts of the servers that are expected to fit. ``remedies`` are in the order of
+    ``search.find``; empty if the request fits. ``tried`` are the changes that the user could make,
+    whether they help or not. ``assumptions`` could change the capacity. ``violated`` are the hosts
+    whose members already violate the group's policy. ``about_capacity`` names the constraints that
+    reject only full hosts.
     """
 
     fits: bool | None
@@ -105,17 +105,17 @@ class Decision:
 
     @property
     def capacity_is_upper_bound(self) -> bool:
-        """Whether ``at_most`` names a caveat."""
+        """Whether there is a caveat."""
         return bool(self.at_most)
 
     @property
     def certain(self) -> bool:
-        """Whether the capacity is exact: known, not an upper bound, and without an assumption."""
+        """Whether the capacity is known, without caveats and without assumptions."""
         return self.capacity is not None and not self.at_most and not self.assumptions
 
     @property
     def fits_by_upper_bound(self) -> bool:
-        """Whether it fits with a caveat, and ``wanted`` is above ``capacity_certain``."""
+        """Whether it fits, but with a caveat and above ``capacity_certain``."""
         return bool(self.fits and self.at_most and self.wanted > self.capacity_certain)
 
     @property
@@ -125,12 +125,12 @@ class Decision:
 
     @cached_property
     def hosts(self) -> tuple[HostReport, ...]:
-        """The report of each host, in the order of the snapshot; empty if the hosts are unknown."""
+        """The report of each host, in the snapshot's order; () if the hosts are unknown."""
         return () if self.hosts_after is None else self.hosts_after.reports()
 
     @cached_property
     def tally(self) -> Sequence[tuple[Row, int]]:
-        """The distinct rows, each with the number of its hosts; empty if the hosts are unknown."""
+        """The distinct rows, each with the number of its hosts; () if the hosts are unknown."""
         return () if self.hosts_after is None else self.hosts_after.tally()
 
     @property
@@ -143,16 +143,15 @@ class Decision:
         ]
 
     def line(self) -> str:
-        """Return the summary, and ", assuming TEXT, TEXT" if there are decisive assumptions."""
+        """Return the summary, and ", assuming TEXT, TEXT" for the decisive assumptions."""
         return f'{self.summary()}{assuming(self.decisive_assumptions)}'
 
     def summary(self) -> str:
         """Return "HEAD: PART; PART", without the name of any host.
 
-        HEAD is "fits", "fits by an upper bound only", "does not fit" or "not known whether it
-        fits". The parts are "4 of 6 placed", :func:`_hosts` or "the hosts are not known", "CODE
-        (SENTENCE)" for each rejection of the request, and for caveats "at most 4, because of A, B"
-        ("perhaps fewer" if the capacity is None).
+        HEAD is ``_BY_BOUND`` or one of ``_HEADS``. The parts are "4 of 6 placed", :func:`_hosts` or
+        "the hosts are not known", "CODE (SENTENCE)" for each rejection of the request, and for
+        caveats "at most 4, because of A, B" ("perhaps fewer" if the capacity is None).
         """
         parts = [f'{len(self.placements)} of {self.wanted} placed']
         parts.append(_hosts(self) if self.is_hosts_known else 'the hosts are not known')
@@ -169,9 +168,6 @@ class Decision:
 
     def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
         """Return the decision as plain values for JSON.
-
-        The keys are fits, wanted, capacity, capacity_is_upper_bound, capacity_certain, at_most,
-        certain, assumptions, line, placements, hosts, request, remedies and violated.
 
         :param skipped: whether to include the verdicts with the outcome SKIP.
         """
@@ -197,9 +193,9 @@ class Decision:
         }
 
     def advice(self) -> Sequence[str]:
-        """Return the advice for the rejected hosts with the fewest REJECTs, and for the request.
+        """Return the advice for the rejected hosts with the fewest REJECTs, then for the request.
 
-        Each once: that for the most frequent codes first, that for the request last.
+        Each once; that for the most frequent codes comes first.
         """
         rows = [row for row, _number in self.tally if row.code is not None]
         refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
@@ -215,10 +211,7 @@ class Decision:
 
 
 def _hosts(decision: Decision) -> str:
-    """Return "1/4 hosts left: resources.exhausted on 2 (DISK_GB, VCPU), host_state.down on 1".
-
-    Without a rejection "4/4 hosts left".
-    """
+    """Return "1/4 hosts left: resources.exhausted on 2 (DISK_GB, VCPU), host_state.down on 1"."""
     total = sum(number for _row, number in decision.tally)
     left = sum(number for row, number in decision.tally if row.code is None)
     counts = ', '.join(
@@ -228,7 +221,7 @@ def _hosts(decision: Decision) -> str:
 
 
 def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
-    """Return each code with the number of hosts that it is the first to reject.
+    """Return each code with the number of hosts whose first REJECT it is.
 
     The largest number comes first, then the first constraint, then the first code.
     """
@@ -256,7 +249,7 @@ def _details(code: str, decision: Decision) -> str:
 
 
 def _verdicts(verdicts: Mapping[str, Verdict], skipped: bool) -> list[dict[str, Any]]:
-    """Return constraint, outcome, code and facts of each verdict; SKIP only if ``skipped``."""
+    """Return the verdicts for JSON; those with the outcome SKIP only if ``skipped``."""
     return [
         {
             'constraint': name,

@@ -1,13 +1,11 @@
-"""Count the servers that domains take: sets of hosts such as racks, zones and storage pools.
+"""Count the servers that domains (racks, zones, storage pools) take.
 
 From the inside out, the numbers of the hosts add up to those of their domains, and a domain takes
 no more than its constraint allows. Nested criteria (:func:`_is_within`) are counted exactly, except
 for domains that depend on each other (``couples_domains``). If criteria cross, each of them, with
-those that nest with it, gives an upper bound. In both cases, the expected number can be placed one
-by one.
+those that nest with it, gives an upper bound. The expected number can be placed one by one.
 
-Units: numbers of servers. An unknown or unlimited number is infinite in this module, and None
-outside of it.
+Units: numbers of servers; an unknown or unlimited one is infinite, and None outside of this module.
 """
 
 from __future__ import annotations
@@ -32,14 +30,14 @@ _LOWER, _EXPECTED, _UPPER = range(3)
 
 
 class Criterion(NamedTuple):
-    """The domains of one criterion of a constraint, and the indexes of the hosts in each."""
+    """The domains of a constraint by one criterion, with the indexes of their hosts."""
 
     constraint: Constraint
     by: str
     hosts: dict[Domain, list[int]]
 
     def key(self, domain: Domain) -> Key:
-        """Return the name of the constraint, and the domain."""
+        """Return the key of a domain."""
         return self.constraint.name, domain
 
 
@@ -49,9 +47,9 @@ Chain = list[Criterion]
 
 @dataclass(frozen=True)
 class DomainCapacity:
-    """The hosts with the verdicts about their domains, and the number of servers that fit in all.
+    """The hosts with the verdicts about their domains, and the servers that fit in all.
 
-    ``of_host`` are the domains by host index, ``limits`` the number of servers that each of them is
+    ``of_host`` are the domains by host index, ``limits`` the number of servers that each is
     expected to take (None: no limit). ``crossing`` are the criteria that limit each other,
     ``affinity_host`` is the service host that all servers share; with either, the lower bound is 0.
     """
@@ -74,9 +72,7 @@ def domain_capacity(
 ) -> DomainCapacity | None:
     """Return the capacity of these hosts and their domains.
 
-    None if no host has a domain, unless ``is_together``.
-
-    :param is_together: whether all servers share one service host, ``affinity_host``.
+    None if no host has a domain, unless ``is_together``: all servers share one service host.
     """
     criteria = _criteria(resolved, constraints, hosts)
     if not criteria and not is_together:
@@ -115,10 +111,7 @@ def domain_capacity(
 
 
 def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, expected: _Total) -> int:
-    """Return the sum of the lower bounds, limited by the domains.
-
-    That of ``expected`` if no caveat applies to any host or domain.
-    """
+    """Return the lower bounds added up; without caveats about hosts or domains, ``expected``."""
     is_at_most = any(verdict.bounds.is_at_most for verdict in expected.verdicts.values())
     if matrix.is_at_most or is_at_most:
         expected = _add_up(resolved, chain, matrix.host_rows, matrix.lower, _LOWER)
@@ -128,7 +121,7 @@ def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, expec
 def _only_on(
     host: str | None, numbers: Sequence[float], by_name: Mapping[str, list[int]]
 ) -> list[float]:
-    """Return the numbers, with 0 for all hosts but this service host; all 0 if it is None."""
+    """Return the numbers, with 0 for all hosts but this service host (None: for all)."""
     kept: list[float] = [0] * len(numbers)
     for index in by_name.get(host or '', ()):
         kept[index] = numbers[index]
@@ -145,10 +138,10 @@ def _best_host(
 ) -> str | None:
     """Return the service host that takes the most servers, even 0; None without hosts.
 
-    Of equal ones, that with more ``numbers`` in sum, then the first by name. ``which`` is as in
-    :func:`_add_up`.
+    Of equal ones, that with more ``numbers`` in sum, then the first by name.
 
     :param by_name: the host indexes by service host.
+    :param which: as in :func:`_add_up`.
     """
     sums = {name: sum(numbers[index] for index in each) for name, each in by_name.items()}
     best, most = None, -1.0
@@ -166,10 +159,7 @@ def _best_host(
 def _criteria(
     resolved: ResolvedRequest, constraints: Iterable[Constraint], hosts: Sequence[Host]
 ) -> list[Criterion]:
-    """Return one criterion for each constraint and ``Domain.by``, in the order of appearance.
-
-    Only of constraints that check domains, and whose ``has_domains`` is true.
-    """
+    """Return one criterion for each constraint with domains and ``Domain.by``, as they appear."""
     found: dict[tuple[str, str], Criterion] = {}
     for constraint in constraints:
         if not is_of_domains(constraint):
@@ -192,9 +182,9 @@ def _criteria(
 def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]]:
     """Return the criteria in chains, and the ``by`` of each criterion that limits another, once.
 
-    Criteria that all nest form one chain (perhaps empty), from the inside out; named are each inner
-    one that ``couples_domains``, and its outer ones. Otherwise, each criterion that crosses another
-    is named, and has a chain of itself and those that cross none.
+    Criteria that all nest form one chain (perhaps empty), from the inside out; an inner one that
+    ``couples_domains``, and its outer ones, limit each other. Otherwise, those that cross another
+    do, and each of them has a chain of itself and those that cross none.
     """
     every = range(len(criteria))
     within = {(a, b): _is_within(criteria[a], criteria[b]) for a in every for b in every}
@@ -228,7 +218,7 @@ def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]
 def _is_within(inner: Criterion, outer: Criterion) -> bool:
     """Check whether the hosts of each inner domain share one outer domain, or all have none.
 
-    False if a host is in two outer domains.
+    False if a host is in two.
     """
     where: dict[int, Domain] = {}
     for domain, indexes in outer.hosts.items():
@@ -241,7 +231,7 @@ def _is_within(inner: Criterion, outer: Criterion) -> bool:
 
 
 class _Total(NamedTuple):
-    """The number of servers of all hosts together, and the verdict about each domain."""
+    """The number of servers of all hosts, and the verdict about each domain."""
 
     number: float
     verdicts: Mapping[Key, Verdict]
@@ -256,8 +246,8 @@ def _add_up(
 ) -> _Total:
     """Return the number of servers that all hosts take, limited by their domains, and the verdicts.
 
-    Only domains with a host that is or may be eligible (``Row.is_eligible``) have a verdict. Of
-    overlapping domains of one criterion, the first limits the number.
+    Only domains with a host that is or may be eligible have a verdict. Of overlapping domains of
+    one criterion, the first limits the number.
 
     :param which: the index of the bound that limits a domain.
     """
@@ -279,7 +269,7 @@ def _add_up(
         for domain, parts in groups.items():
             verdict = found[criterion.key(domain)] = verdicts[domain]
             if not counted.isdisjoint(parts):
-                continue  # it overlaps another domain, which bounds the number already
+                continue
             counted.update(parts)
             total = sum(amounts.pop(each) for each in parts)
             amounts[parts[0]] = min(total, _bound(verdict, which))
@@ -289,7 +279,7 @@ def _add_up(
 
 
 def _bound(verdict: Verdict, which: int) -> float:
-    """Return one of the bounds of a verdict, infinite for None; 0 if it is a REJECT."""
+    """Return one bound of a verdict, infinite for None; 0 for a REJECT."""
     return limited(verdict.bounds[which]) if verdict else 0
 
 

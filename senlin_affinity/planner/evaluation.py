@@ -1,7 +1,4 @@
-"""Evaluate all constraints for a request, and derive how many servers fit.
-
-Raises: ConstraintError for a constraint that fails.
-"""
+"""Evaluate all constraints for a request, and derive how many servers fit."""
 
 from __future__ import annotations
 
@@ -30,8 +27,8 @@ _MOST_TRIED = 100_000
 class Evaluation:
     """A request with the verdicts about it, and its capacity.
 
-    ``matrix`` is about the hosts by themselves; ``domains`` adds the verdicts about their domains
-    (None: nothing couples hosts). ``request`` are the verdicts about the request, by constraint.
+    ``matrix`` is about single hosts; ``domains`` adds the verdicts about their domains (None:
+    nothing couples hosts). ``request`` are the verdicts about the request, by constraint.
     """
 
     resolved: ResolvedRequest
@@ -43,21 +40,21 @@ class Evaluation:
 
     @property
     def hosts(self) -> Sequence[Host]:
-        """Return the hosts of the snapshot; () if they are unknown."""
+        """The hosts of the snapshot; () if they are unknown."""
         return self.resolved.snapshot.hosts or ()
 
     @property
     def fits(self) -> bool | None:
-        """Return True up to the expected number, False above the upper bound, else None."""
+        """True up to the expected number, False above the upper bound, else None."""
         return self.total.bounds.fits(self.resolved.request.count)
 
     @property
     def capacity(self) -> int | None:
-        """Return the upper bound of the number of servers; None if it is unlimited or unknown."""
+        """The upper bound of the number of servers; None: unlimited or unknown."""
         return self.total.bounds.upper
 
     def chosen(self) -> list[int]:
-        """Return the host index of each requested server that is expected to fit, in order."""
+        """Return the host index of each requested server that is expected to fit."""
         number = min(self.resolved.request.count, self.total.bounds.expected or 0)
         return choose(self.resolved, self.hosts, self.matrix, self.domains, number)
 
@@ -67,7 +64,7 @@ def evaluate(
     constraints: Sequence[Constraint],
     previous: Evaluation | None = None,
 ) -> Evaluation:
-    """Evaluate each constraint that ``Rules.given_up`` does not name, and compute the capacity.
+    """Evaluate each constraint that is not in ``given_up``, and compute the capacity.
 
     :param previous: its verdicts about unchanged hosts are reused if :func:`_is_alike`. With it,
         the result has at most one caveat about hosts.
@@ -100,8 +97,8 @@ def _matrix(
 ) -> VerdictMatrix:
     """Return the verdicts about all hosts; reuse the previous ones about unchanged hosts.
 
-    Return the previous matrix itself if no host differs. Evaluate all hosts if ``previous`` is None
-    or has more hosts, and unless :func:`_is_alike`. A host is unchanged if it is the same object.
+    A host is unchanged if it is the same object. Evaluate all hosts if ``previous`` is None or has
+    more hosts, and unless :func:`_is_alike`.
     """
     hosts = resolved.snapshot.hosts or ()
     old = () if previous is None else previous.hosts
@@ -118,7 +115,7 @@ def _matrix(
 def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
     """Check whether the requests differ at most in the count, the hosts and the quotas.
 
-    Their zones must be equal, and the other parts of both snapshots the same objects.
+    The zones must be equal; the other parts of both snapshots the same objects.
     """
     request = replace(one.request, count=two.request.count), one.flavor, one.rules, one.member_of
     if request != (two.request, two.flavor, two.rules, two.member_of):
@@ -135,9 +132,9 @@ def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
 def _unmodelled(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], matrix: VerdictMatrix
 ) -> Iterator[str]:
-    """Yield the phrases of filters, flavor and constraints that may reduce the number of servers.
+    """Yield phrases about filters, flavor and constraints that may reduce the number of servers.
 
-    They may repeat. ``Demand.only_placement`` only if a host that takes servers has no grant.
+    ``Demand.only_placement`` only if a host that takes servers has no grant.
     """
     modelled = {name for item in constraints for name in item.filters}
     yield from scheduler_filters.unmodelled(resolved, modelled)

@@ -20,12 +20,12 @@ from senlin_affinity.planner.row import Row
 
 
 class HostReport(NamedTuple):
-    """One host after the placements, with the verdict of each constraint by its name.
+    """A host after the placements, with the verdicts by constraint.
 
-    ``room`` is the number of servers that still fit (None: unknown or unlimited). ``code`` is the
-    code of the first REJECT (None: no constraint rejects the host), and ``rejected_by`` the name of
-    its constraint. ``members`` is the number of servers of the group on the host before the
-    request, ``placed`` that of new servers.
+    ``room`` is the number of servers that still fit (None: unknown or unlimited). ``code`` is that
+    of the first REJECT (None without one), and ``rejected_by`` the name of its constraint.
+    ``members`` is the number of servers of the group on the host before the request, ``placed``
+    that of new servers.
     """
 
     host: str
@@ -41,9 +41,8 @@ class HostReport(NamedTuple):
 class HostsAfter:
     """All hosts after the placements, in the snapshot's order.
 
-    ``rows`` are the distinct rows, and ``row_of`` the index of the row of each host. ``columns``
-    and ``rooms`` have a value for each host. ``members`` are numbers of servers by service host,
-    ``placed`` by the index of the host.
+    ``row_of`` is the index of the row of each host. ``columns`` and ``rooms`` have a value for each
+    host. ``members`` are numbers of servers by service host, ``placed`` by the index of the host.
     """
 
     names: tuple[str, ...]
@@ -55,14 +54,14 @@ class HostsAfter:
     placed: Mapping[int, int] = field(hash=False, repr=False)
 
     def first(self, number: int) -> HostsAfter:
-        """Return the value with only the first ``number`` hosts."""
+        """Return only the first ``number`` hosts."""
         kept = slice(number)
         return replace(
             self, names=self.names[kept], row_of=self.row_of[kept], rooms=self.rooms[kept]
         )
 
     def tally(self) -> list[tuple[Row, int]]:
-        """Return each row that a host has, with the number of its hosts, by first appearance."""
+        """Return each row with the number of its hosts, in the order of appearance."""
         return [(self.rows[row], number) for row, number in Counter(self.row_of).items()]
 
     def reports(self) -> tuple[HostReport, ...]:
@@ -83,7 +82,7 @@ class HostsAfter:
 
 
 def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
-    """Return the hosts after one server is placed on each index in ``chosen``, which may repeat."""
+    """Return the hosts after a server is placed on each index in ``chosen``, which may repeat."""
     resolved, hosts, after, domains = now.resolved, now.hosts, now.matrix, now.domains
     names = resolved.snapshot.host_names
     placed = Counter(chosen)
@@ -112,7 +111,7 @@ def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
 
 
 def _with_servers(host: Host, servers: int, demand: Demand | None) -> Host:
-    """Return the host with this many more servers; 0 returns the host itself.
+    """Return the host with this many more servers.
 
     Each uses the amounts of ``demand`` (None: none), and reduces Placement's grants. Unknown fields
     stay None.

@@ -1,10 +1,10 @@
 """Evaluate every constraint for every host, and hold the verdicts and the numbers that follow.
 
-A constraint is evaluated once for each class of hosts, and again for each host that it returns from
-``specific_hosts``; one that uses resources is evaluated for all hosts. Hosts with equal verdicts
-share a :class:`~senlin_affinity.planner.row.Row`.
+A constraint is evaluated for each class of hosts, and for each host that ``specific_hosts`` names;
+one that uses resources for all hosts. Hosts with equal verdicts share a
+:class:`~senlin_affinity.planner.row.Row`.
 
-Units: numbers of servers. In ``expected`` and ``lower``, an unlimited number counts as 0.
+Units: numbers of servers. In ``expected`` and ``lower``, an unlimited number is 0.
 """
 
 from __future__ import annotations
@@ -41,10 +41,7 @@ class Numbered(NamedTuple):
 
 
 def numbered(items: Iterable[Hashable]) -> Numbered:
-    """Assign numbers to the items in the order of appearance; equal items share a number.
-
-    ``numbered('aba')`` is ``([0, 1, 0], [0, 1])``.
-    """
+    """Assign numbers to distinct items as they appear; ``'aba'`` gives ``([0, 1, 0], [0, 1])``."""
     number_of: defaultdict[Hashable, int] = defaultdict(count().__next__)
     numbers = [*map(number_of.__getitem__, items)]
     firsts: list[int] = []
@@ -67,9 +64,9 @@ def patched(old: Sequence[_Each], indexes: Sequence[int], new: Sequence[_Each]) 
 
 @dataclass(frozen=True)
 class VerdictMatrix:
-    """The verdicts about hosts, and the numbers of servers that they take; by index.
+    """The verdicts about hosts, and the numbers of servers that they take, by index.
 
-    Example, for three hosts::
+    Example::
 
         rows      [open, rejected]              the verdicts, without the numbers
         row_of    [0, 0, 1]                     the row of each host
@@ -90,22 +87,22 @@ class VerdictMatrix:
 
     @cached_property
     def host_rows(self) -> Sequence[Row]:
-        """Return the row of each host."""
+        """The row of each host."""
         return [*map(self.rows.__getitem__, self.row_of)]
 
     @cached_property
     def used_rows(self) -> Sequence[Row]:
-        """Return each row that at least one host has, once."""
+        """Each row that a host has, once."""
         return [self.rows[number] for number in {*self.row_of}]
 
     @cached_property
     def is_at_most(self) -> bool:
-        """Return whether a caveat applies to any host."""
+        """Whether a caveat applies to any host."""
         return any(row.is_at_most for row in self.used_rows)
 
     @property
     def room(self) -> tuple[int | None, ...]:
-        """Return the upper bound of each host; None where it is unknown or unlimited."""
+        """The upper bound of each host; None: unknown or unlimited."""
         if math.inf in self.upper:
             return tuple(map(finite, self.upper))
         return cast('tuple[int, ...]', tuple(self.upper))
@@ -115,10 +112,7 @@ class VerdictMatrix:
         return verdicts(self.rows[self.row_of[index]], self.columns, index)
 
     def patched(self, indexes: Sequence[int], other: VerdictMatrix) -> VerdictMatrix:
-        """Return the matrix with hosts of ``other`` at ascending indexes; its rows are appended.
-
-        Indexes after the last host append hosts.
-        """
+        """Return the matrix with the hosts of ``other`` at these indexes, as :func:`patched`."""
         row_of = [number + len(self.rows) for number in other.row_of]
         return VerdictMatrix(
             [*self.rows, *other.rows],
@@ -134,9 +128,9 @@ class VerdictMatrix:
         )
 
     def with_rows(self, rows: Mapping[int, Row]) -> VerdictMatrix:
-        """Return the matrix with other rows, by host index; the columns follow from them.
+        """Return the matrix with other rows, by host index; columns and numbers follow from them.
 
-        A new row holds a verdict of each constraint. ``free`` stays.
+        A new row has a verdict of each constraint. ``free`` stays.
         """
         indexes = sorted(rows)
         numbers, firsts = numbered(id(rows[index]) for index in indexes)
@@ -149,7 +143,7 @@ class VerdictMatrix:
 def verdicts(
     row: Row, columns: Mapping[str, Sequence[Verdict]], index: int
 ) -> Mapping[str, Verdict]:
-    """Return the row's verdicts, replaced or extended by those of ``columns`` at this index."""
+    """Return the row's verdicts, with those of ``columns`` at this index."""
     return {**row.verdicts, **{name: column[index] for name, column in columns.items()}}
 
 
@@ -159,7 +153,7 @@ def evaluate_hosts(
     hosts: Sequence[Host],
     classes: HostClasses | None = None,
 ) -> VerdictMatrix:
-    """Return the verdicts about these hosts, in their order.
+    """Return the verdicts about these hosts.
 
     :param constraints: those that check hosts, in the order in which they reject.
     """
@@ -187,10 +181,7 @@ def evaluate_hosts(
 def _combinations(
     evaluations: Sequence[_Evaluation], hosts: Sequence[Host], classes: HostClasses
 ) -> tuple[list[Mapping[str, Verdict]], list[int]]:
-    """Return the combinations of verdicts, and the index of the combination of each host.
-
-    A combination is a verdict by the name of each constraint; some may be unused.
-    """
+    """Return the combinations of verdicts by constraint, and the index of that of each host."""
     names = [each.name for each in evaluations]
     of_class = [each.of_classes(classes) for each in evaluations]
     numbers, firsts = numbered(zip(*(map(id, each) for each in of_class), strict=True))
@@ -212,7 +203,7 @@ def _combinations(
 
 
 def _specific(evaluations: Iterable[_Evaluation], hosts: Sequence[Host]) -> Iterable[int]:
-    """Return the ascending indexes of the hosts named in any ``specific``; all if one is None."""
+    """Return the ascending indexes of the hosts in any ``specific``; all if one is None."""
     names: set[str] = set()
     for each in evaluations:
         if each.specific is None:
@@ -222,25 +213,24 @@ def _specific(evaluations: Iterable[_Evaluation], hosts: Sequence[Host]) -> Iter
 
 
 class _Evaluation:
-    """One constraint, evaluated for one request. Equal verdicts are one object."""
+    """One constraint, evaluated for one request."""
 
     def __init__(self, resolved: ResolvedRequest, constraint: Constraint) -> None:
         self.name = constraint.name
         self._resolved, self._constraint = resolved, constraint
         self._known: dict[Hashable, Verdict] = {}
-        #: The names of the hosts that it tells apart; None: any host.
         self.specific = specific_hosts(resolved, constraint)
 
     @property
     def is_specific(self) -> bool:
-        """Return whether ``specific`` is None or names a host."""
+        """Whether ``specific`` is None or names a host."""
         return self.specific is None or bool(self.specific)
 
     def of_classes(self, classes: HostClasses) -> list[Verdict]:
         """Return the verdict about the example host of each class.
 
-        If ``specific`` names hosts, the example has no name and no number of servers. If it is
-        None, return a SKIP with code '' for each class.
+        If ``specific`` names hosts, the example has no name and no number of servers; if it is
+        None, the verdict is a SKIP with code ''.
         """
         examples = classes.examples
         if not examples or self.specific is None:
@@ -257,9 +247,9 @@ class _Evaluation:
         return [*map(found.__getitem__, numbers)]
 
     def of_all(self, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return the verdict about each host, in their order.
+        """Return the verdict about each host.
 
-        Raise ConstraintError if ``check_hosts`` returns fewer or more verdicts than hosts.
+        Raise ConstraintError if ``check_hosts`` returns fewer or more.
         """
         if not overrides(self._constraint, 'check_hosts'):
             return [*map(self.of_host, hosts)]
@@ -272,7 +262,7 @@ class _Evaluation:
             return found
 
     def of_host(self, host: Host) -> Verdict:
-        """Return the verdict about one host; if it equals an earlier one, the earlier object."""
+        """Return the verdict about one host; an equal earlier one is the same object."""
         item = self._constraint
         try:
             found = plugin_errors.check_verdict(item, item.check_host(self._resolved, host))
@@ -285,9 +275,9 @@ class _Evaluation:
 
 
 def specific_hosts(resolved: ResolvedRequest, constraint: Constraint) -> frozenset[str] | None:
-    """Return the names of the service hosts that a constraint tells apart.
+    """Return the service hosts that a constraint tells apart (None: any).
 
-    None: any host. Empty for a constraint that is not host-specific.
+    Empty for a constraint that is not host-specific.
     """
     if not constraint.is_host_specific:
         return frozenset()
@@ -297,14 +287,14 @@ def specific_hosts(resolved: ResolvedRequest, constraint: Constraint) -> frozens
 
 
 def _map(function: Callable[[Verdict], _Each], column: Sequence[Verdict]) -> Iterator[_Each]:
-    """Yield the result of the function for each verdict; it is called once for each object."""
+    """Yield the result of the function for each verdict, with one call for each object."""
     keys = [*map(id, column)]
     unique = dict(zip(keys, column, strict=True))
     return map({key: function(each) for key, each in unique.items()}.__getitem__, keys)
 
 
 def _marks(column: Sequence[Verdict], reasons: Mapping[str, Reason]) -> Iterator[int]:
-    """Yield a number for each verdict, from 0 on; verdicts that may share a row have the same."""
+    """Yield a number for each verdict, the same for those that may share a row."""
     numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
     return _map(lambda verdict: numbers[_mark(verdict, reasons)], column)
 
@@ -312,9 +302,8 @@ def _marks(column: Sequence[Verdict], reasons: Mapping[str, Reason]) -> Iterator
 def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
     """Return a key that is equal for verdicts that may share a row.
 
-    ``(code, outcome, is_known, is_at_most, whether the upper bound is None, detail)``: ``detail``
-    is the fact that ``Reason.detail`` names, all facts if the number is unknown (both as text), or
-    None.
+    It has the text of the fact that ``Reason.detail`` names, or of all facts if the number is
+    unknown.
     """
     reason, bounds, detail = reasons[verdict.code], verdict.bounds, None
     if not bounds.is_known:
@@ -335,8 +324,7 @@ def _matrix(
 ) -> VerdictMatrix:
     """Return the matrix with the bounds that follow from the rows and the columns.
 
-    They are the least of the row's and, unless ``is_complete``, the columns'. ``expected`` is
-    ``upper`` if all rows are known, ``lower`` is ``expected`` if none is at most.
+    They are the least of the row's and, unless ``is_complete``, the columns'.
 
     :param row_numbers: the index of the row of each host.
     """
@@ -354,9 +342,9 @@ def _matrix(
 
 
 def _least(numbers: list[float], columns: Iterable[Sequence[Verdict]], which: int) -> list[float]:
-    """Return, for each host, the least of its number and of one bound of its verdicts.
+    """Return the least of the number and of one bound of the verdicts, for each host.
 
-    :param which: 0 for the lower, 1 for the expected, 2 for the upper bound.
+    :param which: the index of the bound.
     """
     for column in columns:
         others = _map(lambda verdict: limited(verdict.bounds[which]), column)
@@ -379,8 +367,8 @@ def with_domains(
 ) -> VerdictMatrix:
     """Return the matrix in which the verdicts about domains tighten those about their hosts.
 
-    :param domains_of: (name of the constraint, domain) of each domain of a host, by host index.
-    :param verdict_of: the verdict about each of these domains; one without a verdict is ignored.
+    :param domains_of: the constraint and domain of each domain of a host, by host index.
+    :param verdict_of: the verdict about each of these domains, or some of them.
     """
     by_name = {each.name: each for each in constraints}
     row_by_view: dict[Hashable, Row] = {}
@@ -400,10 +388,10 @@ def with_domains(
 
 
 def _strictest(of_host: Verdict | None, of_domain: Verdict) -> Verdict:
-    """Return the verdict with the lower upper bound; ``of_host`` if they are equal.
+    """Return the verdict with the lower upper bound; ``of_host`` if equal.
 
-    Unless it is a REJECT, it gets the lower of both lower bounds if the other one has a caveat.
-    Return ``of_domain`` if ``of_host`` is None.
+    Unless it is a REJECT, it gets the lower of both lower bounds if the other has a caveat. If
+    ``of_host`` is None, return ``of_domain``.
     """
     if of_host is None:
         return of_domain

@@ -1,4 +1,4 @@
-"""Propose new hosts: their amounts, zone, aggregates and traits, as far as these matter.
+"""Propose new hosts, with the zone, aggregates and traits that matter.
 
 Example::
 
@@ -7,7 +7,7 @@ Example::
      'traits': ['CUSTOM_A'], 'amounts': {'VCPU': 64, 'MEMORY_MB': 131072, 'DISK_GB': 2000},
      'units': {'VCPU': {'max_unit': 16}}, 'is_nested': True, 'is_partial': True}
 
-The last three are present only if they differ from the default.
+The last three only if they differ from the default.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _view, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
 def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
     """Return the smallest sufficient number of new hosts of one kind: text, number and result.
 
-    The text is like "2 more hosts (VCPU 64, zone az-1)". The kind has the most common size; if no
-    number of these is enough, the greatest capacity; or else it helps most. None if no server is
-    missing, or :func:`_fewest` finds none.
+    The text is like "2 more hosts (VCPU 64, zone az-1)". The kind has the most common size; if that
+    does not suffice, the greatest capacity; or else it helps most. None if no server is missing, or
+    :func:`_fewest` finds none.
     """
     if what_if.missing < 1:
         return None
@@ -58,7 +58,7 @@ def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
 def _candidates(what_if: WhatIf) -> Iterator[Sequence[tuple[Host, int]]]:
     """Yield the best hosts of the most common size, then the host with the greatest capacity.
 
-    Each with the number of servers that it takes. The second list only if that number is greater.
+    Each has the number of servers that it takes. The second list only if that is greater.
     """
     empty, commonness = _kinds(what_if)
     if not empty:
@@ -78,7 +78,7 @@ def _candidates(what_if: WhatIf) -> Iterator[Sequence[tuple[Host, int]]]:
 def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence[tuple[Host, int]]:
     """Return the first host, and the first in each of the three domains that have the least room.
 
-    Only the first without domains. No host occurs twice.
+    Without domains, the first. No host occurs twice.
     """
     if what_if.before.domains is None:
         return ranked[:1]
@@ -99,9 +99,8 @@ def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
 def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfResult] | None:
     """Return text, number and result of the smallest sufficient number of hosts of a kind.
 
-    If even the limit is not enough: the smallest number below it that helps as much; None if there
-    is none, or nothing helps. The limit is the number of missing servers, at most 1000 (or the
-    number of hosts, if greater).
+    If even the limit is not enough, a smaller number that helps as much; None if there is none. The
+    limit is the number of missing servers, at most 1000 (or the number of hosts, if greater).
 
     :param room: the number of servers per host.
     """
@@ -125,8 +124,8 @@ def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
 def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
     """Return a new host of each kind (:func:`_empty`), and the number of hosts of its size.
 
-    Hosts of one size have the same hypervisor type and inventories; hosts of one kind also zone,
-    aggregates, traits, and codes of the constraints that tell any host apart.
+    Hosts of one size have equal hypervisor types and inventories; hosts of one kind also equal
+    zones, aggregates, traits, nesting, and codes of the constraints that tell any host apart.
     """
     hosts, matrix = what_if.before.hosts, what_if.before.matrix
     of_any = [
@@ -146,7 +145,7 @@ def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
 
 
 def _empty(host: Host) -> Host:
-    """Return the host as a new one: started, unused, and with "-new" at the end of both names."""
+    """Return the host as a new one: started, unused, and with "-new" after both names."""
     resources = host.resources and {
         name: has._replace(used=0) for name, has in host.resources.items()
     }
@@ -161,7 +160,7 @@ def _empty(host: Host) -> Host:
 
 
 def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
-    """Return the host as plain values, as in the example of this module."""
+    """Return the host as in the example of this module."""
     by_uuid, usual = snapshot.aggregates_by_uuid, Resource(0, 0)._asdict()
     named = [(by_uuid[uuid].name if uuid in by_uuid else uuid, uuid) for uuid in host.aggregates]
     units = {}
@@ -188,8 +187,7 @@ def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
 def _plain(what_if: WhatIf, host: Host, room: int) -> Host:
     """Return the host without the aggregates and traits that change neither room nor domains.
 
-    Aggregates that carry its zone stay. Of the traits, those that the request requires and
-    OWNER_NOVA are left, or else all.
+    Aggregates that carry its zone stay. All but OWNER_NOVA and the required traits go together.
     """
     resolved = what_if.resolved
     sets = [item for item in what_if.before.constraints if is_of_domains(item)]
@@ -208,8 +206,8 @@ def _plain(what_if: WhatIf, host: Host, room: int) -> Host:
 def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
     """Yield "VCPU 64" for each requested class, "zone az-1", "aggregate ssd", "trait CUSTOM_A".
 
-    The zone only if hosts have several or an aggregate carries one; aggregates only if they do not
-    carry it; traits only if the request requires them.
+    The zone only if hosts have several or an aggregate carries one; aggregates that do not carry
+    it; traits that the request requires.
     """
     snapshot, gives = resolved.snapshot, host.resources or {}
     for name in () if resolved.demand is None else resolved.demand.amounts:
@@ -224,10 +222,9 @@ def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
 
 
 def _amount(resource_class: str, has: Resource) -> str:
-    """Return "16 with ratio 4" for a capacity of 64 and a ``max_unit`` of 16.
+    """Return "16 with ratio 4" for a capacity of 64 and a ``max_unit`` of 16; "16" from 0.9 to 1.
 
-    "16" for a ratio from 0.9 to 1. Only the capacity for a class other than VCPU, MEMORY_MB and
-    DISK_GB, without ``max_unit``, and for shared resources.
+    "64" for a class other than VCPU, MEMORY_MB and DISK_GB, without ``max_unit``, and if shared.
     """
     if resource_class not in UNIT_CLASSES or not has.max_unit or has.pool or has.is_sum:
         return str(has.capacity)
@@ -236,11 +233,11 @@ def _amount(resource_class: str, has: Resource) -> str:
 
 
 def _beside_zone(snapshot: CloudSnapshot, host: Host) -> frozenset[str]:
-    """Return the UUIDs of the host's aggregates that do not carry its zone."""
+    """Return the host's aggregates that do not carry its zone."""
     zone = host.availability_zone
     return host.aggregates - snapshot.zones.carried_by.get(zone or '', frozenset())
 
 
 def _asked(resolved: ResolvedRequest) -> frozenset[str]:
-    """Return the traits that the request requires; empty without a flavor."""
+    """Return the traits that the flavor requires; empty without one."""
     return frozenset() if resolved.demand is None else resolved.demand.required

@@ -2,11 +2,12 @@
 
 1. ``resolution`` resolves the names of a request in a snapshot.
 2. ``evaluation`` evaluates all constraints, which gives the number of servers that fit.
-3. ``assumptions`` finds the assumptions of that number, and ``unspecified`` its lower bound.
+3. ``assumptions`` finds its assumptions, and ``unspecified`` its lower bound.
 4. ``assignment`` chooses the host of each server; ``host_reports`` reports the resulting hosts.
 5. ``search`` finds changes that would help, if the request does not fit.
 
-Raises: InvalidSpec for a name that the snapshot does not contain.
+Raises: InvalidSpec for a name that the snapshot does not contain; ConstraintError for a constraint
+that fails.
 """
 
 from __future__ import annotations
@@ -34,18 +35,17 @@ def plan(
     *,
     remedies: bool = True,
 ) -> Decision:
-    """Resolve the names of the request in the snapshot, and return the decision."""
+    """Resolve the names of the request in the snapshot, and :func:`decide`."""
     return decide(resolve(request, snapshot, rules), constraints, remedies=remedies)
 
 
 def decide(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], *, remedies: bool = True
 ) -> Decision:
-    """Return whether the servers fit, where they go, and what would help if they do not fit.
+    """Return whether the servers fit, where they go, and what would help if ``fits`` is False.
 
-    ``fits``: True up to the expected number, False above the upper bound, None between them (as
-    with unknown hosts). Remedies are searched only if it is False. Raise PluginError for a
-    constraint of another class.
+    ``fits`` is True up to the expected number, False above the upper bound, None between them (as
+    with unknown hosts). Raise PluginError for a constraint of another class.
     """
     for item in constraints:
         if not isinstance(item, Constraint):

@@ -22,7 +22,7 @@ _MOST_NAMED = 3
 def attributing(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
     """Convert an exception of the block into a ConstraintError; a ConstraintError stays.
 
-    :param where: as in "host cmp-1"; '' for none.
+    :param where: such as "host cmp-1", or ''.
     """
     try:
         yield
@@ -35,15 +35,15 @@ def attributing(constraint: Constraint, method: str, where: str = '') -> Iterato
 def attributed(
     constraint: Constraint, method: str, error: Exception, where: str
 ) -> ConstraintError:
-    """Return the error that reads "constraint NAME: METHOD failed on WHERE: TYPE: text"."""
+    """Return the error, as in the example of this module."""
     return ConstraintError(constraint.name, method, in_words(error), where)
 
 
 def check_verdict(constraint: Constraint, verdict: object) -> Verdict:
-    """Return a verdict of the constraint.
+    """Return the verdict.
 
-    Raise ValueError for another type, for a room below 0 or no int, and for a code without a
-    sentence or a fact of it.
+    Raise ValueError for another type, for a room that is not None or 0 or more, and for a code
+    without a reason, or without a fact of its sentence.
     """
     if not isinstance(verdict, Verdict):
         raise ValueError(f'the answer must be a Verdict, not {verdict!r}')
@@ -60,7 +60,7 @@ def check_verdict(constraint: Constraint, verdict: object) -> Verdict:
 
 
 def domain_names(domains: Collection[Domain]) -> str:
-    """Return the names of domains of one criterion, "rack r1, r2, r3 and 2 more"; '' for none."""
+    """Return "rack r1, r2, r3 and 2 more" for domains of one criterion; '' for none."""
     first = list(islice(domains, _MOST_NAMED))
     by = ''.join({f'{domain.by} ' for domain in first})
     more = len(domains) - len(first)

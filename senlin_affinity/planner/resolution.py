@@ -27,8 +27,8 @@ def resolve(
 ) -> ResolvedRequest:
     """Return the request with its flavor, group and aggregates as values of the snapshot.
 
-    The flavor or group is None if the snapshot does not list flavors or groups. Raise InvalidSpec
-    with the path of the first invalid, unknown or ambiguous field.
+    A flavor or group is None if the snapshot does not list these. Raise InvalidSpec with the path
+    of the first invalid, unknown or ambiguous field.
     """
     request = replace(request, count=whole(request.count, 'count', 0))
     _check_texts(request)
@@ -49,7 +49,7 @@ def resolve(
 def _check_texts(request: PlacementRequest) -> None:
     """Raise InvalidSpec for a flavor, group or zone that is not a string; the last two may be None.
 
-    Also for filters that are a string, or not a collection.
+    Also for filters that are not a collection, or a string.
     """
     for path in ('flavor', 'server_group', 'availability_zone'):
         value = getattr(request, path)
@@ -65,7 +65,7 @@ def _check_texts(request: PlacementRequest) -> None:
 def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
     """Return the project's groups if one has the requested id or name; None for unknown groups.
 
-    Otherwise all groups, or with a ``project_id`` the project's and those with this id.
+    Otherwise all groups, or with a project its groups and those with the id.
     """
     groups, own = snapshot.server_groups, snapshot.server_groups_of(request.project_id)
     if any(request.server_group in (group.id, group.name) for group in own):
@@ -78,8 +78,8 @@ def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[Serv
 def member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:
     """Return the parsed expressions, with UUIDs instead of aggregate names.
 
-    Names are kept if the snapshot's aggregates are unknown; otherwise, raise InvalidSpec for an
-    unknown or ambiguous one.
+    Names stay if the aggregates are unknown; otherwise, raise InvalidSpec for an unknown or
+    ambiguous one.
     """
     if not expressions:
         return MemberOf()
@@ -92,7 +92,7 @@ def member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf
 def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | None:
     """Return the only object with this id, or else with this name; None if ``things`` is None.
 
-    Raise InvalidSpec with ``path`` if there is none, or if several match.
+    Raise InvalidSpec if none or several match.
     """
     if things is None:
         return None
@@ -111,8 +111,7 @@ def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | Non
 def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
     """Raise InvalidSpec if no host, no aggregate and no zone of the snapshot has this name.
 
-    None is valid; any name is if ``availability_zones`` and the hosts, or the zone of one, are
-    unknown.
+    Any name is valid if ``availability_zones`` and the hosts, or the zone of one, are unknown.
     """
     if zone is None:
         return
@@ -140,9 +139,9 @@ def _check_spreads(request: PlacementRequest, snapshot: CloudSnapshot) -> None:
 
 
 def _near(wanted: str, names: Iterable[str]) -> str:
-    """Return ": did you mean web?" if a name is similar.
+    """Return ": did you mean web?", or "; there is only web", or "; there are db, web" (up to ten).
 
-    Otherwise "; there is only web", or "; there are db, web" with at most ten; '' without names.
+    '' without names.
     """
     names = sorted(set(names))
     near = nearest(wanted, names)

@@ -15,10 +15,10 @@ PASS, REJECT = Outcome.PASS, Outcome.REJECT
 class Row(NamedTuple):
     """The verdicts that several hosts share, but for the numbers of the counted constraints.
 
-    ``bounds`` are those of the constraints that are not counted; ``is_known`` (no verdict is
-    unknown, even of a rejected host) and ``is_at_most`` refer to all constraints. ``rejected_by``
-    is the first constraint that rejects. ``is_eligible``: the host lacks nothing but capacity
-    (None: perhaps). ``unbounded`` are the constraints that use resources, pass, and give no number.
+    ``bounds`` are those of the others; ``is_known`` (no verdict is unknown, even of a rejected
+    host) and ``is_at_most`` refer to all. ``rejected_by`` is the first constraint that rejects.
+    ``is_eligible``: the host lacks nothing but capacity (None: perhaps). ``unbounded`` are the
+    constraints that use resources, pass, and give no number.
     """
 
     verdicts: Mapping[str, Verdict]
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
     @property
     def code(self) -> str | None:
-        """Return the code of the first REJECT; None if no constraint rejects."""
+        """The code of the first REJECT; None without one."""
         return None if self.rejected_by is None else self.verdicts[self.rejected_by].code
 
 
@@ -47,12 +47,11 @@ def row_of(
 ) -> Row:
     """Return the row with these verdicts.
 
-    With a REJECT, the bounds are 0, without caveat. Otherwise, they are the tightest bounds of the
-    constraints that are not counted, with 0 guaranteed (a caveat) if any constraint is
-    ``unbounded``.
+    With a REJECT, the bounds are 0, without caveat. Otherwise, they are the tightest of the
+    constraints that are not counted, with 0 guaranteed (a caveat) if any is ``unbounded``.
 
     :param verdicts: in the order in which they reject.
-    :param counted: the names of the constraints whose number is not part of the row.
+    :param counted: the constraints whose number is not part of the row.
     """
     bounds = UNLIMITED
     unbounded: list[str] = []

@@ -1,7 +1,6 @@
 """Find the scheduler filters that may reject a host although no constraint models them.
 
-Source: nova-scheduler's own filters (nova 34), by what each of them reads. A filter that is not
-listed here may read anything.
+Source: nova-scheduler's own filters (nova 34). One that is not listed may read anything.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ _BY_HINT = ('SameHostFilter', 'DifferentHostFilter', 'JsonFilter', 'SimpleCIDRAf
 def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[str, ...]:
     """Return "filter NAME" for each enabled filter that may reject more than the constraints.
 
-    All but ``modelled`` (by constraints), ``_MODELLED``, ``_BY_HINT``, and those in ``_READING``
-    that read no part of this request.
+    All but ``modelled``, ``_MODELLED``, ``_BY_HINT``, and those in ``_READING`` that read no part
+    of this request.
     """
     return tuple(
         f'filter {name}'
@@ -40,10 +39,7 @@ def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[st
 
 
 def _reads_capabilities(resolved: ResolvedRequest) -> bool:
-    """Check whether an extra spec begins with ``capabilities:``, ``num_`` or ``_``.
-
-    Also for ``hw:maxphysaddr_bits`` and each of ``_HOST_ATTRIBUTES``.
-    """
+    """Check whether ComputeCapabilitiesFilter reads an extra spec."""
     return any(
         key.startswith(_CAPABILITIES) or key == 'hw:maxphysaddr_bits' or key in _HOST_ATTRIBUTES
         for key in resolved.extra_specs
@@ -51,16 +47,16 @@ def _reads_capabilities(resolved: ResolvedRequest) -> bool:
 
 
 def _reads_specs(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
-    """Check whether any extra spec begins with one of the prefixes."""
+    """Check whether an extra spec has one of the prefixes."""
     return any(key.startswith(prefixes) for key in resolved.extra_specs)
 
 
 def _reads_image(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
-    """Check whether any image property begins with one of the prefixes; False if unknown."""
+    """Check whether an image property has one of the prefixes; False if unknown."""
     return any(key.startswith(prefixes) for key in resolved.image_properties or ())
 
 
-#: Prefixes that ComputeCapabilitiesFilter reads; counters begin with ``num_`` (``num_vm_active``).
+#: Prefixes that ComputeCapabilitiesFilter reads; ``num_`` begins counters (``num_vm_active``).
 _CAPABILITIES = ('capabilities:', 'num_', '_')
 _IMAGE_KEYS = ('architecture', 'hw_architecture', 'hypervisor_', 'img_hv_', 'vm_mode', 'hw_vm_mode')
 _ATTRIBUTES = """

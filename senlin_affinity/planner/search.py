@@ -1,10 +1,9 @@
 """Search for the smallest changes that make a request fit.
 
-The request is evaluated again with each change that a constraint proposes; one with a number is
-bisected.
+The request is evaluated again with each change that a constraint proposes; a number is bisected.
 
 Units: ``size`` is the number of things that change (steps of ``max_server_per_host``, hosts, one
-zone); for a soft policy, and a waived constraint, the number of requested servers.
+zone); for a soft policy, a flavor and a waived constraint, the number of requested servers.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ from senlin_affinity.planner.evaluation import Evaluation
 from senlin_affinity.planner.host_reports import HostsAfter
 from senlin_affinity.planner.what_if import PlannedRemedy, WhatIf, WhatIfResult
 
-#: The number of the most helpful changes for which a second one is searched.
+#: The number of changes for which a second one is searched.
 _MOST_FIRSTS = 2
-#: The number of pairs of constraints, which reject a host together, that are tried.
+#: The number of pairs of constraints that are tried together.
 _MOST_JOINT = 2
 _MOST_NOTES = 3
 #: The greatest length of a range.
@@ -48,10 +47,9 @@ _MOST_STEPS = 2**31 - 1
 
 
 def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
-    """Evaluate each proposal, then each waiver (code ``rule_given_up``), one at a time.
+    """Evaluate each proposal, then each waiver (code ``rule_given_up``), also those of no help.
 
-    Waivers are of the waivable constraints that are the first to reject some host; ``hosts_after``
-    of None: none. The result includes changes that do not help.
+    Waivers are of the waivable constraints that are the first to reject a host in ``hosts_after``.
     """
     what_if = WhatIf(now)
     changes = [*_proposed(what_if, now.constraints)]
@@ -104,8 +102,8 @@ def _pairs(
 ) -> Iterator[Remedy]:
     """Yield sufficient pairs of a change and a second one that is proposed after it.
 
-    The first is each of ``changes`` with the code ``quota``, or else the first two of ``helpful``,
-    in at most one pair each. No key of ``data`` may occur in both.
+    The first is each of ``changes`` with the code ``quota``, or else of the first two of
+    ``helpful``, in at most one pair each. No key of ``data`` may occur in both.
     """
     quotas = [change for change in changes if change.remedy.code == 'quota']
     for first in quotas or helpful[:_MOST_FIRSTS]:
@@ -120,8 +118,9 @@ def _pairs(
 def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remedy:
     """Return both changes as one remedy, with the code ``two_changes`` and the text "A, and B".
 
-    The sizes are added, the kind is the later one of :class:`Kind`, and it is held back if one is.
-    ``after`` is the evaluation with both.
+    Its size is the sum, its kind the later one of :class:`Kind`; it is held back if one is.
+
+    :param after: the evaluation with both.
     """
     data = {**one.data, **two.data}
     kind = max(one.kind, two.kind, key=list(Kind).index)
@@ -135,8 +134,7 @@ def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remed
 def _joint(what_if: WhatIf) -> Iterator[Remedy]:
     """Yield at most one sufficient pair of changes for two constraints that reject a host together.
 
-    The first is what one constraint proposes as if the other did not apply; the second is what the
-    other then proposes.
+    One constraint proposes the first as if the other did not apply; then the other the second.
     """
     for rules in islice(_together_against(what_if), _MOST_JOINT):
         for one, two in permutations(rules):
@@ -152,7 +150,7 @@ def _joint(what_if: WhatIf) -> Iterator[Remedy]:
 
 
 def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
-    """Yield each two constraints with proposals that reject a host which no other one rejects.
+    """Yield each two constraints with proposals that alone reject a host.
 
     Constraints that use resources do not count.
     """
@@ -170,7 +168,7 @@ def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
 
 @dataclass(frozen=True)
 class ProposalInput:
-    """An evaluation, as one constraint reads it (:class:`~...model.proposal.Evaluated`)."""
+    """An evaluation, as one constraint reads it (``Evaluated``)."""
 
     before: Evaluation
     name: str
@@ -190,14 +188,14 @@ class ProposalInput:
 
     @property
     def codes(self) -> frozenset[str]:
-        """The distinct codes of the first rejection of each host."""
+        """The codes of the first rejection of each host."""
         return frozenset(row.code for row in self.before.matrix.used_rows if row.code is not None)
 
     @property
     def is_limiting(self) -> bool:
         """Whether the request is rejected, or the constraint is the first to reject a host.
 
-        Also if a host takes all servers (one or more) for which its resources are free.
+        Also if a host takes as many servers, one or more, as its free resources allow.
         """
         matrix = self.before.matrix
         each = zip(matrix.host_rows, matrix.free, matrix.upper, strict=True)
@@ -209,8 +207,8 @@ class ProposalInput:
 def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[PlannedRemedy]:
     """Yield the evaluated proposals of each constraint, in order; those with equal data once.
 
-    After one that is declared sufficient and reaches the count, the constraint's others are
-    dropped. Raise ConstraintError for a proposal that is not a Change.
+    One with ``is_sufficient`` that reaches the count is the constraint's last. Raise
+    ConstraintError for a proposal that is not a Change.
     """
     for constraint in constraints:
         earlier: list[Data] = []
@@ -231,7 +229,7 @@ def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[Pl
 def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> PlannedRemedy | None:
     """Return the evaluated proposal with the smallest number that suffices, or else helps most.
 
-    None if it has no choices, or no host to change or copy.
+    None without a choice, or a host to change or copy.
     """
     if isinstance(proposal, RaisedNumber):
         return _raised(what_if, constraint, proposal)
@@ -250,7 +248,7 @@ def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> Pla
 def _fixed(what_if: WhatIf, proposal: Change) -> PlannedRemedy:
     """Evaluate the proposal, with an existing flavor in place of ``removed_extra_specs`` if any.
 
-    The text of the change then ends in " (flavor: NAME)".
+    The text then ends in " (flavor: NAME)".
     """
     data, flavor = with_existing_flavor(what_if.resolved, proposal.data)
     named = replace(proposal, change=f'{proposal.change}{flavor}')
@@ -260,7 +258,7 @@ def _fixed(what_if: WhatIf, proposal: Change) -> PlannedRemedy:
 def _raised(what_if: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> PlannedRemedy:
     """Evaluate the smallest increase up to ``most`` that suffices, or helps as much as ``most``.
 
-    It is the ``size`` of the remedy; ``{number}`` in the text becomes the raised number.
+    It is the ``size``; ``{number}`` in the text becomes the raised number.
     """
     now = proposal.now
 
@@ -274,7 +272,7 @@ def _raised(what_if: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> 
 
 
 def _inserted(proposal: Change, placeholder: str, text: str) -> str:
-    """Return the description with a text; raise ValueError if it has no such placeholder."""
+    """Return the text of the change; raise ValueError if it lacks the placeholder."""
     if placeholder not in proposal.change:
         raise ValueError(f'{proposal.change!r} must contain {placeholder}')
     return proposal.change.replace(placeholder, text)
@@ -283,7 +281,7 @@ def _inserted(proposal: Change, placeholder: str, text: str) -> str:
 def _guess(what_if: WhatIf, constraint: Constraint) -> int:
     """Return the smallest limit per host with which enough servers fit, without the constraint.
 
-    Enough is the wanted number, or the number that fits without any limit if that is smaller.
+    Enough is the wanted number, or all that fit without a limit if these are fewer.
     """
     numbers = Counter(what_if.rooms(what_if.before.hosts, constraint.name))
     target = min(what_if.wanted, sum(room * times for room, times in numbers.items()))
@@ -295,10 +293,7 @@ def _guess(what_if: WhatIf, constraint: Constraint) -> int:
 
 
 def _one_of(what_if: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
-    """Evaluate the first choice with the largest capacity, counted up to the wanted number.
-
-    None without choices.
-    """
+    """Evaluate the first choice that suffices, or else helps most; None without choices."""
     plans = [(each, what_if.plan(each.data)) for each in proposal.choices]
     if not plans:
         return None
@@ -309,8 +304,8 @@ def _one_of(what_if: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
 def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | None:
     """Evaluate the change of the fewest service hosts that suffice, or help as much as all do.
 
-    Those with the most room come first, then those first by name; those with a note come last. None
-    if no changed host takes a server.
+    Those without a note come first, then by room (the most first), then by name. None if no changed
+    host takes a server.
     """
     chosen = {*map(id, proposal.hosts)}
     places = [*compress(count(), map(chosen.__contains__, map(id, what_if.before.hosts)))]
@@ -349,10 +344,7 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
 
 
 def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
-    """Return the proposal's data with its lists filled: each with those of the names that belong.
-
-    The names keep their order; a list without any of them is not added.
-    """
+    """Return the proposal's data, each list with the names that belong to it; no empty list."""
     data, names = proposal.data, [*names]
     for path, members in proposal.lists:
         if some := [name for name in names if name in members]:
@@ -361,13 +353,13 @@ def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
 
 
 def _in_words(notes: Sequence[str]) -> str:
-    """Return at most three notes in parentheses, " (a; b; c; and 2 more)"; '' without any."""
+    """Return " (a; b; c; and 2 more)", with at most three notes; '' without any."""
     more = [f'and {len(notes) - _MOST_NOTES} more'] if len(notes) > _MOST_NOTES else []
     return f' ({"; ".join([*notes[:_MOST_NOTES], *more])})' if notes else ''
 
 
 def _put(data: Any, path: Path, value: Any) -> Any:
-    """Return a copy of the data with the value at the path; for an empty path, the value.
+    """Return a copy of the data with the value at the path.
 
     ``_put({'a': [1, 2]}, ('a', 1), 3)`` is ``{'a': [1, 3]}``. Missing keys are added.
     """

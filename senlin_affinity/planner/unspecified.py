@@ -1,7 +1,6 @@
 """Compute the capacity again with the filters and options that nova.conf may enable.
 
 They are those that constraints declare (``Constraint.assumptions``), and that nothing specifies.
-They can only reject hosts.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} fit without, {nu
 class Weighed(NamedTuple):
     """The capacity with its lower bound, and the assumption that names both numbers.
 
-    ``chosen`` are the host indexes of the servers: if as many fit either way, of hosts that nothing
-    unspecified rejects.
+    ``chosen`` are the host indexes of the servers; if as many fit either way, those of hosts that
+    nothing unspecified rejects.
     """
 
     total: Capacity
@@ -37,8 +36,7 @@ def weigh(now: Evaluation) -> Weighed:
     """Return the capacity, and the hosts of the servers.
 
     If enabling the unspecified filters and options lowers any bound, the capacity gets the lower of
-    both lower bounds and the caveat "what nova.conf may enable (...)"; the assumption is
-    ``nova.unspecified``.
+    both lower bounds, the caveat "what nova.conf may enable (...)" and the assumption ASSUMED.
     """
     total, switches = now.total, _switches(now)
     enabled = _with(now, switches)
@@ -61,12 +59,12 @@ def weigh(now: Evaluation) -> Weighed:
 
 
 def is_decisive(now: Evaluation) -> bool:
-    """Check whether enabling the unspecified filters and options lowers any bound."""
+    """Check whether enabling all unspecified switches lowers any bound."""
     return _is_less(_with(now, _switches(now)).total, now.total)
 
 
 def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
-    """Check whether the requested servers that fit now also fit with the switches enabled.
+    """Check whether as many of the requested servers fit with the switches enabled.
 
     False with domains, a spread or a soft policy.
     """
@@ -81,7 +79,7 @@ def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
 def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
     """Return the switches that lower the capacity: each that does so alone, then a set that does.
 
-    The set is as small as leaving out one after the other makes it. A single switch is not tested.
+    The set is as small as leaving out one after the other makes it.
     """
     if len(switches) == 1:
         return [*switches]
@@ -99,8 +97,8 @@ def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
 def _switches(now: Evaluation) -> list[Switch]:
     """Return the declared options that are not explicit, and filters that do not run, once each.
 
-    No filter if filters are specified or hosts pinned. [] for unknown hosts, and if nothing is
-    expected to fit and the upper bound is 0 or None.
+    No filter if filters are specified or hosts pinned. [] for unknown hosts, and if no server is
+    expected to fit, with an upper bound of 0 or None.
     """
     resolved, bounds = now.resolved, now.total.bounds
     if resolved.snapshot.hosts is None or not (bounds.upper or bounds.expected):
@@ -121,7 +119,7 @@ def _switches(now: Evaluation) -> list[Switch]:
 
 
 def _with(now: Evaluation, switches: Sequence[Switch]) -> Evaluation:
-    """Evaluate the request with these filters and options enabled; for none, return ``now``."""
+    """Evaluate the request with these switches enabled; for none, return ``now``."""
     if not switches:
         return now
     resolved = now.resolved
@@ -134,12 +132,12 @@ def _with(now: Evaluation, switches: Sequence[Switch]) -> Evaluation:
 
 
 def _is_less(one: Capacity, two: Capacity) -> bool:
-    """Check whether any bound of the first capacity is less than that of the second."""
+    """Check whether any bound of the first is less than that of the second."""
     return one.bounds & two.bounds != two.bounds
 
 
 def _number(total: Capacity) -> str:
-    """Return "3", "at most 3" if fewer are guaranteed, or "2 or more" if that is unlimited."""
+    """Return "3", "at most 3" if fewer are guaranteed, or "2 or more" if unlimited."""
     lower, expected, upper = total.bounds
     if upper is None:
         return f'{expected} or more'

@@ -27,7 +27,7 @@ class WhatIfResult(NamedTuple):
 
     @property
     def capacity(self) -> int:
-        """The upper bound of the number of servers that fit then; 0 if it is unknown."""
+        """The upper bound with the change; 0 if it is unknown or unlimited."""
         return self.after.capacity or 0
 
 
@@ -40,13 +40,13 @@ class PlannedRemedy(NamedTuple):
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A request that did not fit, which can be evaluated with changes."""
+    """A request that did not fit, to evaluate with changes."""
 
     before: Evaluation
 
     @property
     def resolved(self) -> ResolvedRequest:
-        """The request that did not fit."""
+        """The request."""
         return self.before.resolved
 
     @property
@@ -56,24 +56,24 @@ class WhatIf:
 
     @property
     def missing(self) -> int:
-        """The requested number less the capacity before, which is 0 if unknown."""
+        """The requested number less the capacity (0 if unknown)."""
         return self.wanted - (self.before.capacity or 0)
 
     def plan(self, data: Data) -> WhatIfResult:
-        """Evaluate the request with the change that ``data`` describes (``changes.carry_out``)."""
+        """Evaluate the request with the change in ``data`` (``changes.carry_out``)."""
         resolved = carry_out(data, self.resolved)
         return WhatIfResult(data, evaluate(resolved, self.before.constraints, self.before))
 
     def plan_hosts(self, data: Data, changed: Mapping[int, Host]) -> WhatIfResult:
-        """Evaluate the request with these hosts, by index; ``data`` describes the change."""
+        """Evaluate the request with these hosts, by index, as the result of ``data``."""
         snapshot = self.resolved.snapshot.with_hosts(changed)
         resolved = replace(self.resolved, snapshot=snapshot)
         return WhatIfResult(data, evaluate(resolved, self.before.constraints, self.before))
 
     def rooms(self, hosts: Sequence[Host], without: str = '') -> list[int]:
-        """Return the upper bound of each host, in their order, without the named constraint.
+        """Return the upper bound of each host, without a named constraint and without domains.
 
-        An unknown or unlimited bound is 0. Domains do not count.
+        An unknown or unlimited bound is 0.
         """
         others = [
             item for item in self.before.constraints if is_of_hosts(item) and item.name != without
@@ -90,12 +90,11 @@ class WhatIf:
     ) -> tuple[int, WhatIfResult]:
         """Return the smallest number from 1 to ``high`` that is enough, and the result with it.
 
-        If even ``high`` is not enough, the smallest that helps as much as ``high``; ``high`` itself
-        if that does not help.
+        If ``high`` is not enough, the smallest that helps as much; ``high`` if that does not help.
 
         :param attempt: evaluates a number; a larger one never has less capacity.
-        :param room: the capacity that a number adds at most, without domains; with too little, it
-            is not evaluated.
+        :param room: the capacity that a number adds at most without domains; fewer evaluations
+            then suffice.
         """
         plan = cache(attempt)
 
@@ -128,10 +127,9 @@ class WhatIf:
     def remedy(
         self, proposal: Change, planned: WhatIfResult, *, is_held_back: bool = False
     ) -> PlannedRemedy:
-        """Return the remedy with the proposal's code, text, size and kind.
+        """Return the remedy with the data and the capacity of the result.
 
-        Data and capacity are the result's. The capacity is an upper bound with caveats, or if
-        :func:`is_decisive`.
+        The capacity is an upper bound with caveats, or if :func:`is_decisive`.
         """
         after = planned.after
         remedy = Remedy(
