@@ -1,9 +1,9 @@
 """Query Placement for the allocation candidates of a flavor, and count the servers per host.
 
-As in Nova, an allocation request belongs to a host if it uses the host's root provider.
+An allocation request belongs to a host if it uses the host's root provider, as in Nova.
 
-Placement may truncate a response (``max_allocation_candidates``) without notice. A response is
-complete if another response is longer, or if every host has all allocation requests that the free
+Placement truncates a response (``max_allocation_candidates``) without notice. A response is
+complete if another one is longer, or if every host has all allocation requests that the free
 capacity of its providers permits. Nothing is known about a host that an incomplete response lacks.
 
 Units: numbers of servers. ``room`` is an upper bound, ``certain`` a lower bound.
@@ -38,8 +38,8 @@ _KEY = re.compile('(resources|required)(.*)')
 class CandidateAnswer(NamedTuple):
     """The candidate capacity of each host, in the order of the hosts in the request.
 
-    ``grants`` has () for a host without allocation requests. If ``is_whole``, the response is
-    complete, and Placement rejects each such host.
+    ``grants`` has () for a host without allocation requests, which Placement rejects if
+    ``is_whole``: the response is complete.
     """
 
     grants: tuple[tuple[CandidateCapacity, ...], ...]
@@ -58,24 +58,23 @@ class _Group(NamedTuple):
 def fetch(
     placement: OperatorRest, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
 ) -> CandidateAnswer:
-    """Fetch the candidate capacity of each host for a query. One request.
+    """Fetch the candidate capacity of each host for a query, as :func:`parse`. One request.
 
-    If Placement rejects the query with a 400, all ``grants`` are (), and ``is_whole`` is True.
-    Other errors propagate. The parameters are those of :func:`parse`.
+    If Placement answers 400, all ``grants`` are (), and ``is_whole`` is True. Other errors
+    propagate.
     """
     try:
         body = candidates(placement, query)
     except CloudError as error:
         if error.status != _REFUSED:
             raise
-        # Nova receives the same response and finds no host, for example if the query has two
-        # request groups without a group_policy.
+        # Nova receives the same response, for example to two request groups without group_policy.
         return CandidateAnswer(((),) * len(hosts), is_whole=True)
     return parse(body, query, hosts, roots, longest)
 
 
 def candidates(placement: OperatorRest, query: str, limit: int | None = None) -> Any:
-    """Fetch the parsed JSON of ``GET /allocation_candidates?<query>``; a ``limit`` is appended."""
+    """Fetch ``GET /allocation_candidates?<query>`` as parsed JSON; a ``limit`` is appended."""
     query = query if limit is None else f'{query}&limit={limit}'
     return placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
 
@@ -148,8 +147,7 @@ def _alternatives(
 ) -> _HostAlternatives:
     """Convert the allocations of one host, and count its servers.
 
-    :param allocations: the ``allocations`` of each allocation request: ``{uuid: {'resources':
-        ...}}``.
+    :param allocations: of each allocation request: ``{uuid: {'resources': ...}}``.
     """
     taken: list[Takes] = [
         {
@@ -170,8 +168,8 @@ def _alternatives(
 def _counts(hosts: Sequence[_HostAlternatives | None], *, is_whole: bool) -> Iterator[Count | None]:
     """Yield the ``room`` of ``counted`` and the ``certain`` of each host; None for a None.
 
-    ``certain`` counts a ``lent`` key as 0, unless ``is_whole`` and its free capacity is enough for
-    the ``room`` of all hosts that use it.
+    For ``certain``, a ``lent`` key counts 0, unless ``is_whole`` and its free capacity is enough
+    for the ``room`` of all hosts that use it.
     """
     known = [each for each in hosts if each is not None]
     lent = {key for each in known for key in each.lent}
@@ -206,8 +204,8 @@ def _is_whole(
 ) -> bool:
     """Check whether the response provably contains every allocation request of every host.
 
-    False if a host has fewer than its free capacity permits, or none although it is enabled, in the
-    query's ``member_of``, and may have the resources and traits.
+    False if a host has fewer than its free capacity permits, or none although it is enabled,
+    admitted by ``member_of``, and may have the resources and traits.
 
     :param by_root: the allocation requests by UUID of the root provider.
     """
@@ -232,8 +230,8 @@ def _is_whole(
 def _may_share(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the summaries of the sharing providers that may share with the host.
 
-    All of them if the host's resources are unknown or partial; otherwise, those with a class that
-    the host gets from several providers or a pool.
+    Those with a class that the host gets from several providers or a pool; all if its resources are
+    unknown or partial.
     """
     resources = host.resources or {}
     shared = {name for name, has in resources.items() if has.is_sum or has.pool is not None}
@@ -244,9 +242,8 @@ def _may_share(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping
 def _groups(parameters: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
     """Yield the request groups of a parsed query in any order, one for each suffix and ''.
 
-    The group of '' includes ``root_required``. ``required`` has no ``in:``. ``{'resources1':
-    ['VCPU:2'], 'required1': ['A,!B']}`` yields ``_Group({'VCPU': 2}, {'A'}, {'B'}, True)`` and an
-    empty group.
+    ``{'resources1': ['VCPU:2'], 'required1': ['A,!B']}`` yields ``_Group({'VCPU': 2}, {'A'}, {'B'},
+    True)`` and an empty group. That of '' includes ``root_required``; ``in:`` traits are left out.
     """
     of_root = parameters.get('root_required', ())
     for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, parameters) if found)}:
@@ -266,7 +263,7 @@ def _max_requests(groups: Iterable[_Group], providers: Sequence[Mapping[str, Any
     """Return an upper bound of the number of allocation requests of a host with these providers.
 
     The product of the numbers of providers that can supply a suffixed group, or each class of the
-    unsuffixed one (of any traits). An empty unsuffixed group counts 1.
+    unsuffixed one (of any traits).
     """
     return math.prod(
         sum(_can_supply(each, group) for each in providers)
@@ -290,7 +287,7 @@ def _can_supply(summary: Mapping[str, Any], group: _Group) -> bool:
 def _may_have(host: Host, groups: Iterable[_Group]) -> bool:
     """Check whether the host has the free capacity and the required traits of each group alone.
 
-    Forbidden traits are ignored. True if the resources are unknown or partial.
+    True if the resources are unknown or partial.
     """
     if host.resources is None or host.is_partial:
         return True

@@ -1,8 +1,8 @@
 """Read the lists and the single objects in answers, page by page, and check their identity.
 
-Units: a page holds up to 1000 objects, or fewer where the cloud caps it (``[api] max_limit``).
+A page holds up to 1000 objects, or fewer where the cloud limits it (``[api] max_limit``).
 
-Errors: CloudError "could not ``what``: ...". A response about another object is an error, too.
+Raises: CloudError "could not ``what``: ...", also for a response about another object.
 
 Source: the compute API reference, "Paginated collections".
 """
@@ -20,16 +20,13 @@ T = TypeVar('T')
 T_Item = TypeVar('T_Item', bound=Mapping[str, Any])
 LIMIT = 1000
 _FORBIDDEN, _MOST_IDS = 403, 5
-#: Lists of which Nova shortens full pages: hypervisors without a service are left out. Such a page
-#: has no link to the next one. A page with fewer objects than these is the last one.
+#: From full pages, Nova drops hypervisors without a service, and the link to the next page. A page
+#: with fewer objects than these is the last one.
 _SHORTENED, _FEWEST = frozenset({'hypervisors'}), 50
 
 
 def allowed(read: Callable[[], T], statuses: Collection[int] = (_FORBIDDEN,)) -> T | None:
-    """Return the result of ``read``; None for a CloudError with one of these statuses.
-
-    Other errors propagate.
-    """
+    """Return the result of ``read``; None for a CloudError with one of these statuses."""
     try:
         return read()
     except CloudError as error:
@@ -60,24 +57,26 @@ def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
     return value
 
 
-def the_only(items: Sequence[T_Item], kind: str, name: str) -> T_Item:
+def the_only(items: Sequence[T_Item], kind: str, name: str, path: str = '') -> T_Item:
     """Return the only object; raise InvalidSpec if there is none, or several.
 
     "there is no server 'web'", "2 servers are called 'web': use an id, such as 1, 2" (up to five).
 
-    :param kind: the noun for the message, such as "server".
+    :param kind: the noun for the message.
+    :param path: that of the InvalidSpec.
     """
     if not items:
-        raise InvalidSpec(f'there is no {kind} {name!r}')
+        raise InvalidSpec(f'there is no {kind} {name!r}', path)
     if len(items) > 1:
         ids = ', '.join(str(each['id']) for each in items[:_MOST_IDS])
-        raise InvalidSpec(f'{len(items)} {kind}s are called {name!r}: use an id, such as {ids}')
+        why = f'{len(items)} {kind}s are called {name!r}: use an id, such as {ids}'
+        raise InvalidSpec(why, path)
     return items[0]
 
 
 def check_identity(identity: object, wanted: str, what: str) -> None:
     """Raise CloudError unless ``str(identity)`` equals the wanted id, in any case."""
-    # The error does not name the other object, which may belong to another project.
+    # The other object may belong to another project, so the error does not name it.
     if str(identity).lower() != wanted.lower():
         raise malformed(what, 'the answer is about another object')
 
@@ -87,7 +86,7 @@ def check_unique(
 ) -> None:
     """Raise CloudError if two objects have the same value of ``key``, or if one lacks it.
 
-    :param earlier: the values of previous pages, to which those of this page are added.
+    :param earlier: the values of previous pages; those of this page are added.
     """
     earlier = set() if earlier is None else earlier
     with reading(what):
@@ -109,8 +108,8 @@ def by_marker(
     """Yield each object under ``key`` as parsed JSON; request the next page when it is needed.
 
     The last page is empty, or has no ``next`` in ``<key>_links`` (and fewer than 50 hypervisors).
-    Raise CloudError for an object that occurs twice, before its second page is yielded; but a
-    server may be on two pages.
+    Raise CloudError before the page with an object that occurs twice; but servers may be on two
+    pages.
     """
     marker: Mapping[str, str] = {}
     known: set[str] = set()
@@ -125,7 +124,7 @@ def by_marker(
         may_follow = is_linked or (key in _SHORTENED and len(page) >= _FEWEST)
         if not page or not may_follow:
             return
-        # The URL in the link is not used: behind a proxy, perhaps only Nova reaches its host.
+        # The URL in the link may be wrong behind a proxy.
         with reading(what):
             following = {'marker': str(page[-1]['id'])}
         if following == marker:

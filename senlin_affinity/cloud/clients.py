@@ -1,8 +1,8 @@
 """The connections of a cluster's owner and of the operator, as types that cannot be confused.
 
 The owner's client fetches everything that the owner names, and only this client writes. The
-operator's client fetches what belongs to everybody, and queries Placement. No request of it
-contains an object that an owner names, because it could be another project's.
+operator's client fetches what belongs to everybody: an object that an owner names could be another
+project's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from senlin_affinity.cloud.minute import Minute
 
-#: The responses to earlier reads, by request. New responses are added unless it is read-only.
+#: The responses to earlier reads, by request; new ones are added unless it is read-only.
 Responses: TypeAlias = Mapping[Hashable, Any]
 
 
@@ -44,7 +44,7 @@ class Clients:
 
     @property
     def has_operator(self) -> bool:
-        """Return whether the operator's connection is another object than the owner's."""
+        """Return whether the operator has another connection (object) than the owner."""
         return self.owner.connection is not self.operator.connection
 
     def remembering(self) -> Clients:

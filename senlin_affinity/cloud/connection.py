@@ -1,9 +1,9 @@
 """Connect to the services of a cloud, and build the ports that the decisions use.
 
-Units: a timeout is the number of seconds for which a server may be silent. None means the timeout
-of the connection (``api_timeout`` in clouds.yaml), or else a minute.
+Units: a timeout is the seconds for which a server may be silent. None: that of the connection
+(``api_timeout`` in clouds.yaml), or else 60.
 
-Raises: CloudError if there is no connection (an unknown cloud in clouds.yaml, no Keystone).
+Raises: CloudError without a connection (an unknown cloud in clouds.yaml, no Keystone).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _ODD_VALUE = (AttributeError, TypeError, ValueError)
 
 
 class PlacementCandidates:
-    """The microversion of one cloud's Placement, which is discovered on first use."""
+    """The microversion of one Placement, which is discovered on first use."""
 
     def __init__(self, placement: Callable[[], OperatorRest]) -> None:
         self._placement = placement
@@ -60,7 +60,7 @@ class PlacementCandidates:
 
         An empty ``member_of`` passes without a request.
 
-        :param path: the property that the error names.
+        :param path: that of the InvalidSpec.
         """
         if not member_of:
             return
@@ -90,7 +90,7 @@ class Ports:
 def ports(clients: Clients, timeout: float | None = None) -> Ports:
     """Return the adapters for both clients, and get the owner's token.
 
-    The operator's client logs in on first use. ``timeout`` is in seconds.
+    The operator's client logs in on first use.
     """
     owners = compute(clients.owner, timeout)
     inventory = NovaInventory(owners, lambda: clouds_compute(clients, owners, timeout))
@@ -118,10 +118,9 @@ def _service(
 
 
 def _other_regions(connection: Connection) -> str:
-    """Return a hint if the catalog has regions, but not the connection's; otherwise ''.
+    """Return "; unknown region 'X': the catalog has RegionOne, RegionTwo" if the catalog lacks it.
 
-    Also '' without a region or catalog. Example: "; unknown region 'X': the catalog has RegionOne,
-    RegionTwo".
+    '' without a region of the connection, or without regions in the catalog.
     """
     session, region = connection.session, connection.config.get_region_name()
     if region is None or not hasattr(session.auth, 'get_access'):
@@ -182,9 +181,9 @@ def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
 
 
 def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | None, str | None]:
-    """Return the id and the name of the token's project.
+    """Return the id and the name of the token's project; None for one that the token lacks.
 
-    None for one that the token lacks, and the name also for an auth plugin without Keystone.
+    The name is also None for an auth plugin without Keystone.
     """
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
     session = owner.connection.session
@@ -195,7 +194,7 @@ def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | Non
 
 
 def ids(owner: OwnerClient) -> tuple[str | None, str | None]:
-    """Return the ids of the token's user and project, in this order; None for one that it lacks."""
+    """Return the ids of the token's user and project; None for one that it lacks."""
     session = owner.connection.session
     return _in_time(session, 'Keystone', lambda: (session.get_user_id(), session.get_project_id()))
 
@@ -203,7 +202,7 @@ def ids(owner: OwnerClient) -> tuple[str | None, str | None]:
 def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
     """Return the result of ``call`` within three timeouts of the session.
 
-    Raise CloudError "could not find ``service``: ..." if it fails.
+    If it fails, raise CloudError "could not find ``service``: ...".
     """
     try:
         return within(session.timeout, call, session)
@@ -217,12 +216,12 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
     Raise CloudError for an unknown cloud, and for invalid options. On success, log openstacksdk's
     warnings.
 
-    :param timeout: the ``api_timeout`` of the connection in seconds; None: that of clouds.yaml.
+    :param timeout: the ``api_timeout`` of the connection; None: that of clouds.yaml.
     """
     options = {} if timeout is None else {'api_timeout': timeout}
     with _kept_warnings() as warned:
         try:
-            # openstacksdk downloads a profile whose value in clouds.yaml is a URL.
+            # openstacksdk downloads a profile that is a URL.
             connection = within(
                 timeout or REQUEST_TIMEOUT, lambda: openstack.connect(cloud=cloud, **options)
             )
@@ -241,10 +240,7 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
 
 @contextlib.contextmanager
 def _kept_warnings() -> Iterator[dict[str, None]]:
-    """Collect openstacksdk's warnings about its files as keys of a dict, instead of logging them.
-
-    Each is one line, and occurs once.
-    """
+    """Collect openstacksdk's warnings about its files as keys of a dict; do not log them."""
     kept: dict[str, None] = {}
 
     class Keeper(logging.Handler):
@@ -267,8 +263,8 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
 def _hint(cloud: str | None, error: Exception) -> Iterator[str]:
     """Yield a hint for MissingRequiredOptions, then one for a ``cloud`` that clouds.yaml lacks.
 
-    The second: "Did you mean prod?", else "Known: dev, lab." (the first ten, sorted), else that no
-    cloud is defined.
+    The second: "Did you mean prod?", else "Known: dev, lab." (the first ten), else that no cloud is
+    defined.
     """
     if isinstance(error, MissingRequiredOptions):
         yield '(set them in clouds.yaml, or as variables such as OS_AUTH_URL)'

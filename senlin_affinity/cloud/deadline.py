@@ -1,10 +1,10 @@
 """Limit the time of what a keystoneauth session does: a login, a discovery, a request.
 
 The timeout of a request counts from one byte to the next, and a keystoneauth thread that takes its
-lock twice waits for itself. So each call runs in a daemon thread, which may be abandoned. It may
-hold the lock of the session's token, so the session is abandoned as well.
+lock twice waits for itself. So each call runs in a daemon thread, which may be abandoned, together
+with the session, whose lock it may hold.
 
-Units: a timeout is the number of seconds for which a server may be silent.
+Units: a timeout is the seconds for which a server may be silent.
 
 Raises: GivenUp, also if a library fails on JSON of an unexpected shape.
 """
@@ -38,7 +38,7 @@ _ENDS: contextvars.ContextVar[float | None] = contextvars.ContextVar('ends', def
 class GivenUp(CloudError):
     """The error of a request that this package prevents or ends, where the libraries would not.
 
-    ``is_uncertain`` is True if a request was sent, or may have been sent.
+    ``is_uncertain``: a request was, or may have been, sent.
     """
 
 
@@ -59,7 +59,7 @@ def operation(timeout: float) -> Iterator[None]:
 def left(timeout: float) -> float:
     """Return the seconds that a call may take: ``3 * timeout``, or until the end of the operation.
 
-    0 or negative if the operation is over.
+    0 or negative after it.
     """
     ends = _ENDS.get()
     return TIMEOUTS * timeout if ends is None else min(TIMEOUTS * timeout, ends - time.monotonic())
@@ -70,12 +70,12 @@ def within(
 ) -> T:
     """Return the result of ``call``, or raise its exception, within three timeouts.
 
-    Raise GivenUp if that deadline or the operation's passes, for an abandoned session, and, with a
+    Raise GivenUp if that time or the operation's is over, for an abandoned session, and, with a
     session, instead of an AttributeError, LookupError, RecursionError or TypeError. A timeout or
     Ctrl-C during the call abandons its session.
 
-    :param session: the keystoneauth session that the call uses, if it exists already.
-    :param is_write: ignore the deadline of the operation.
+    :param session: the keystoneauth session of the call, if it exists already.
+    :param is_write: ignore the end of the operation.
     """
     if session is not None and is_given_up(session):
         raise GivenUp(f'the connection was abandoned: an earlier request had {session.session.why}')
@@ -113,7 +113,7 @@ def within(
     try:
         raise errors[0]
     finally:
-        errors[0].__context__ = cause  # "raise" has replaced it by what the caller handles
+        errors[0].__context__ = cause  # "raise" has replaced it
 
 
 def is_given_up(session: Any) -> bool:
@@ -122,7 +122,7 @@ def is_given_up(session: Any) -> bool:
 
 
 class _Nowhere(requests.Session):
-    """An HTTP session that sends nothing; it replaces the one of an abandoned session."""
+    """The HTTP session of an abandoned session; it sends nothing."""
 
     def __init__(self, why: str) -> None:
         super().__init__()

@@ -109,27 +109,14 @@ class _Servers:
         only = the_only(found, 'server', name)
         return only if only['status'] == _DELETED else self.by_id(str(only['id']))
 
-    def listed(self, **query: str) -> list[dict[str, Any]]:
-        """Return the parsed JSON of the servers that a query finds, on all pages."""
-        return [*self._pages(**query)]
+    def listed(self, **query: str) -> Iterator[dict[str, Any]]:
+        """Yield the parsed JSON of the servers that a query finds, on all pages."""
+        path = '/servers/detail'
+        return by_marker(self.compute, path, 'servers', _LIST, self._version, **query)
 
     def all_listed(self, **query: str) -> list[dict[str, Any]]:
         """Return the servers of all projects that a query finds; [] for a non-admin."""
-        return allowed(lambda: self.listed(all_tenants='1', **query)) or []
-
-    def changed(self, since: str, *, is_administrator: bool) -> list[dict[str, Any]]:
-        """Return at most 1000 servers that changed since a time.
-
-        For an administrator, the deleted ones of all projects; otherwise, those of the own project.
-        """
-        query = {'all_tenants': '1', 'deleted': 'true'} if is_administrator else {}
-        found = self._pages(**{'changes-since': since}, **query)
-        return [*itertools.islice(found, LIMIT)]  # one page
-
-    def _pages(self, **query: str) -> Iterator[dict[str, Any]]:
-        """Yield the servers that a query finds."""
-        path = '/servers/detail'
-        return by_marker(self.compute, path, 'servers', _LIST, self._version, **query)
+        return allowed(lambda: [*self.listed(all_tenants='1', **query)]) or []
 
     def actions(self, server: str) -> Sequence[Mapping[str, Any]]:
         """Return the actions of a server, even a deleted one; () for a 404 or 403."""
@@ -336,9 +323,11 @@ class _Reader:
         if since is None:
             return ()
         own = {each.id for each in siblings}
+        query = {'all_tenants': '1', 'deleted': 'true'} if self._is_administrator else {}
+        changed = self._nova.listed(**{'changes-since': since}, **query)
         ends = [
             str(each[_ENDED])
-            for each in self._nova.changed(since, is_administrator=self._is_administrator)
+            for each in itertools.islice(changed, LIMIT)  # one page
             if each['id'] not in own
             and each.get(_LAUNCHED)
             and (each.get(_ENDED) or '') >= since[:19]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading, the_only
 from senlin_affinity.cloud.clients import OwnerClient
 from senlin_affinity.cloud.connection import image
 from senlin_affinity.model.errors import CloudError, InvalidSpec
@@ -42,19 +42,12 @@ def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> I
     else:
         found = list_of(glance.get('/images', what, params={'name': name_or_id}), 'images', what)
         check_unique(found, 'id', what)
-    if not found:
-        raise InvalidSpec(f"there is no image '{name_or_id}'", 'image')
-    if len(found) > 1:
-        ids = ', '.join(sorted(str(item.get('id')) for item in found))
-        raise InvalidSpec(
-            f"{len(found)} images are called '{name_or_id}': use an id ({ids})",
-            'image',
-        )
-    if not isinstance(found[0], dict):
+    only = the_only(found, 'image', name_or_id, 'image')
+    if not isinstance(only, dict):
         raise CloudError(f'could not {what}: the answer is not an object')
     with reading(what):
-        check_identity(found[0]['id' if wanted else 'name'], wanted or name_or_id, what)
-        return _image(found[0])
+        check_identity(only['id' if wanted else 'name'], wanted or name_or_id, what)
+        return _image(only)
 
 
 def _image(body: dict[str, Any]) -> Image:

@@ -7,7 +7,7 @@ are listed, too. Below 2.53, all hypervisors are listed; below 2.33, in one unpa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -38,13 +38,17 @@ _HIGHEST: Microversion = (2, 1 << 20)
 _HIDDEN = (403, 404)
 #: The id of a flavor, an image and a host that do not exist.
 _NOTHING = '5e7f1a00-0000-4000-8000-000000000000'
+_OF_GROUPS = (SERVER_GROUPS, SERVER_GROUP_MEMBERS)
 #: Limits of a single group or server, for which a project has no usage.
 _UNUSED = (SERVER_GROUP_MEMBERS, METADATA_ITEMS)
-#: The quotas of servers, with Nova's names of limit and usage.
-_OF_SERVERS = (
+#: The quotas with Nova's names of limit and usage.
+_ABSOLUTE = (
+    (SERVER_GROUPS, 'maxServerGroups', 'totalServerGroupsUsed'),
+    (SERVER_GROUP_MEMBERS, 'maxServerGroupMembers', None),
     (INSTANCES, 'maxTotalInstances', 'totalInstancesUsed'),
     (CORES, 'maxTotalCores', 'totalCoresUsed'),
     (RAM, 'maxTotalRAMSize', 'totalRAMUsed'),
+    (METADATA_ITEMS, 'maxServerMeta', None),
 )
 
 
@@ -83,18 +87,11 @@ class NovaInventory:
         body = self._compute.get('/limits', what, self._compute.pick(BASE))
         with reading(what):
             absolute = body['limits']['absolute']
-            quotas = {
-                SERVER_GROUPS: Quota(
-                    _limit(absolute['maxServerGroups']), int(absolute['totalServerGroupsUsed'])
-                ),
-                SERVER_GROUP_MEMBERS: Quota(_limit(absolute['maxServerGroupMembers'])),
+            return {
+                name: Quota(_limit(absolute[limit]), None if used is None else int(absolute[used]))
+                for name, limit, used in _ABSOLUTE
+                if limit in absolute or name in _OF_GROUPS
             }
-            for name, limit, used in _OF_SERVERS:
-                if limit in absolute:
-                    quotas[name] = Quota(_limit(absolute[limit]), int(absolute[used]))
-            if 'maxServerMeta' in absolute:
-                quotas[METADATA_ITEMS] = Quota(_limit(absolute['maxServerMeta']))
-            return quotas
 
     def quotas_of(self, project_id: str) -> Mapping[str, Quota]:
         """Fetch the quotas of any project by name, as an administrator or reader of it.
@@ -104,19 +101,7 @@ class NovaInventory:
         (400) for a nonexistent project.
         """
         what = f'read the quotas of project {project_id}'
-        path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
-        body = self._compute.get(path, what, self._compute.pick(BASE))
-        with reading(what):
-            found = body['quota_set']
-            check_identity(found['id'], project_id, what)
-            quotas = {
-                name: Quota(_limit(found[name]['limit']), _used(found[name]))
-                for name in (INSTANCES, CORES, RAM, SERVER_GROUPS)
-            }
-            for name in _UNUSED:
-                if name in found:
-                    quotas[name] = Quota(_limit(found[name]['limit']))
-            return quotas
+        return self._quota_set(project_id, what, (INSTANCES, CORES, RAM, SERVER_GROUPS), _UNUSED)
 
     def with_user(
         self, quotas: Mapping[str, Quota], project_id: str | None, user_id: str | None
@@ -129,24 +114,30 @@ class NovaInventory:
         if project_id is None or user_id is None:
             return quotas
         what = 'read the quotas of the user'
-        path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
-        query = {'user_id': user_id}
-        version = self._compute.pick(BASE)
-        body = allowed(partial(self._compute.get, path, what, version, params=query), _HIDDEN)
-        if body is None:
+        read = partial(self._quota_set, project_id, what, (), quotas, user_id=user_id)
+        of_user = allowed(read, _HIDDEN)
+        if of_user is None:
             return quotas
+        return {name: replace(quota, of_user=of_user.get(name)) for name, quota in quotas.items()}
+
+    def _quota_set(
+        self, project_id: str, what: str, needed: Iterable[str], more: Iterable[str], **query: str
+    ) -> dict[str, Quota]:
+        """Fetch quotas by name: those that are needed, and more if the response has them."""
+        path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
+        body = self._compute.get(path, what, self._compute.pick(BASE), params=query)
         with reading(what):
             found = body['quota_set']
             check_identity(found['id'], project_id, what)
-            of_user = {
+            # Old clouds reserve for servers being created.
+            return {
                 name: Quota(
-                    _limit(found[name]['limit']),
-                    None if name in _UNUSED else _used(found[name]),
+                    _limit(has['limit']),
+                    None if name in _UNUSED else int(has['in_use']) + int(has['reserved']),
                 )
-                for name in quotas
-                if name in found
+                for name in (*needed, *(each for each in more if each in found))
+                for has in [found[name]]
             }
-        return {name: replace(quota, of_user=of_user.get(name)) for name, quota in quotas.items()}
 
     def flavor(self, name_or_id: str) -> Flavor | None:
         """Fetch the flavor with this id, or else this name; None if there is none."""
@@ -242,12 +233,6 @@ def _host(host: str, name: str, kind: str, item: Mapping[str, Any]) -> Host:
     """Build a host of which only names, type, ``status`` and ``state`` are known."""
     is_enabled, is_up = item.get('status') == 'enabled', item.get('state') == 'up'
     return Host(host, name, kind, enabled=is_enabled, up=is_up)
-
-
-def _used(quota: Mapping[str, Any]) -> int:
-    """Return ``in_use`` plus ``reserved``."""
-    # Old clouds reserve for servers being created.
-    return int(quota['in_use']) + int(quota['reserved'])
 
 
 def _limit(value: object) -> int | None:

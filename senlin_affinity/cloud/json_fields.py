@@ -6,9 +6,8 @@ Example::
     FLAVOR.read({'id': '1', 'vcpus': 2}) == Flavor('1', 2)
     FLAVOR.write(Flavor('1', 2)) == '{"id": "1", "vcpus": 2, "swap": 0}'
 
-Raises: InvalidSpec with the path inside of the value; :func:`below` prepends the place of the
-value. An unknown key is an error, because a mistyped key would silently mean "unknown". A duplicate
-key is an error, too; the json module would keep the last value.
+Raises: InvalidSpec with the path inside of the value. Unknown and duplicate keys are errors: a
+mistyped key would silently mean "unknown".
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=sorted).en
 
 
 class DuplicateKey(NamedTuple):
-    """A placeholder for an object with a duplicate key; every check rejects it with its path."""
+    """An object with this duplicate key; every check rejects it."""
 
     key: str
 
 
 def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | DuplicateKey:
-    """Return the pairs as a dict, or the first repeated key as a DuplicateKey."""
+    """Return the pairs as a dict, or the key that occurs again first as a DuplicateKey."""
     item = dict(pairs)
     if len(item) == len(pairs):
         return item
@@ -51,14 +50,14 @@ def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | DuplicateKey:
     return DuplicateKey(next(name for number, name in enumerate(names) if name in names[:number]))
 
 
-#: Decodes a JSON text; an object with a duplicate key becomes a :class:`DuplicateKey`.
+#: Decodes a JSON text; an object with a duplicate key becomes a DuplicateKey.
 decode = json.JSONDecoder(object_pairs_hook=_checked).decode
 
 
 class Field(NamedTuple):
     """A key, the function that checks and converts its value, and the one that returns its JSON.
 
-    A field that ``is_rare`` is not written if it has the default of the class.
+    If ``is_rare``, the default of the class is not written.
     """
 
     key: str
@@ -73,7 +72,7 @@ def alike(
     write: Callable[[Any], Any] = encode,
     is_rare: bool = False,
 ) -> Iterator[Field]:
-    """Yield a field for each key; all have the same functions."""
+    """Yield a field with these functions for each key."""
     return (Field(key, read, write, is_rare) for key in keys)
 
 
@@ -92,10 +91,11 @@ class Schema(Generic[T]):
         ]
 
     def read(self, item: Any) -> T:
-        """Convert decoded JSON to an instance; null is valid where the default is None.
+        """Convert decoded JSON to an instance.
 
-        Raise InvalidSpec for anything but an object, an unknown or missing key, and an invalid
-        value.
+        Raise InvalidSpec for anything but an object, then for an unknown key, a missing key, or the
+        first invalid value in the order of the fields. The default object itself, such as null for
+        None, is not checked.
         """
         if type(item) is not dict:
             raise wrong(f'must be an object with {", ".join(self.fields)}', item)
@@ -125,7 +125,7 @@ class Schema(Generic[T]):
 
 
 def defaults_of(made: Any) -> Mapping[str, Any]:
-    """Return the default of each field that has one, of a dataclass or named tuple, by field."""
+    """Return the default of each field that has one, by field: of a dataclass or named tuple."""
     if not dataclasses.is_dataclass(made):
         return made._field_defaults  # type: ignore[no-any-return]
     return {
@@ -140,7 +140,7 @@ def each(
 ) -> tuple[T, ...]:
     """Convert the items of a list with ``read``; raise InvalidSpec for another type than list.
 
-    Errors have the path of the item, such as ``[3].uuid``.
+    The path of an error begins with the item: ``[3].uuid``.
 
     :param keys: attributes; two items that agree in all of them are an error.
     :param words: the beginning of the error for another type.
@@ -174,7 +174,6 @@ def by_name(
     """
 
     def read_all(item: Any) -> dict[str, T]:
-        """Convert one object."""
         if type(item) is not dict:
             raise wrong(words, item)
         made: dict[str, T] = {}
@@ -195,7 +194,7 @@ def by_name(
 def text(value: Any, words: str = 'must be a string') -> str:
     """Return the value if it is a string without control characters or lone surrogates.
 
-    ``''`` is valid. Otherwise, raise InvalidSpec, which begins with ``words`` for another type.
+    Also ''. Otherwise, raise InvalidSpec, which begins with ``words`` for another type.
     """
     if type(value) is not str:
         raise wrong(words, value)
@@ -205,10 +204,7 @@ def text(value: Any, words: str = 'must be a string') -> str:
 
 
 def stored(value: Any) -> str:
-    """Return the value if it is a string without lone surrogates; control characters are valid.
-
-    Otherwise, raise InvalidSpec.
-    """
+    """Return the value if it is a string without lone surrogates; otherwise, raise InvalidSpec."""
     if type(value) is not str:
         raise wrong('must be a string', value)
     if not value.isprintable() and _SURROGATE.search(value):
@@ -217,7 +213,7 @@ def stored(value: Any) -> str:
 
 
 def flag(value: Any) -> bool:
-    """Return the value if it is a boolean; otherwise, raise InvalidSpec."""
+    """Return a boolean unchanged; raise InvalidSpec for anything else."""
     if type(value) is not bool:
         raise wrong('must be true or false', value)
     return value
@@ -230,7 +226,6 @@ def _at_least(least: int) -> Callable[[Any], int]:
     """
 
     def check(value: Any) -> int:
-        """Check one value."""
         if type(value) is not int or value < least:
             raise wrong(f'must be an integer of {least} or more', value)
         return value
@@ -242,9 +237,10 @@ amount, size = _at_least(0), _at_least(1)
 
 
 def wrong(message: str, value: object) -> InvalidSpec:
-    """Return the error "``message``, not ``value``"; ``reprlib.repr`` shortens the value.
+    """Return the error "``message``, not ``value``", with at most 80 characters of the value.
 
-    Example: ``wrong('must be a list', None)`` is ``InvalidSpec('must be a list, not None')``.
+    ``reprlib.repr`` shortens a value further. For a DuplicateKey: "occurs twice", with the key as
+    path.
     """
     if isinstance(value, DuplicateKey):
         return InvalidSpec('occurs twice', value.key)
@@ -255,9 +251,9 @@ def wrong(message: str, value: object) -> InvalidSpec:
 
 
 def below(place: str, error: InvalidSpec) -> InvalidSpec:
-    """Return the error with ``place`` before its path: "a", "b" give "a.b".
+    """Return the error with ``place`` before its path: "a" and "b" give "a.b", "[0]" gives "a[0]".
 
-    "a", "[0]" give "a[0]".
+    '' gives "a".
     """
     is_index = re.match(r'\[\d+\]', error.path)  # a name may begin with a bracket, too
     dot = '.' if error.path and not is_index else ''
@@ -269,7 +265,7 @@ def texts(
 ) -> Callable[[Any], frozenset[str]]:
     """Return a function that converts a list of strings to a set; equal sets become one object.
 
-    It raises InvalidSpec for another type, and if ``one`` does.
+    It raises InvalidSpec for anything else, and with the place of an item that ``one`` rejects.
 
     :param gathered: makes the set of the converted items.
     :param one: checks an item, and returns its canonical form.
@@ -278,7 +274,6 @@ def texts(
     shared: dict[frozenset[str], frozenset[str]] = {}
 
     def read(value: Any) -> frozenset[str]:
-        """Convert one list."""
         if type(value) is not list:
             raise wrong(_NO_LIST, value)
         try:

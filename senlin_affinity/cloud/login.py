@@ -26,11 +26,12 @@ _NO_PASSWORD = 'password is a required attribute'
 
 
 def log_in(connection: Connection, timeout: float) -> None:
-    """Get a token, unless the session has a valid one; raise CloudError if Keystone gives none.
+    """Get a token, unless the session has a valid one.
 
-    Also limit the size of the session's responses. After a timeout, no other URL is tried.
+    Raise CloudError if Keystone issues none, and without a password or file of certificates. Set
+    the session's timeout, unless it has one, and limit the size of its responses.
 
-    :param timeout: the timeout in seconds of a session that has none.
+    :param timeout: in seconds.
     """
     try:
         session = connection.session
@@ -79,12 +80,15 @@ class _Impatient:
 
 
 def impatient(shared: Any) -> Any:
-    """Return a wrapper of a keystoneauth session for one authentication (:class:`_Impatient`)."""
+    """Return a wrapper of a keystoneauth session for one authentication."""
     return type('Impatient', (_Impatient, type(shared)), {})(shared)
 
 
 def _refused(connection: Connection, why: str, error: BaseException) -> CloudError:
-    """Return the error "could not log in at <auth_url>: ``why``", with the status of ``error``."""
+    """Return the error "could not log in at <auth_url>: ``why``", with the status of ``error``.
+
+    Without an ``auth_url``, "could not log in: ``why``"; a hint replaces ``why`` if it lacks "://".
+    """
     url = (connection.config.get_auth_args() or {}).get('auth_url')
     at = f' at {url}' if url else ''
     if url and '://' not in url:

@@ -1,14 +1,14 @@
 """Fetch the hosts of the members of server groups, without a request per member.
 
-A non-admin gets ``hostId`` instead of the host, a hash of the project and the host, which
-identifies the host if the operator's client lists the hosts.
+A non-admin gets ``hostId``, a hash of project and host, which identifies the host if the operator's
+client lists the hosts.
 
 For anti-affinity, Nova counts a migrating server on both of its hosts, and a soft-deleted server,
 although no group shows it.
 
-Source: the compute API reference; ``with_servers`` from 2.53. Servers are listed at 2.1, where they
-have the fewest fields. From 2.59, migrations are paged, the newest first. The project of a
-migration (from 2.80) is that of the user who started it, and not the server's.
+Source: the compute API reference. Servers are listed at 2.1, where they have the fewest fields.
+From 2.59, migrations are paged, the newest first. The project of a migration (from 2.80) is that of
+the user who started it, not the server's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from senlin_affinity.cloud.answers import LIMIT, by_marker, check_identity, list_of, reading
-from senlin_affinity.cloud.hosts import Hypervisor
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, Rest
 from senlin_affinity.model.server_group import (
     ANTI_AFFINITY,
@@ -35,33 +34,24 @@ from senlin_affinity.model.server_group import (
 Migrations: TypeAlias = tuple[Mapping[str, tuple[str, ...]], Mapping[str, Mapping[str, int]]]
 _SERVERS, _DELETED = 'list the servers', 'list the soft-deleted servers'
 _MIGRATIONS, _SERVER = 'list the migrations', 'read a server that a scheduler hint names'
-#: The maximum number of servers that are read one by one.
+#: The most servers that are read one by one.
 MOST_NAMED = 20
 _HOST = 'OS-EXT-SRV-ATTR:host'
 _ZONE = 'OS-EXT-AZ:availability_zone'
-#: The first microversion that pages migrations.
+#: The first microversion with pages of migrations.
 _PAGED: Microversion = (2, 59)
 _ENDED = ('confirmed', 'reverted', 'error', 'failed', 'completed', 'cancelled', 'done')
-#: The migrations of which nova-compute does not inform nova-scheduler, by type and status, and the
-#: field with the former host.
+#: The field with the former host, by type and status, of the migrations of which nova-compute does
+#: not inform nova-scheduler.
 _UNREPORTED: Mapping[tuple[str | None, str], str] = {
     ('live-migration', 'completed'): 'source_compute',
     ('migration', 'reverted'): 'dest_compute',
     ('resize', 'reverted'): 'dest_compute',
 }
-#: The seconds for which a migration that has ended counts as recent.
+#: The seconds for which an ended migration is recent.
 _DAY = 86400
 #: The statuses in which a server may be without a host.
 _HOSTLESS = ('ERROR', 'SHELVED_OFFLOADED', 'BUILD')
-
-
-def on_hypervisors(found: Iterable[Hypervisor]) -> dict[str, Member]:
-    """Return a Member with its host for each server that was listed with a hypervisor, by id."""
-    return {
-        server: Member(server, hypervisor.service_host)
-        for hypervisor in found
-        for server in hypervisor.servers
-    }
 
 
 def without_host(compute: OperatorRest) -> dict[str, Member]:
@@ -77,8 +67,8 @@ def listed(
 ) -> tuple[dict[str, Member], dict[str, str]]:
     """Fetch the servers of the groups' project, and their names, both by server id.
 
-    An administrator gets the servers of all projects if the groups are of several; a non-admin gets
-    those of the own project.
+    An administrator gets the servers of all projects unless the groups have one known project; a
+    non-admin gets those of the own project.
     """
     query = {'all_tenants': '1', **_project(groups)} if is_administrator else {}
     servers = _servers(compute, _SERVERS, **query)
@@ -107,9 +97,9 @@ def own_servers(compute: OwnerRest) -> list[dict[str, Any]]:
 def with_hosts_by_id(
     servers: Iterable[Mapping[str, Any]], hosts: Collection[str]
 ) -> dict[str, Member]:
-    """Convert raw servers to Members, by id; find the host by the ``hostId``.
+    """Convert raw servers to Members, by id; find a host that Nova hides by its ``hostId``.
 
-    The host is None if none of ``hosts`` matches; then, ``host_id`` is set.
+    If that is none of ``hosts``, the host is None, and ``host_id`` is set.
 
     :param hosts: the names of service hosts.
     """
@@ -128,8 +118,8 @@ def by_ids(
 ) -> tuple[Member, ...]:
     """Return the servers with these ids, of any project: first those of ``fetched``.
 
-    Each other one takes one request, or two if it does not exist (its state is DELETED then). At
-    most :data:`MOST_NAMED` of these are fetched; the rest is left out.
+    The first :data:`MOST_NAMED` others take one request each, and a second one after a 404; one
+    that does not exist has the state DELETED. The rest is left out.
     """
     missing = [server for server in servers if server not in fetched][:MOST_NAMED]
     return (
@@ -142,7 +132,7 @@ def _server(compute: OperatorRest, server: str) -> Member:
     """Fetch the server with this id; one that does not exist has the state DELETED."""
     path = f'/servers/{quote(server, safe="")}'
     body = compute.get(path, _SERVER, BASE, may_be_missing=True)
-    if body is None:  # Nonexistent, or of another project and hidden from a non-administrator.
+    if body is None:  # nonexistent, or of another project
         listed_as = _by_id(compute, _SERVERS, all_tenants='1', uuid=server)
         return listed_as.get(server, Member(server, state=DELETED))
     with reading(_SERVER):
@@ -154,8 +144,8 @@ def _server(compute: OperatorRest, server: str) -> Member:
 def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[Member, ...]:
     """Fetch the soft-deleted servers that may be members, sorted by id, as an administrator.
 
-    Those are all servers of the groups' project, or of all projects if there are several. One
-    request per page.
+    All of the groups' project, or of all projects unless they have one known project. One request
+    per page.
     """
     query = {'all_tenants': '1', 'deleted': 'true', 'status': SOFT_DELETED, **_project(groups)}
     found = by_marker(compute, '/servers/detail', 'servers', _DELETED, BASE, **query)
@@ -174,7 +164,7 @@ def with_migrations(
 ) -> tuple[ServerGroup, ...] | None:
     """Return the groups with ``also_on`` and ``left`` of their members; None if ``read`` does.
 
-    If no anti-affinity group has a member on a host, return the groups unchanged, without ``read``.
+    Unchanged, without ``read``, if no anti-affinity group has a member on a host.
     """
     members = [each for group in groups if group.policy == ANTI_AFFINITY for each in group.members]
     if not any(each.host for each in members):
@@ -204,10 +194,7 @@ def with_migrations(
 def with_members(
     groups: Iterable[ServerGroup], members: Mapping[str, Member]
 ) -> tuple[ServerGroup, ...]:
-    """Sort the groups by name, and their members by id; replace each member by that of ``members``.
-
-    A member that is not in ``members`` stays.
-    """
+    """Sort the groups by name, and their members by id; replace those that are in ``members``."""
     return tuple(
         dataclasses.replace(
             group,
@@ -225,8 +212,8 @@ def migrations(compute: OperatorRest) -> Migrations:
 
     Example: ``({'a': ('cmp-1', 'cmp-2')}, {'b': {'cmp-3': 60}})``: b left cmp-3 60 s ago.
 
-    Former hosts are the sources of live migrations, and the destinations of reverted resizes and
-    cold migrations, of the last day.
+    Former hosts are those that a live migration, or a reverted resize or cold migration, left in
+    the last day.
     """
     offered = compute.pick(_PAGED)
     # A resize that waits to be confirmed may be old; other migrations in progress are recent.
@@ -249,7 +236,7 @@ def migrations(compute: OperatorRest) -> Migrations:
 
 
 def _seconds_since(time: str) -> int:
-    """Return the whole seconds since a time of Nova's (ISO 8601 in UTC, no zone), at least 0."""
+    """Return the whole seconds since a time in UTC (ISO 8601 without zone), at least 0."""
     then = datetime.datetime.fromisoformat(time).replace(tzinfo=datetime.timezone.utc)
     passed = datetime.datetime.now(datetime.timezone.utc) - then
     return max(0, int(passed.total_seconds()))
@@ -265,7 +252,7 @@ def _migrations(
 ) -> Iterator[dict[str, Any]]:
     """Yield the migrations as parsed JSON.
 
-    If there are more pages, all that are ``finished`` follow.
+    If there are more pages, the first page of those that are ``finished`` follows.
     """
     body = compute.get('/os-migrations', _MIGRATIONS, microversion, params=query)
     yield from list_of(body, 'migrations', _MIGRATIONS)
@@ -285,19 +272,22 @@ def _servers(compute: Rest, what: str, **query: Any) -> list[dict[str, Any]]:
     return [*by_marker(compute, '/servers/detail', 'servers', what, BASE, **query)]
 
 
-def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
-    """Return ``{'project_id': ...}`` of the groups; {} if it is unknown or not unique."""
+def only_project(groups: Iterable[ServerGroup]) -> str | None:
+    """Return the only project of the groups; None for several, none, or if it is unknown."""
     projects = {group.project_id for group in groups}
-    is_one = len(projects) == 1 and None not in projects
-    return {'project_id': str(projects.pop())} if is_one else {}
+    return projects.pop() if len(projects) == 1 else None
+
+
+def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
+    """Return the query for the only project of the groups, {} without one."""
+    project = only_project(groups)
+    return {} if project is None else {'project_id': project}
 
 
 def _member(server: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Member:
     """Convert a raw server; its host is ``names[hostId]`` if Nova does not show it.
 
     ``host_id`` is None if the host is known.
-
-    :param names: the names of hosts by ``hostId``.
     """
     host_id = server.get('hostId') or None
     host = server.get(_HOST) or (names or {}).get(host_id or '') or None

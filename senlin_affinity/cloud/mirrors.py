@@ -1,7 +1,6 @@
 """Fetch the members of aggregates in Placement, as far as a question depends on them.
 
-Requests: one for each set of aggregates that Nova requires or forbids together, and for each 100
-aggregates of a set.
+One request for each 100 aggregates of each set that Nova requires or forbids together.
 """
 
 from __future__ import annotations
@@ -29,9 +28,7 @@ def compare(
 ) -> CloudSnapshot:
     """Return the snapshot with the differences between the aggregates of Nova and Placement.
 
-    Unchanged without ``sets``, below microversion 1.29, and for a 403.
-
-    :param sets: the sets of aggregate UUIDs to compare.
+    Unchanged without ``sets`` (of aggregate UUIDs), below microversion 1.29, and for a 403.
     """
     if not sets:
         return snapshot
@@ -43,7 +40,7 @@ def compare(
 
 
 def provider_names(placement: OperatorRest, aggregates: Collection[str]) -> set[str]:
-    """Fetch the names of the providers in any of these aggregates (UUIDs); empty without any."""
+    """Fetch the names of the providers in any of these aggregates (UUIDs)."""
     uuids, names = sorted(aggregates), set()
     for start in range(0, len(uuids), _MOST):
         query = {'member_of': f'in:{",".join(uuids[start : start + _MOST])}'}

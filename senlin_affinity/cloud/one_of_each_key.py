@@ -1,9 +1,9 @@
 """Load YAML, but reject duplicate keys and documents that aliases make too large.
 
-PyYAML keeps the last of several equal keys, and expands each merge key (``<<``) and each alias: a
-kilobyte of nested aliases takes minutes.
+PyYAML keeps the last of several equal keys, and expands aliases: a kilobyte of nested ones takes
+minutes.
 
-Errors: yaml.YAMLError, with the line of the mistake.
+Raises: yaml.YAMLError with the line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NODES, _DIGITS = 100_000, 100
 
 
 class Loader(yaml.SafeLoader):
-    """A ``yaml.SafeLoader`` that rejects duplicate keys, and documents too large by aliases."""
+    """A ``yaml.SafeLoader`` with these checks."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         """Compose a mapping; raise ComposerError if two keys have the same text and type.
@@ -58,7 +58,7 @@ for _kind in ('int', 'float'):
 def _count(node: Any, known: dict[int, int]) -> int:
     """Count the nodes with all aliases expanded; raise ComposerError for more than 100,000.
 
-    :param known: the numbers of nodes counted before, by ``id()``.
+    :param known: the results by ``id()``.
     """
     if isinstance(node, yaml.ScalarNode):
         return 1

@@ -9,7 +9,7 @@ Source: the identity API reference, ``GET /v3/projects?name=``. A name is unique
 from __future__ import annotations
 
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading, the_only
 from senlin_affinity.cloud.clients import OwnerClient
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.policy.group_lookup import is_project_id
@@ -39,12 +39,4 @@ def find(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
         check_unique(found, 'id', what)
         for item in found:
             check_identity(item['name'], named, what)
-        ids = sorted(str(item['id']) for item in found)
-    if not ids:
-        raise InvalidSpec(f'there is no project {named!r}', 'project')
-    if len(ids) > 1:
-        raise InvalidSpec(
-            f'{len(ids)} projects are called {named!r}: use an id ({", ".join(ids)})',
-            'project',
-        )
-    return ids[0]
+    return str(the_only(found, 'project', named, 'project')['id'])

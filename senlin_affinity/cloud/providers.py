@@ -1,23 +1,22 @@
 """Fetch the resources and traits of every host from Placement, by a few queries for one unit.
 
 ``GET /allocation_candidates`` for one unit of a resource class returns all providers of every tree
-that has a unit left, with the capacity and usage of all their classes. Most clouds need the first
-two of these requests:
+that has a unit left, with the capacity and usage of all their classes. The requests, of which most
+clouds need two:
 
 1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``, because no other response reveals
-a provider that shares a class other than disk. 2. ``MEMORY_MB:1``. A host without memory left takes
-no server. 3. If there are sharing providers, ``MEMORY_MB:1,DISK_GB:1``: which of them supplies disk
-to which host? Otherwise ``VCPU:1``, if the second response lacks hosts. 4. ``GET
-/resource_providers?resources=MEMORY_MB:1``, if hosts are still missing: do they have no memory
-left, or was a response truncated?
+a provider that shares a class other than disk. 2. ``MEMORY_MB:1``. 3. If there are sharing
+providers, ``MEMORY_MB:1,DISK_GB:1``: which supplies disk to which host? Otherwise ``VCPU:1``, if
+the second response lacks hosts. 4. ``GET /resource_providers?resources=MEMORY_MB:1``, if hosts are
+still missing: do they have no memory left, or was a response truncated?
 
 If a single sharing provider supplies a class that the host itself lacks, the provider is a pool,
-and the numbers are exact. The sum of several providers is an upper bound. A class that no response
-contains is unknown (``is_partial``); CPUs and memory are assumed to be a host's own.
+and the numbers are exact. The sum of several providers is an upper bound. CPUs and memory are
+assumed to be a host's own.
 
 Units: Placement's; the capacity is the total minus the reserve, times the allocation ratio.
 
-Source: the Placement API reference. From 1.29, the summaries contain trees and all classes.
+Source: the Placement API reference.
 """
 
 from __future__ import annotations
@@ -35,14 +34,13 @@ from senlin_affinity.model.host import Resource
 
 #: The first microversion whose summaries contain trees and all resource classes.
 TREES: Microversion = (1, 29)
-#: The maximum number of requests of :func:`rooms`.
+#: The most requests of :func:`rooms`.
 MOST_REQUESTS = 4
 #: The trait of a provider that shares its resources with the members of its aggregates.
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 CANDIDATES = 'list the allocation candidates'
 _PROVIDERS = 'list the resource providers'
-#: Classes that no provider shares with a host; and classes of which a host has none if no response
-#: shows any.
+#: Classes that no provider shares; classes of which a host has none if no response shows any.
 _OWN = (VCPU, PCPU, MEMORY_MB)
 _ASKED = (*_OWN, DISK_GB)
 
@@ -51,9 +49,10 @@ _ASKED = (*_OWN, DISK_GB)
 class HostInventory:
     """The resources and traits of one provider tree, including what sharing providers supply.
 
-    If ``resources`` is None, they are unknown; if ``is_partial``, classes that are not in them are
-    unknown. ``pools`` are the providers that the resources name, with all of their classes.
-    ``is_nested`` is False for a tree of one provider to which others supply nothing but pools.
+    ``resources`` of None are unknown. A class that they lack is unknown if ``is_partial``;
+    otherwise, the host has none of it. ``pools`` are the providers that the resources name, with
+    all of their classes. ``is_nested`` is False for a tree of one provider to which others supply
+    nothing but pools.
     """
 
     resources: Mapping[str, Resource] | None
@@ -66,8 +65,7 @@ class HostInventory:
 class ProviderRooms(NamedTuple):
     """The resources of hosts, by the UUID of the root provider.
 
-    ``longest`` is the number of allocation requests in the longest response. A shorter response was
-    not truncated.
+    A response with fewer allocation requests than ``longest`` was not truncated.
     """
 
     rooms: Mapping[str, HostInventory] = {}
@@ -75,7 +73,7 @@ class ProviderRooms(NamedTuple):
 
 
 _NOTHING = Resource(0, 0)
-#: The resources of a host that has no memory left and is in no response.
+#: Of a host without memory left that no response has.
 FULL = HostInventory({MEMORY_MB: _NOTHING}, is_partial=True)
 
 
@@ -115,6 +113,9 @@ class _Answers:
     def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> HostInventory:
         """Combine the providers of a tree with those that share with it.
 
+        The usage of the only provider of a host may exceed its capacity. If sharing providers may
+        be hidden, the host ``is_partial``, without the classes that these may supply.
+
         :param largest: the greatest amount of each class that one server can get.
         :param shared: None: there are no sharing providers.
         """
@@ -149,10 +150,9 @@ class _Answers:
 class _Shared:
     """The sharing providers of each tree, as far as the responses reveal them.
 
-    The second query has an allocation request for every pair of memory and disk. So a sharing
-    provider with a GB left is in a pair with each tree that it shares with and that has memory
-    left. One that is full, or shares another class, is hidden: it may supply anything but disk to
-    any host.
+    The second query has an allocation request for every pair of memory and disk, and so shows each
+    sharing provider with a GB left, beside each tree with memory left. One that is full, or shares
+    another class, is hidden: it may supply anything but disk to any host.
     """
 
     def __init__(
@@ -173,7 +173,6 @@ class _Shared:
                         self._givers.setdefault(root, set()).add(uuid)
         summaries = first['provider_summaries'].values()
         self._with_memory = {summary['root_provider_uuid'] for summary in summaries}
-        # A response that is shorter than another one was not truncated.
         lengths = [len(body['allocation_requests']) for body in (first, second)]
         self._is_perhaps_cut = lengths[1] >= lengths[0]
         shown = [providers[uuid] for uuid in sharing if uuid in providers]
@@ -182,15 +181,15 @@ class _Shared:
         self._classes = {name for provider in shown for name in provider.amounts}
 
     def given_to(self, root: str) -> list[_Provider]:
-        """Return the providers that share with a tree, sorted by UUID; [] if none is known."""
+        """Return the providers of other trees that the second response pairs with it, by UUID."""
         return [self._providers[uuid] for uuid in sorted(self._givers.get(root, ()))]
 
     def pooled(
         self, own: Iterable[_Provider], sharing: Iterable[_Provider]
     ) -> Mapping[str, _Provider]:
-        """Return the provider of each class that only one of them has, if it shares the class.
+        """Return the provider of each class that only one of them has, if that shares the class.
 
-        Providers that are hosts themselves are left out.
+        Providers that are hosts themselves, or in the tree of one, are left out.
         """
         every = Counter(name for provider in (*own, *sharing) for name in provider.amounts)
         return {
@@ -210,7 +209,7 @@ class _Shared:
 
         True for VCPU, PCPU and MEMORY_MB. For DISK_GB if the tree has memory left, and is in the
         second response or that is not truncated. For another class if no sharing provider is hidden
-        or has the class.
+        or has it.
         """
         if name in _OWN:
             return True
@@ -228,8 +227,8 @@ def rooms(
 ) -> ProviderRooms:
     """Fetch the resources of each host, by the UUID of its root provider (the hypervisor's id).
 
-    A host that the responses lack is left out, or ``FULL`` if it is known to have no memory left.
-    No request without hosts.
+    A host that the responses lack is left out, or ``FULL`` if it has no memory left; with sharing
+    providers, only four requests find that out. No request without hosts.
 
     :param hosts: by that UUID, the greatest amount of each class that one server can get there.
     :param most: the maximum number of requests, 3 or 4.
@@ -265,7 +264,7 @@ def with_memory(placement: OperatorRest) -> frozenset[str]:
 
 
 def _candidates(placement: OperatorRest, resources: str) -> Any:
-    """Fetch the allocation candidates for these resources, such as "VCPU:1", as parsed JSON."""
+    """Fetch the allocation candidates for resources such as "VCPU:1", as parsed JSON."""
     return placement.get(
         '/allocation_candidates', CANDIDATES, TREES, params={'resources': resources}
     )
@@ -286,9 +285,9 @@ def _sum(
 ) -> dict[str, Resource]:
     """Add up the resources of a tree and of the providers that share with it, by class.
 
-    The usage of a provider above its capacity does not reduce the sum. A class in ``pooled`` is not
-    added up, and names its pool; ``is_sum`` is False, ``max_unit`` None. Any other class of several
-    providers, or shared one, ``is_sum``, also with ``max_unit`` None.
+    A usage above the capacity counts as the capacity. A class in ``pooled`` is not added up, and
+    names its pool. Any other class of several providers, or shared one, ``is_sum``. Neither has a
+    ``max_unit``.
     """
     resources: dict[str, Resource] = {}
     for providers, is_shared in ((own, False), (sharing, True)):
@@ -310,7 +309,7 @@ def _sum(
 def _is_pool(
     provider: _Provider, resources: Mapping[str, Resource], own: Iterable[_Provider]
 ) -> bool:
-    """Check whether the provider supplies only pools, and no trait that the tree lacks."""
+    """Check whether each class of the provider is a pool, and the tree has all of its traits."""
     its_own = frozenset().union(*(each.traits for each in own))
     return provider.traits <= its_own | {SHARING} and all(
         resources[name].pool == provider.uuid for name in provider.amounts

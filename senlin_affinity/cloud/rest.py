@@ -1,12 +1,11 @@
 """Send requests to one service of the cloud, and return raw JSON.
 
-Units: the timeout is the number of seconds for which the service may be silent. A microversion is a
-pair: (2, 64).
+Units: the timeout is the seconds for which the service may be silent. A microversion is a pair:
+(2, 64).
 
 Raises: CloudError with the service's own message for any unexpected response; ``is_uncertain`` if a
-write may have happened nevertheless. A write is never repeated, because a repeated POST could
-create two objects. An object is missing only if Nova itself answers so, by a 404 with
-``itemNotFound``, because a proxy answers 404, too.
+write may have happened nevertheless. A write is never repeated, because two POSTs could create two
+objects. An object is missing only after a 404 with ``itemNotFound``: a proxy answers 404, too.
 """
 
 from __future__ import annotations
@@ -30,15 +29,14 @@ T = TypeVar('T')
 Microversion = tuple[int, int]
 #: The first microversion of Nova.
 BASE: Microversion = (2, 1)
-#: The key in the body of a 404 if Nova does not have the object. The 404 of Nova's router, for an
-#: unknown path, does not have this key.
+#: The key in the body of a 404 for a missing object, but not for a path that Nova's router lacks.
 NOT_FOUND = 'itemNotFound'
-#: The statuses with which a service may send Retry-After, and the number of retries of a read.
+#: The statuses that Retry-After may accompany, and the number of retries of a read.
 _LATER = (requests.codes.too_many_requests, requests.codes.service_unavailable)
 _MOST_AGAIN = 3
-#: The headers that contain the id under which the service logs the request.
+#: The headers with the id under which the service logs the request.
 _IDS = ('x-openstack-request-id', 'x-compute-request-id')
-#: The end of a message about the last response, for a caller that finds it malformed later.
+#: The end of a message about the last response, for :func:`malformed`.
 _LAST: contextvars.ContextVar[str] = contextvars.ContextVar('last', default='')
 
 
@@ -47,7 +45,7 @@ class Rest:
 
     :param adapter: openstacksdk's adapter (``connection.compute``).
     :param service: the name in errors ("Nova").
-    :param timeout: seconds for which the service may be silent.
+    :param timeout: None: the session's; a call fails after three times that, or 60 s.
     :param responses: those of earlier reads, which are not sent again.
     """
 
@@ -114,14 +112,10 @@ class Rest:
         return True
 
     def _discover(self) -> tuple[Microversion, Microversion]:
-        """Fetch the lowest and the highest microversion; (2, 1) for both if the service names none.
-
-        Raise CloudError if discovery fails.
-        """
+        """Fetch the lowest and highest microversion; (2, 1) for both if the service names none."""
         data = self._endpoint_data()
         if data.status is None:
-            # If discovery fails, keystoneauth continues as if the service had no microversions,
-            # which looks like an old cloud. Send the request again, for the reason.
+            # keystoneauth hides a failed discovery. Send the request again, for the reason.
             what = f'find out the microversions of {self.name}'
             self._json(self._send('GET', data.url, what), what)
             data = self._endpoint_data()
@@ -154,7 +148,7 @@ class Rest:
     ) -> requests.Response:
         """Send a GET request, unless its response or error is remembered.
 
-        An error of a service (from 500) is not remembered: the next attempt may succeed.
+        An error of the service (from 500) is not remembered.
         """
         request = self.name, path, microversion, repr(sorted(params.items()))
         answer = (self._responses or {}).get(request)
@@ -171,10 +165,7 @@ class Rest:
         return cast(requests.Response, answer)
 
     def _send(self, method: str, *arguments: Any, **request: Any) -> requests.Response:
-        """Send a request, and repeat a GET as ``Retry-After`` demands.
-
-        At most three times, and before the deadline.
-        """
+        """Send a request; repeat a GET as ``Retry-After`` demands, up to three times in time."""
         response = self._send_once(method, *arguments, **request)
         for _again in range(_MOST_AGAIN if method == 'GET' else 0):
             wait = _wait(response)
@@ -202,9 +193,9 @@ class Rest:
         if self._timeout is not None:
             request['timeout'] = self._timeout
         if is_read:
-            # A cache that clouds.yaml configures would return outdated groups.
+            # The cache of clouds.yaml could return outdated groups.
             request['skip_cache'] = True
-        # Overrides clouds.yaml (compute_status_code_retries), and openstacksdk's own for Glance.
+        # Overrides clouds.yaml (compute_status_code_retries) and openstacksdk's default for Glance.
         request['status_code_retries'] = 0
         headers, retries = {'Accept': 'application/json'}, int(is_read)
         try:
@@ -253,8 +244,7 @@ class Rest:
         return body
 
 
-#: The API with the owner's credentials, and with the operator's
-#: (:mod:`~senlin_affinity.cloud.clients`). mypy rejects one in place of the other.
+#: The API for the owner, and for the operator; mypy rejects one in place of the other.
 OwnerRest = NewType('OwnerRest', Rest)
 OperatorRest = NewType('OperatorRest', Rest)
 
@@ -319,9 +309,9 @@ def _has_fault(response: requests.Response, fault: str) -> bool:
 
 
 def _message(response: requests.Response) -> str:
-    """Return the outermost non-empty ``message`` or ``detail`` in the body; of a list, the last.
+    """Return a ``message`` or ``detail`` in the body: an outer before an inner one, else the last.
 
-    Otherwise, its text, or the reason of the status ("Not Found") for an empty body.
+    Without any, its text, or the reason of the status ("Not Found") for an empty body.
     """
     stack = [_parsed(response)]
     while stack:

@@ -118,7 +118,7 @@ def bindings(
     """Yield the affinity policies of a cluster that hold a group; none if it was deleted.
 
     :param name: the name of the cluster, for the records.
-    :param project: the project in whose list a deleted cluster is missing.
+    :param project: the project in whose list a deleted cluster is missing; None: all.
     """
     what = f'list the policies of cluster {name}'
     try:
@@ -126,7 +126,7 @@ def bindings(
     except CloudError as error:
         if error.status != 404:
             raise
-        # A proxy may answer 404, too; only the list proves that the cluster was deleted.
+        # A proxy may answer 404, too.
         with reading('list the clusters of Senlin'):
             if cluster in {str(each['id']) for each in list_all(senlin, 'clusters', project)}:
                 raise
@@ -152,7 +152,7 @@ def _nodes(senlin: OwnerRest, project: str | None) -> Iterator[Node]:
 def _hints(senlin: OwnerRest, project: str | None, wide: str | None) -> Iterator[str]:
     """Yield the group in each profile's scheduler hints; of other projects' profiles, ids only.
 
-    A group is repeated if several profiles name it; a malformed hint is left out.
+    Groups may repeat; malformed hints are left out.
 
     :param wide: the project whose profiles are fetched; None: all.
     """
@@ -170,7 +170,7 @@ def list_all(
     microversion: Microversion | None = None,
     **query: str | Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a project under ``key``, page by page; None: of all projects.
+    """Yield the objects under ``key`` of a project, or of all (None), page by page.
 
     :param query: with a query, None does not request ``global_project``.
     """

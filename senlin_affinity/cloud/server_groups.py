@@ -1,6 +1,6 @@
 """Read, create and delete server groups, as :class:`~senlin_affinity.model.ports.ServerGroups`.
 
-A cloud may limit its pages to any size (``[api] max_limit``). So the last page is the first one
+A cloud may limit its pages to any size (``[api] max_limit``), so the last page is the first one
 that is empty, or shorter than one before.
 
 Source: the compute API reference, ``os-server-groups``: ``policy`` and ``rules`` from 2.64, a list
@@ -33,7 +33,7 @@ class NovaServerGroups:
         self._compute = compute
 
     def check(self, policy: str, rules: Mapping[str, int]) -> None:
-        """Raise InvalidSpec if the cloud is too old for such a group: rules, or a soft policy."""
+        """Raise InvalidSpec if the cloud is too old for the rules or for a soft policy."""
         create_body('', policy, rules, self._microversion)
 
     def get(self, group_id: str) -> ServerGroup | None:
@@ -47,11 +47,11 @@ class NovaServerGroups:
         return group
 
     def named(self, name: str) -> tuple[ServerGroup, ...]:
-        """Fetch all groups of the project with this name, in Nova's order; () without any."""
+        """Fetch all groups of the project with this name, in Nova's order."""
         return tuple(_parse(body, LIST) for body in self._pages() if body.get('name') == name)
 
     def own(self) -> tuple[ServerGroup, ...]:
-        """Fetch all groups of the project, in Nova's order. One request per page."""
+        """Fetch all groups of the project, in Nova's order."""
         return tuple(_parse(body, LIST) for body in self._pages())
 
     def of_every_project(self) -> tuple[ServerGroup, ...]:
@@ -61,7 +61,8 @@ class NovaServerGroups:
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
         """Create a group, and return it. One request.
 
-        Raise CloudError with ``is_uncertain`` if the response describes another group.
+        Raise CloudError with ``is_uncertain`` if the response is malformed, or about another or a
+        used group.
         """
         what = f"create server group '{name}'"
         sent = create_body(name, policy, rules, self._microversion)
@@ -127,7 +128,7 @@ def called(
 
 
 def are_named(wanted: Collection[str] | None) -> bool:
-    """Check whether one of these is not a UUID, and so a name; False for None or none."""
+    """Check whether one of these is a name (no UUID); False for None or none."""
     return not all(map(is_uuid, wanted or ()))
 
 

@@ -1,8 +1,8 @@
 """Connect with the operator's credentials, from Senlin's configuration.
 
-``auth_section`` of ``[senlin_affinity_cloud]`` names another group for the credentials: one with
-keystoneauth's options, or Senlin's ``[authentication]``, whose options have other names. The
-options of the session (``cafile``) and ``region_name`` are always those of the group itself.
+``auth_section`` of ``[senlin_affinity_cloud]`` may name another group for the credentials, with
+keystoneauth's options, or Senlin's ``[authentication]`` with its own. The options of the session
+(``cafile``) and ``region_name`` are always those of the group itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from keystoneauth1 import exceptions, identity, loading
-from keystoneauth1.session import Session
 from openstack.config import cloud_region
 from openstack.connection import Connection
 from oslo_config import cfg
@@ -27,13 +26,12 @@ GROUP = cfg.OptGroup(
     "of each cluster's owner, which cannot list hosts if the owner is a tenant. auth_section = "
     "authentication selects Senlin's own service user, from Senlin's group [authentication].",
 )
-#: Senlin's group of this name has its own options for a log-in.
 _SENLINS = 'authentication'
 _OF_ADAPTERS = ('region_name', 'valid_interfaces')
 
 
 def options() -> list[Any]:
-    """Return the options of the group: for the credentials, the session and service discovery."""
+    """Return the options of the group: credentials, session and service discovery."""
     of_adapters = loading.get_adapter_conf_options(include_deprecated=False)
     return [
         *loading.get_auth_common_conf_options(),
@@ -64,6 +62,7 @@ def connect(conf: Any, timeout: float, largest: int, region: str | None = None) 
 
     :param timeout: seconds for which a service may be silent, if the group has no timeout.
     :param largest: the maximum size of a response in MiB.
+    :param region: the region if the group has no ``region_name``.
     """
     named = section(conf)
     try:
@@ -76,7 +75,14 @@ def connect(conf: Any, timeout: float, largest: int, region: str | None = None) 
     if session.timeout is None:
         session.timeout = timeout
     transport.bound(session, largest, is_read_only=True)
-    return Connection(config=_region(conf[GROUP.name], session, region))
+    group = conf[GROUP.name]
+    # auth_url is for messages only.
+    more: dict[str, Any] = {'auth': {'auth_url': getattr(session.auth, 'auth_url', None)}}
+    if group.valid_interfaces:
+        more['interface'] = group.valid_interfaces
+    return Connection(
+        config=cloud_region.from_session(session, region_name=group.region_name or region, **more)
+    )
 
 
 def _keystoneauths(conf: Any) -> Any:
@@ -101,11 +107,3 @@ def _senlins(conf: Any) -> Any:
         user_domain_name=group.service_user_domain,
         project_domain_name=group.service_project_domain,
     )
-
-
-def _region(group: Any, session: Session, region: str | None) -> Any:
-    """Return openstacksdk's configuration of the region; ``auth_url`` is for messages only."""
-    more: dict[str, Any] = {'auth': {'auth_url': getattr(session.auth, 'auth_url', None)}}
-    if group.valid_interfaces:
-        more['interface'] = group.valid_interfaces
-    return cloud_region.from_session(session, region_name=group.region_name or region, **more)

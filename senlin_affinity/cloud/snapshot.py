@@ -117,7 +117,8 @@ class _SnapshotBuilder:
         inventory = NovaInventory(self._owners, lambda: self._clouds)
         groups = self._server_groups(wanted)
         # A name is looked up in one project; an id may be that of a group in any project.
-        of_groups = _project(groups) if is_any and not are_named(wanted) else None
+        may_be_any = is_any and not are_named(wanted)
+        of_groups = members.only_project(groups or ()) if may_be_any else None
         project = self._named or of_groups or self._own
         servers = {member.server for group in groups or () for member in group.members}
         read = partial(hosts.hypervisors, self._clouds, servers if wanted is None else ())
@@ -274,7 +275,11 @@ class _SnapshotBuilder:
         :param found: the hypervisors; None if they are hidden.
         """
         if found is not None and wanted is None:
-            known = members.on_hypervisors(found)
+            known = {
+                server: Member(server, host.service_host)
+                for host in found
+                for server in host.servers
+            }
             if all(each.server in known for group in groups for each in group.members):
                 return known
             without = self._part('members', lambda: members.without_host(self._clouds))
@@ -325,9 +330,3 @@ class _SnapshotBuilder:
         if found is None:
             self._unknown.setdefault('flavors', 'Nova does not show their extra specs')
         return found
-
-
-def _project(groups: Collection[ServerGroup] | None) -> str | None:
-    """Return the only project of the groups; None for several, none, or if it is unknown."""
-    projects = {group.project_id for group in groups or ()}
-    return projects.pop() if len(projects) == 1 else None

@@ -83,14 +83,6 @@ def _limit(value: Any) -> int | None:
     return None if value == NO_LIMIT else value
 
 
-def _policy(value: Any) -> str:
-    """Return the value if it is a policy of Nova, or '', which very old groups have.
-
-    Otherwise, raise InvalidSpec.
-    """
-    return '' if value == '' else check_policy(value, '')
-
-
 def _rules(value: Any) -> Any:
     """Return the value unchanged, because ``_Groups`` checks it together with the policy.
 
@@ -123,17 +115,12 @@ AGGREGATE = Schema(
 )
 
 
-def _flag_or_null(value: Any) -> bool | None:
-    """Return True, False and None unchanged; raise InvalidSpec for anything else."""
-    return None if value is None else fields.flag(value)
-
-
 FLAVOR = Schema(
     Flavor,
     *alike(text, 'id', 'name'),
     *alike(fields.amount, 'vcpus', 'ram', 'disk', 'ephemeral', 'swap'),
     Field('extra_specs', _stored_by_name),
-    Field('is_shared', _flag_or_null, is_rare=True),
+    Field('is_shared', lambda value: None if value is None else fields.flag(value), is_rare=True),
 )
 MEMBER = Schema(
     Member,
@@ -161,13 +148,10 @@ class _Groups(Schema[ServerGroup]):
 GROUP = _Groups(
     ServerGroup,
     *alike(text, 'id', 'name'),
-    Field('policy', _policy),
+    # Very old groups have the policy ''.
+    Field('policy', lambda value: value if value == '' else check_policy(value, '')),
     Field('rules', _rules),
-    Field(
-        'members',
-        lambda items: each(items, MEMBER.read, 'server'),
-        list_of(MEMBER),
-    ),
+    Field('members', lambda items: each(items, MEMBER.read, 'server'), list_of(MEMBER)),
     Field('project_id', text, is_rare=True),
 )
 _OF_USER = Schema(

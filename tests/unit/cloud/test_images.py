@@ -53,7 +53,7 @@ def test_a_queued_image_has_no_size():
         (
             (FakeImage('twin', uuid='b'), FakeImage('twin', uuid='a')),
             'twin',
-            "image: 2 images are called 'twin': use an id (a, b)",
+            "image: 2 images are called 'twin': use an id, such as b, a",
         ),
         ((), WINDOWS.id, f"image: could not read the image '{WINDOWS.id}': Glance answered 404"),
     ],

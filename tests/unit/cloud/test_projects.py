@@ -54,7 +54,7 @@ def test_a_name_takes_one_lookup(edge):
         ('nobody', "project: there is no project 'nobody'"),
         ('', "project: there is no project ''"),
         (HEX[:31], f'project: there is no project {HEX[:31]!r}'),
-        ('twice', "project: 2 projects are called 'twice': use an id (a1, b2)"),
+        ('twice', "project: 2 projects are called 'twice': use an id, such as a1, b2"),
     ],
 )
 def test_an_unknown_or_ambiguous_name_is_invalid(edge, name_or_id, message):
