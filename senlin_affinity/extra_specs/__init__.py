@@ -1,7 +1,7 @@
 """Define the extra specs of flavors, and validate them.
 
-Each extra spec has a definition (:mod:`.base`). This project's own definitions are in
-:mod:`.validators`; installed packages add more (:mod:`.registry`).
+This project's definitions are in :mod:`.validators`; installed packages add more
+(:mod:`.registry`).
 """
 
 from senlin_affinity.extra_specs.judge import (

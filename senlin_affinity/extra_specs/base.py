@@ -14,10 +14,9 @@ A parameter has a ``type`` (int: digits; str: any text), as in the specification
 
 Raises: InvalidSpec for an invalid definition, with the name of the definition in its path.
 
-Source: Nova's specification "Flavor Extra Spec Validators"
-(https://blueprints.launchpad.net/nova/+spec/flavor-extra-spec-validators);
+Source: https://blueprints.launchpad.net/nova/+spec/flavor-extra-spec-validators;
 ``nova/api/validation/extra_specs/base.py``. Deviation: outside its placeholders a name is literal
-(a dot matches only a dot), and parameters have both forms.
+(a dot matches only a dot).
 """
 
 from __future__ import annotations
@@ -196,7 +195,7 @@ class ExtraSpecValidator:
         return bool(colon) and all(part.regex.fullmatch(text) for part, text in sides)
 
     def complaint(self, value: object) -> str | None:
-        """Return why a value is invalid; None if it is valid."""
+        """Return why a value is invalid, or None."""
         found = self.value.complaint(value)
         if found is None and self.check is not None:
             try:
@@ -212,7 +211,7 @@ class ExtraSpecValidator:
         return found
 
     def note(self, value: object) -> str | None:
-        """Return what Nova silently makes of a valid value; None if it takes the value as it is."""
+        """Return what Nova silently makes of a valid value, or None."""
         return None
 
 

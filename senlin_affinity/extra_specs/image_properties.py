@@ -1,16 +1,12 @@
 """Define the image properties that Nova reads, as extra specs are defined.
 
-Example: an entry of the table is ``name: value; by DRIVERS``, followed by its effect. The value is
-a key of ``_VALUES``, or the words of an enumeration. A property that is not in the table, but is
-the ``image_property`` of an extra spec (``hw_cpu_policy``), takes its definition from there.
+An entry of the table is ``name: value; by DRIVERS``, followed by its effect. The value is a key of
+``_VALUES``, or the words of an enumeration. A property that is not in the table, but is the
+``image_property`` of an extra spec (``hw_cpu_policy``), takes its definition from there.
 
-Nova accepts any text for a boolean and reads an unknown one as false; :meth:`ImageProperty.note`
-returns this.
-
-Source: Nova's specification "Flavor Extra Spec Validators" (use cases 1 and 4); Nova 34's
-``ImageMetaProps``, with which a test compares names and values. Deviations: a trait must be
-``required``, because Nova ignores every other value; ``img_mappings`` is invalid, because Nova
-reads only ``mappings`` from an image (``img_block_device_mapping`` likewise).
+Source: Nova 34's ``ImageMetaProps``. Deviations: a trait must be ``required``, because Nova ignores
+every other value; ``img_mappings`` is invalid, because Nova reads only ``mappings`` from an image
+(``img_block_device_mapping`` likewise).
 """
 
 from __future__ import annotations
@@ -58,7 +54,7 @@ class ImageProperty(ExtraSpecValidator):
     kind: ClassVar[str] = IMAGE_PROPERTY
 
     def note(self, value: object) -> str | None:
-        """Return how Nova reads a boolean that it does not know; None for other values."""
+        """Return that Nova reads an unknown boolean as false; None for other values."""
         is_odd = self.value.type is bool and str(value).strip().lower() not in BOOLEANS
         return f'Nova reads {quoted(value)} as false: write true or false' if is_odd else None
 

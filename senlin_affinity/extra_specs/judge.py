@@ -7,8 +7,7 @@ Raises: InvalidExtraSpec with one sentence for each error, including a name that
 InvalidSpec for an unknown mode, and for extra specs that are not a mapping; PluginError for a name
 that only a plugin which failed to load can define, and for a name that two plugins define.
 
-Source: Nova's specification "Flavor Extra Spec Validators". Deviation: Nova ignores names without a
-namespace or with an unknown one.
+Deviation from Nova, which ignores names without a namespace or with an unknown one.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Finding:
     """A finding about one extra spec; its text begins with the name.
 
     ``is_error`` is False for a name that permissive mode accepts. ``suggestion`` is the known name
-    that an unknown one resembles; None for a known name, or without a similar one.
+    that an unknown one resembles, if any.
     """
 
     name: str
@@ -107,7 +106,6 @@ def _judge(
     known = registry or own()
     validator = known.find(name)
     if validator is None and registry is None:
-        # Plugins cannot change definitions of this project.
         known = available()
         validator = known.find(name)
     missing = known.missing_for(name) if known.missing else ()

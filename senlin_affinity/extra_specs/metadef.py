@@ -6,16 +6,11 @@ Example, as Glance's API and ``glance-manage db_load_metadefs`` accept it::
      "resource_type_associations": [{"name": "OS::Nova::Flavor", "prefix": "hw:"}],
      "properties": {"cpu_policy": {"title": "hw:cpu_policy", "type": "string", "enum": [...]}}}
 
-Image properties have namespaces of their own, for images, and no prefix. A property has one name. A
-placeholder that may be empty (the group of ``trait{group}:...``) is removed from it; a definition
-with any other placeholder is not exported. Equal definitions produce identical text.
-
-Units: names have at most 80 characters, and the description of a namespace at most 500.
+Image properties have namespaces of their own, for images, and no prefix. A placeholder that may be
+empty (the group of ``trait{group}:...``) is removed from a name; a definition with any other
+placeholder is not exported, because a property has one name.
 
 Raises: InvalidSpec for a name that is too long for Glance.
-
-Source: Nova's specification "Flavor Extra Spec Validators"; Glance's schema of a namespace. Nova
-has no exporter.
 """
 
 from __future__ import annotations
@@ -50,7 +45,7 @@ LONGEST_NAME = 80
 LONGEST_DESCRIPTION = 500
 
 _TYPES: Mapping[type, str] = {int: 'integer', bool: 'boolean', str: 'string'}
-#: Features of Python's regular expressions that JSON schema (ECMA 262) lacks.
+#: Features of Python's regular expressions that JSON schema lacks.
 _PYTHON_ONLY = re.compile(r'\(\?(?:P[<=>]|<[!=]|#|\(|[aiLmsux-])|\\[AZ]|[*+?}]\+')
 
 
@@ -61,8 +56,8 @@ def namespace(source: Namespace) -> dict[str, Any]:
     prefixed = {'prefix': _short(prefix, source.name)} if prefix else {}
     properties = {}
     for validator in ordered(source):
-        name = exported_name(validator)
-        if name is not None:
+        if all(re.fullmatch(parameter.pattern, '') for parameter in validator.parameters):
+            name = PLACEHOLDER.sub('', validator.name)
             key = _short(name.removeprefix(prefix), validator.name)
             properties[key] = _property(name, validator)
     name = f'{beginning}::{source.name}' if source.name else beginning
@@ -75,12 +70,6 @@ def namespace(source: Namespace) -> dict[str, Any]:
         'resource_type_associations': [{**each, **prefixed} for each in resource_types],
         'properties': properties,
     }
-
-
-def exported_name(validator: ExtraSpecValidator) -> str | None:
-    """Return the name of a definition in the catalogue; None if it has more than one."""
-    has_one = all(re.fullmatch(parameter.pattern, '') for parameter in validator.parameters)
-    return PLACEHOLDER.sub('', validator.name) if has_one else None
 
 
 def text(exported: object) -> str:
@@ -98,7 +87,7 @@ def _property(name: str, validator: ExtraSpecValidator) -> dict[str, Any]:
         'minimum': value.min,
         'maximum': value.max,
         'enum': list(value.enum) or None,
-        # JSON schema searches for the pattern, so anchors make it match the whole value.
+        # JSON schema searches for the pattern.
         'pattern': f'^(?:{value.pattern})$' if is_portable else None,
     }
     return {key: each for key, each in found.items() if each is not None}

@@ -1,23 +1,18 @@
 """Load all definitions: those of this project, and those of installed packages.
 
 An entry point is a list of definitions (the specification's form), or a module or callable that
-registers them (Nova's form). One :class:`Registry` is read once for the whole process. A plugin's
-definition of a name of this project has no effect (:attr:`Registry.shadowed`).
+registers them (Nova's form). A plugin's definition of a name of this project has no effect
+(:attr:`Registry.shadowed`).
 
 Importing a package may hang or end the process. The reader in the group ``READERS`` therefore loads
 all entry points in a separate process first, unless this process runs Nova. This process imports
-only what loaded there.
-
-The options of Nova and Senlin conflict in one process. Unless the process runs Nova, importing nova
-fails while an entry point is loaded. The reader's result replaces an entry point that fails to load
-for this reason.
+only what loaded there. Importing nova then fails, because the options of Nova and Senlin conflict;
+the reader's result replaces an entry point that fails to load for this reason.
 
 Raises: PluginError for an entry point that does not load or has neither form, and for two plugins
 that define one name. :func:`available` raises nothing: :meth:`Registry.missing_for` lists the names
-that cannot be validated.
-
-Source: Nova's specification "Flavor Extra Spec Validators". Deviation: in Nova the last definition
-wins, and a plugin that fails to load is skipped.
+that cannot be validated. (In Nova, the last definition wins, and a plugin that fails to load is
+skipped.)
 """
 
 from __future__ import annotations
@@ -38,14 +33,14 @@ from senlin_affinity.extra_specs.suggestions import Suggestions
 from senlin_affinity.extra_specs.validators import namespaces
 from senlin_affinity.model.errors import InvalidSpec, PluginError
 
-#: The groups of plugins. Nova's own group is optional, because its modules need nova.
+#: The groups of plugins.
 GROUPS = ('senlin_affinity.extra_spec_validators', 'nova.extra_spec_validators')
 NOVA_GROUP = 'nova.api.extra_spec_validators'
 #: A callable that takes entry points and returns a Plugin or a PluginError for each of them:
 #: Unanswered if the reader failed instead of the plugin.
 READERS = 'senlin_affinity.extra_spec_readers'
 _OURS = 'senlin_affinity.'
-#: A process that has loaded Nova's options can import Nova. (``nova`` alone is an empty package.)
+#: A process that has loaded this can import Nova.
 _NOVA_OPTIONS = 'nova.conf'
 #: Recursive, so that eventlet converts it in a process that is patched later.
 _READING = threading.RLock()
@@ -77,7 +72,7 @@ class Index:
 
     def __init__(self, validators: Iterable[ExtraSpecValidator] = ()) -> None:
         self._literal: dict[str, ExtraSpecValidator] = {}
-        #: Definitions with placeholders, by the two sides; None: a side with a placeholder.
+        #: By the two sides; None: a side with a placeholder.
         self._templates: dict[tuple[str | None, ...], list[ExtraSpecValidator]] = {}
         for each in validators:
             if each.is_literal:
@@ -88,7 +83,7 @@ class Index:
                 self._templates.setdefault(sides, []).append(each)
 
     def find(self, name: str) -> ExtraSpecValidator | None:
-        """Return the definition that matches a name; None if no definition does."""
+        """Return the definition that matches a name, or None."""
         if name in self._literal:
             return self._literal[name]
         before, colon, behind = name.partition(':')
@@ -105,7 +100,7 @@ def _precedence(validator: ExtraSpecValidator) -> tuple[int, str]:
 
 
 class Registry:
-    """All definitions, with a search by name.
+    """All definitions.
 
     ``namespaces`` and ``own`` belong to this project. ``added`` has the definitions of plugins, and
     ``shadowed`` their definitions without effect, each with its plugin. ``missing`` has an error
@@ -137,18 +132,16 @@ class Registry:
         self._clashes = {each.name: clashes[each.name] for each in added if each.name in clashes}
         self._unread = tuple(missing)
         self.missing = (*self._unread, *clashes.values())
-        #: Every definition that has an effect.
         self.validators = self.own + self.added
 
     def find(self, name: str) -> ExtraSpecValidator | None:
-        """Return the definition that matches a name; None if no definition does."""
+        """Return the definition that matches a name, or None."""
         return self._own.find(name) or self._added.find(name)
 
     def missing_for(self, name: str) -> tuple[PluginError, ...]:
         """Return the errors of :attr:`missing` that concern this name.
 
-        For an unknown name, return every plugin that could not be read, because it may define the
-        name.
+        For an unknown name, return every plugin that could not be read.
         """
         found = self.find(name)
         if found is None:
@@ -156,7 +149,7 @@ class Registry:
         return (self._clashes[found.name],) if found.name in self._clashes else ()
 
     def suggest(self, name: str) -> str | None:
-        """Return the known name that an unknown one resembles; None if no name is similar."""
+        """Return the known name that an unknown one resembles, or None."""
         return self._suggestions.suggest(name)
 
     @cached_property
@@ -167,7 +160,7 @@ class Registry:
 def installed(*, with_nova: bool = False) -> Registry:
     """Return all installed definitions; raise PluginError if any plugin is missing.
 
-    :param with_nova: include Nova's own group.
+    :param with_nova: include Nova's own group, whose modules need nova.
     """
     registry = available(with_nova=with_nova)
     if registry.missing:
@@ -178,7 +171,7 @@ def installed(*, with_nova: bool = False) -> Registry:
 def available(*, with_nova: bool = False) -> Registry:
     """Return the installed definitions without the plugins that cannot be read.
 
-    The result is cached for the life of the process. It is read again after an Unanswered.
+    The result is cached for the life of the process, unless it contains an Unanswered.
     """
     with _READING:
         registry = _kept((*GROUPS, NOVA_GROUP) if with_nova else GROUPS)
@@ -266,9 +259,8 @@ def load(entry_point: EntryPoint) -> Plugin:
 def converted(given: Any) -> ExtraSpecValidator:
     """Return the equivalent definition of one that was written for Nova.
 
-    A definition of this project is returned unchanged. Attributes that Nova ignores are dropped. If
-    a definition has a pattern and an enum, only the pattern counts, as in Nova; its name is literal
-    outside the placeholders (``nova/api/validation/extra_specs/base.py``). Raises: InvalidSpec.
+    A definition of this project is returned unchanged. Attributes that Nova ignores are dropped. Of
+    a pattern and an enum, only the pattern counts, as in Nova. Raise InvalidSpec for anything else.
     """
     if isinstance(given, ExtraSpecValidator):
         return given

@@ -8,8 +8,7 @@ Example::
     Releases(26, 26).unknown('hw:cpu_max_cores') == 'Nova 26 does not know it, but Nova 30 does'
     Releases.of_microversion((2, 95)) == Releases(27, 28)
 
-Source: the validators in ``nova/api/validation/extra_specs`` of the releases 24 to 34, and the
-maximum microversion of each of them.
+Source: ``nova/api/validation/extra_specs`` and the maximum microversion of the releases 24 to 34.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ SINCE = {
     'hw:usb_model': 32,
     'hw:tpm_secret_security': 33,
 }
-#: The names of Nova's driver for PowerVM.
 _POWERVM = (
     'availability_priority', 'dedicated_proc', 'dedicated_sharing_mode', 'max_mem',
     'max_proc_units', 'max_vcpu', 'min_mem', 'min_proc_units', 'min_vcpu', 'proc_units',

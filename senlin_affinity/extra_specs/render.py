@@ -1,17 +1,12 @@
-"""Render definitions as pages in reStructuredText.
-
-The Sphinx extension uses the same lines. Equal definitions produce identical text.
+"""Render definitions as pages in reStructuredText, also for the Sphinx extension.
 
 Example::
 
-    page(namespace) == '''
-    ...
     ``hw:cpu_policy``
         How guest CPUs are placed on the CPUs of the host.
 
         :Value: one of shared, dedicated, mixed
         :Image property: ``hw_cpu_policy``
-    '''
 """
 
 from __future__ import annotations
@@ -24,7 +19,6 @@ from dataclasses import replace
 from senlin_affinity.extra_specs.base import IMAGE_PROPERTY, ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.registry import Registry, own
 
-#: The name of the empty namespace in file names and on the command line.
 NO_NAMESPACE = 'no-namespace'
 #: A role (:doc:`text`), or ``literal``, *emphasis* and **strong** text.
 _MARKUP = re.compile(r':[\w:+.-]+:`([^`]+)`|``(.+?)``|\*\*(.+?)\*\*|\*(?=\S)(.+?)(?<=\S)\*')

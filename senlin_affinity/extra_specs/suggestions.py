@@ -4,8 +4,7 @@ The order is: a difference only in case or separators, then a known key in anoth
 equivalent image property), then a similar spelling.
 
 Example: ``hw:cpu_pollicy`` and ``hw_cpu_policy`` give ``hw:cpu_policy``; ``hw:numa_cpu.0`` gives
-``hw:numa_cpus.{num}``; ``trait1:HW_CPU_X86_AVX22`` gives ``trait1:HW_CPU_X86_AVX2``; a name without
-a similar one gives None.
+``hw:numa_cpus.{num}``; ``trait1:HW_CPU_X86_AVX22`` gives ``trait1:HW_CPU_X86_AVX2``.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Suggestions:
                 self._by_key[part.text].add(validator.name)
 
     def suggest(self, name: str) -> str | None:
-        """Return the known name that a name resembles; None if no name is similar."""
+        """Return the known name that a name resembles, or None."""
         return next((found for found in self._meant(name) if found != name), None)
 
     def _meant(self, name: str) -> Iterator[str]:

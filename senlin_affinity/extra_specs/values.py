@@ -6,14 +6,12 @@ Example::
     {'type': str, 'enum': ['isolate', 'none']}              {'type': str, 'pattern': r'[a-z]+'}
     Value.read({'type': int, 'min': 1}).complaint('0') == "must be a whole number of 1 or more, ..."
 
-Units: ``min`` and ``max`` are inclusive; None means no limit, and an empty ``enum`` any string.
+``min`` and ``max`` are inclusive; None means no limit, and an empty ``enum`` any string. Numbers
+and booleans are parsed as in Nova: Python's ``int`` (surrounding blanks, a sign, single
+underscores) and the words of oslo.utils for true and false in any case.
 
-Raises: InvalidSpec for an invalid definition (its path begins with ``value``).
-:meth:`Value.complaint` returns the reason for an invalid value, and None for a valid one.
-
-Source: Nova's specification "Flavor Extra Spec Validators". Numbers and booleans are parsed as in
-Nova: Python's ``int`` (surrounding blanks, a sign, single underscores) and the words of oslo.utils
-for true and false in any case. Deviation: a pattern together with an enum is an error.
+Raises: InvalidSpec for an invalid definition (its path begins with ``value``), also for a pattern
+together with an enum, unlike Nova.
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ class Value:
         return cls(**given)
 
     def complaint(self, text: object) -> str | None:
-        """Return why a value is invalid; None if it is valid."""
+        """Return why a value is invalid, or None."""
         if not isinstance(text, str):
             return f'must be a string, not {quoted(text)}'
         if self._takes(text):

@@ -1,7 +1,4 @@
-"""Declare the extra specs of Nova and of this project.
-
-Each module declares ``VALIDATORS``; :func:`namespaces` reads all of them, once.
-"""
+"""Declare the extra specs of Nova and of this project; each module declares ``VALIDATORS``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Declare the extra specs for virtual hardware: CPUs, memory and devices of the guest.
 
-Example: an entry of the table is ``key: value; needs KEYS; flavors only``, followed by its effect.
-The value is a key of ``_VALUES``, or the words of an enumeration. Without "flavors only", an image
-may also request it.
+An entry of the table is ``key: value; needs KEYS; flavors only``, followed by its effect. The value
+is a key of ``_VALUES``, or the words of an enumeration. Without "flavors only", an image may also
+request it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from senlin_affinity.extra_specs.values import Value
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.nova import key_states
 
-#: A value without an operator is compared literally, so every string is valid.
 _EXPRESSION = Value(
     str,
     'A value, compared literally; or an operator and its operands. Numbers: ``=`` (at least), '
