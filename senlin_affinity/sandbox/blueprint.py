@@ -1,10 +1,5 @@
 """Define the content of a sandbox cloud: hosts, aggregates, flavors and options of its services.
 
-Example::
-
-    Blueprint(hosts=(HostSpec('cmp-1', availability_zone='az1'),), flavors=(FlavorSpec('m1.tiny'),))
-    RunPlan.read(directory) == plan
-
 Units: memory and ram are in MB, disk is in GB; a quota of -1 is unlimited.
 """
 
@@ -20,7 +15,7 @@ from typing import Any
 from senlin_affinity.model import request
 from senlin_affinity.sandbox.identities import Endpoints
 
-#: Nova's default filters, and the optional ones that the constraints of this project model.
+#: Nova's default filters, and optional ones that constraints model.
 DEFAULT_FILTERS = (
     *request.DEFAULT_FILTERS,
     'AggregateInstanceExtraSpecsFilter',
@@ -28,18 +23,17 @@ DEFAULT_FILTERS = (
     'DifferentHostFilter',
 )
 
-#: The limits of nova.conf's [quota] that a cloud may set. By default all are unlimited.
+#: The limits of nova.conf's [quota] that a cloud may set.
 DEFAULT_QUOTAS: Mapping[str, int] = dict.fromkeys(
     ('instances', 'cores', 'ram', 'server_groups', 'server_group_members'), -1
 )
 
-#: The operator credentials with which the policy reads the hosts for the clusters of tenants.
+#: The operator credentials of the policy.
 OPERATOR: Mapping[str, Any] = {'senlin_affinity_cloud': {'auth_section': 'cloud_eyes'}}
 
-#: The id of the only image, "cirros".
+#: The image "cirros".
 IMAGE_ID = '7c5a6d0e-5a2b-4f43-8a53-9d1f6f4c2e11'
 
-#: The zone of a host that is in no aggregate with a zone.
 DEFAULT_ZONE = 'nova'
 
 
@@ -47,7 +41,7 @@ DEFAULT_ZONE = 'nova'
 class HostSpec:
     """A compute service with one fake hypervisor.
 
-    ``hypervisor_hostname`` None means the name of the host. A zone other than ``nova`` becomes an
+    ``hypervisor_hostname`` defaults to the name of the host. A zone other than ``nova`` becomes an
     aggregate of that name. ``inventory`` (resource class -> Placement's fields) overrides the
     hypervisor's inventory; a class with a total of 0 is omitted.
     """
@@ -65,7 +59,7 @@ class HostSpec:
 
 @dataclass(frozen=True)
 class AggregateSpec:
-    """A host aggregate; its zone is None if it is not an availability zone."""
+    """A host aggregate, perhaps with a zone."""
 
     name: str
     hosts: tuple[str, ...] = ()
@@ -75,7 +69,7 @@ class AggregateSpec:
 
 @dataclass(frozen=True)
 class FlavorSpec:
-    """A public flavor; ``id`` None lets Nova choose a UUID."""
+    """A public flavor; without an ``id``, Nova chooses one."""
 
     name: str
     vcpus: int = 1
@@ -90,14 +84,13 @@ DEFAULT_FLAVORS = (FlavorSpec('m1.tiny'),)
 
 @dataclass(frozen=True)
 class Blueprint:
-    """The content of a sandbox cloud, as its child processes create it.
+    """The content of a sandbox cloud.
 
     ``filters`` are the scheduler's enabled filters, and ``available_filters`` classes from outside
     Nova. ``api_filters`` are added to the paste pipeline of Nova's API, in the form of paste's
     ``use``. ``nova_options`` and ``senlin_options`` are ``section -> option -> value``, and
-    override the sandbox's own options. A server that requests no zone goes into the default zone,
-    or into any if that is None. A maximum microversion makes a service appear older; None keeps its
-    own.
+    override the sandbox's own. A server that requests no zone goes into the default zone, or into
+    any if that is None. A maximum microversion makes a service appear older.
     """
 
     hosts: tuple[HostSpec, ...]
@@ -115,7 +108,7 @@ class Blueprint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Blueprint:
-        """Return the blueprint of a ``dataclasses.asdict``, also after a round trip in JSON."""
+        """Return the blueprint of a ``dataclasses.asdict``, also from JSON."""
         values: dict[str, Any] = {
             key: tuple(item) if isinstance(item, list) else item for key, item in data.items()
         }
@@ -129,8 +122,7 @@ class Blueprint:
     def all_aggregates(self) -> tuple[AggregateSpec, ...]:
         """Return the given aggregates, and those that the zones of hosts need.
 
-        The zone of a host becomes an aggregate of that name, unless a given aggregate has the zone:
-        the host then joins that one.
+        A host joins a given aggregate with its zone, or else a new one of that name.
         """
         merged = {item.name: item for item in self.aggregates}
         by_zone = {item.availability_zone: item.name for item in self.aggregates}
@@ -156,7 +148,7 @@ class RunPlan:
     blueprint: Blueprint
 
     def write(self) -> None:
-        """Write the plan into the work directory, which only this user may read."""
+        """Write the plan into the work directory."""
         text = json.dumps(dataclasses.asdict(self), default=str)
         (self.directory / 'plan.json').write_text(text, encoding='utf-8')
 

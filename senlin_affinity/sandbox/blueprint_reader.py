@@ -13,10 +13,7 @@ Example (the file)::
     nova_options: {scheduler: {max_placement_results: 100}}
     senlin_options: {affinity: {preflight: warn}}
 
-Units: see :mod:`senlin_affinity.sandbox.blueprint`.
-
-Raises: :class:`InvalidSpec` with the path of a mistake (``hosts.cmp-1.vcpu``) and the correction.
-An unknown key is an error.
+Raises: InvalidSpec with the path of a mistake (``hosts.cmp-1.vcpu``), also of an unknown key.
 """
 
 from __future__ import annotations
@@ -93,7 +90,7 @@ def read(
 
 
 def _hosts(hosts: Any) -> tuple[tuple[HostSpec, ...], tuple[AggregateSpec, ...]]:
-    """Return the hosts, and the aggregates that they name; ``hosts`` has one of three forms."""
+    """Return the hosts, and the aggregates that they name."""
     if isinstance(hosts, int) and not isinstance(hosts, bool):
         hosts = [f'cmp-{number}' for number in range(1, hosts + 1)]
     if isinstance(hosts, (list, tuple)):
@@ -127,7 +124,6 @@ def _aggregates(aggregates: Any, hosts: Iterable[HostSpec]) -> Iterator[Aggregat
 
 
 def _flavors(flavors: Any) -> tuple[FlavorSpec, ...]:
-    """Return the flavors; None means the default flavor."""
     if flavors is None:
         return DEFAULT_FLAVORS
     found = _each(flavors, 'flavors', FlavorSpec)
@@ -146,7 +142,6 @@ def _quotas(quotas: Any) -> dict[str, int]:
 def _merge(
     named: Iterable[AggregateSpec], given: Iterable[AggregateSpec]
 ) -> tuple[AggregateSpec, ...]:
-    """Merge the aggregates that the hosts name into the given ones."""
     merged = {item.name: item for item in given}
     for item in named:
         known = merged.get(item.name, AggregateSpec(item.name))
@@ -195,7 +190,7 @@ def _zones_of_hosts(blueprint: Blueprint) -> dict[str, str]:
 def _each(
     given: Any, path: str, made: type, *more: str
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the name, the path and the checked values of each item; omit values of None."""
+    """Yield the name, the path and the checked values of each item; omit None."""
     known = (*(item.name for item in fields(made) if item.name != 'name'), *more)
     for name, item in _mapping(given, path).items():
         where = f'{path}.{_name(name, path)}'
@@ -210,7 +205,7 @@ def _each(
 
 
 def _mapping(value: Any, path: str) -> dict[str, Any]:
-    """Return a copy of a mapping; None (nothing written) is empty."""
+    """Return a copy of a mapping; None is empty."""
     if value is not None and not isinstance(value, Mapping):
         raise InvalidSpec('must be a mapping', path=path)
     return dict(value or {})

@@ -1,6 +1,6 @@
 """Start a child process, wait until it is ready, and end it.
 
-Raises: :class:`CloudError` with the child's own message; :class:`SandboxCloud` appends the logs.
+Raises: CloudError with the child's own message.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.sandbox.lifeline import PYTHON_VARIABLE
 
-#: The maximum time of a start in seconds; without templates it takes about 20 on a small machine.
+#: Seconds; without templates, a start takes about 20 on a small machine.
 START_TIMEOUT = 180.0
 #: Seconds between SIGTERM and SIGKILL.
 STOP_TIMEOUT = 5.0
@@ -86,7 +86,7 @@ class Child:
 def without_ctrl_c() -> Iterator[None]:
     """Hold back Ctrl-C until the end of the block, which must end by its own deadlines.
 
-    In another than the main thread, do nothing: only the main thread receives signals.
+    Only the main thread receives signals; do nothing in another.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -140,7 +140,7 @@ def stop(children: Iterable[Child]) -> None:
 def environment() -> dict[str, str]:
     """Return the environment of a process of the sandbox.
 
-    It has no OS_ variables, because oslo.config and openstacksdk would read them; no proxy for this
+    It has no OS_ variables, which oslo.config and openstacksdk would read; no proxy for this
     machine; and the path of this package if it is not installed.
     """
     environment = {name: text for name, text in os.environ.items() if not name.startswith('OS_')}

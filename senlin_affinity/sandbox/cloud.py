@@ -5,8 +5,7 @@ Example::
     with SandboxCloud({'cmp-1': {}, 'cmp-2': {'availability_zone': 'az1'}}, senlin=True) as cloud:
         cloud.connection('demo').clustering.create_cluster(...)
 
-Raises: :class:`InvalidSpec` for invalid hosts, flavors and so on; :class:`CloudError` if the
-services are not installed or do not start, with the command to run or the end of their logs.
+Raises: InvalidSpec for invalid input; CloudError if the services are not installed or do not start.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ class SandboxCloud:
     :param hosts: a number, a list of names, or a mapping from a name to ``vcpus``, ``memory_mb``,
         ``disk_gb``, ``hypervisor_hostname``, ``hypervisor_type``, ``availability_zone``,
         ``aggregates`` (name -> metadata) and ``disabled``.
-    :param senlin: whether to run Senlin too.
     :param progress: called with a short text at each stage of the start.
     :param more: ``aggregates`` (name -> ``hosts``, ``availability_zone``, ``metadata``),
         ``flavors`` (name -> ``vcpus``, ``ram``, ``disk``, ``id``, ``extra_specs``; default:
@@ -68,7 +66,7 @@ class SandboxCloud:
     def from_file(cls, path: str | Path, *, senlin: bool = False, **more: Any) -> SandboxCloud:
         """Read the cloud and the options of its services from a YAML file.
 
-        ``senlin_options`` are added to those of the file; the values in the file take precedence.
+        The ``senlin_options`` of the file take precedence over the given ones.
         """
         content = reader.read_file(path)
         own = reader.options(content.pop('senlin_options', None), 'senlin_options')
@@ -78,7 +76,7 @@ class SandboxCloud:
         return cls(senlin=senlin, senlin_options=options, **content, **more)
 
     def __enter__(self) -> SandboxCloud:
-        """Start the cloud, and wait until it is ready."""
+        """Start the cloud."""
         self.start()
         return self
 
@@ -143,7 +141,7 @@ class SandboxCloud:
         return self._running.directory
 
     def wait(self) -> None:
-        """Wait until a child ends by itself, which happens only after a failure."""
+        """Wait until a child ends by itself: a failure."""
         child.wait_for_an_end(self._children)
 
     @property
@@ -179,7 +177,7 @@ class SandboxCloud:
         """Connect as ``admin`` (all roles) or ``demo`` (member); ``kwargs`` go to openstacksdk."""
         kwargs = {'region_name': REGION, 'auth': self.auth(user), **kwargs}
         connection = openstack.connect(load_yaml_config=False, load_envvars=False, **kwargs)
-        # Ignore proxies of the environment: the services run on this machine.
+        # Ignore proxies of the environment.
         connection.session.session.trust_env = False
         return connection
 

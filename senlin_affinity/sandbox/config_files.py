@@ -1,11 +1,6 @@
 r"""Write the configuration files of the sandbox's Nova, Placement and Senlin.
 
-A comment gives the reason for each option that differs from an operator's cloud.
-
-Example: a list is one comma-separated line, a tuple one line per value, for repeated options::
-
-    write(path, {'DEFAULT': {'debug': False, 'enabled': ['a', 'b']}}, {'DEFAULT': {'debug': True}})
-    path.read_text() == '[DEFAULT]\ndebug = True\nenabled = a,b\n'
+A comment gives the reason for an option that differs from an operator's cloud.
 """
 
 from __future__ import annotations
@@ -29,12 +24,14 @@ from senlin_affinity.sandbox.identities import (
 
 Sections = Mapping[str, Mapping[str, Any]]
 
-#: The sections of nova.conf with credentials for other services.
 _CLIENTS = ('placement', 'neutron', 'glance', 'keystone', 'service_user')
 
 
 def write(path: Path, *layers: Sections) -> None:
-    """Write the sections of all layers; an option of a later layer wins."""
+    """Write the sections of all layers; an option of a later layer wins.
+
+    A list is one comma-separated line, a tuple one line per value.
+    """
     merged: dict[str, dict[str, Any]] = {}
     for layer in layers:
         for section, options in layer.items():
@@ -78,6 +75,9 @@ def _credentials(plan: RunPlan, username: str) -> dict[str, str]:
 
 
 def _of_every_service(plan: RunPlan, username: str) -> Sections:
+    policy = plan.directory / f'{username}-policy.yaml'
+    if username in ('nova', 'placement'):
+        shutil.copyfile(files.example(f'rights/{username}.yaml'), policy)
     return {
         'DEFAULT': {
             'log_file': f'{plan.directory}/{username}.log',
@@ -90,17 +90,9 @@ def _of_every_service(plan: RunPlan, username: str) -> Sections:
             'service_token_roles': 'service',
             'service_token_roles_required': True,
         },
-        'oslo_policy': {'policy_file': _policy_file(plan, username)},
+        'oslo_policy': {'policy_file': policy},
         'oslo_messaging_notifications': {'driver': 'noop'},
     }
-
-
-def _policy_file(plan: RunPlan, service: str) -> Path:
-    """Return the path of a service's policy.yaml, written for Nova and Placement only."""
-    path = plan.directory / f'{service}-policy.yaml'
-    if service in ('nova', 'placement'):
-        shutil.copyfile(files.example(f'rights/{service}.yaml'), path)
-    return path
 
 
 def write_nova(plan: RunPlan) -> Path:
@@ -113,15 +105,14 @@ def write_nova(plan: RunPlan) -> Path:
             'my_ip': '127.0.0.1',
             'host': 'sandbox-controller',
             'compute_driver': 'fake.SandboxDriver',
-            # Nothing depends on the periodic tasks, and they take time.
+            # Nothing depends on the periodic tasks.
             'periodic_enable': False,
             'report_interval': 60,
             'service_down_time': 86400,
-            # Each service gets few threads, because all share one machine.
             'executor_thread_pool_size': 8,
-            # A server's late check also counts servers that still wait for their own check: of four
-            # at once on a host for three, two or more are rescheduled, and one may find no host.
-            # The larger option is the number of concurrent builds.
+            # A server's late check also counts servers that wait for theirs: of four at once on a
+            # host for three, two or more are rescheduled. The larger option is the number of
+            # concurrent builds.
             'max_concurrent_builds': 1,
             'max_concurrent_snapshots': 1,
             'reserved_host_memory_mb': 0,
@@ -129,15 +120,14 @@ def write_nova(plan: RunPlan) -> Path:
             **({} if zone is None else {'default_schedule_zone': zone}),
         },
         'wsgi': {'api_paste_config': directory / 'api-paste.ini'},
-        # Nova would only log a warning, and it builds a validator for each response.
+        # Nova builds a validator for each response.
         'api': {'response_validation': 'ignore'},
         'database': database(plan, 'cell1'),
         'api_database': database(plan, 'api'),
         'oslo_concurrency': {'lock_path': f'{directory}/locks'},
         'oslo_limit': {'endpoint_id': 'unused'},
         'quota': blueprint.quotas,
-        # Concurrent servers of an anti-affinity group race for a host. The late check reschedules
-        # them, and Nova's default of 3 attempts may not be enough.
+        # Concurrent servers of an anti-affinity group race for a host, and are rescheduled.
         'scheduler': {'workers': 1, 'max_attempts': 10},
         'filter_scheduler': {
             'available_filters': (
@@ -172,13 +162,13 @@ def write_senlin(plan: RunPlan) -> Path:
         'DEFAULT': {
             'host': 'sandbox-senlin',
             'default_region_name': REGION,
-            # Start the node actions of a cluster together, and retry a locked cluster soon.
+            # Start the node actions of a cluster together.
             'batch_interval': 0,
             'lock_retry_interval': 1,
             'lock_retry_times': 40,
             'default_nova_timeout': 120,
         },
-        # Unlimited, so that a session which the engine leaks does not block the others.
+        # Unlimited, so that a leaked session does not block others.
         'database': {**database(plan, 'senlin'), 'max_pool_size': 0},
         'senlin_api': {'api_paste_config': installed_file('senlin', 'api-paste.ini')},
         'authentication': {
@@ -189,7 +179,7 @@ def write_senlin(plan: RunPlan) -> Path:
             'service_user_domain': DOMAIN_NAME,
             'service_project_domain': DOMAIN_NAME,
         },
-        # An auth_section for [senlin_affinity_cloud], unused unless the tests set it.
+        # An auth_section for [senlin_affinity_cloud].
         'cloud_eyes': _credentials(plan, READER.name),
     }
     path = plan.directory / 'senlin.conf'

@@ -1,7 +1,5 @@
 """Change the options and the hypervisors of a running sandbox's Nova.
 
-Starting a cloud takes seconds, so a test that needs many variants changes one cloud.
-
 Example (over HTTP; what a request omits returns to the state at the start)::
 
     PUT /_nova/options   {"filter_scheduler": {"enabled_filters": ["ComputeFilter"]}}
@@ -9,7 +7,7 @@ Example (over HTTP; what a request omits returns to the state at the start)::
 
     PUT /_nova/servers   sends the servers of each host to nova-scheduler, as every two minutes
 
-Use it only while no server is being built, because the services read options at any time.
+Use it only while no server is being built.
 """
 
 from __future__ import annotations
@@ -78,7 +76,7 @@ class Controls(Stub):
         }
         if given:
             raise LookupError(f'no such host: {", ".join(given)}')
-        # All services share this cache, which misses changes that others made in Placement.
+        # This cache misses changes that others made in Placement.
         report.report_client_singleton().clear_provider_cache()
         changed = {name: spec for name, spec in wanted.items() if spec != self._specs[name]}
         for name, spec in changed.items():

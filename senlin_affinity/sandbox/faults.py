@@ -8,11 +8,6 @@ Example (for tests, over HTTP)::
     GET    /_sandbox/requests   [{"service", "method", "path", "query", "microversion", "body",
                                   "user_agent", "status"}, ...]
     DELETE /_sandbox/requests
-
-Units: ``times`` is the number of remaining faults; None means until they are cleared. ``path`` is a
-regular expression, searched in the path below the service's prefix (``/v2.1/servers``). With a
-``status`` of None, the service answers. ``is_held`` delays the request until the faults are
-cleared. ``is_applied`` lets the service execute the request, and replaces only its answer.
 """
 
 from __future__ import annotations
@@ -29,15 +24,21 @@ from webob.dec import wsgify
 
 from senlin_affinity.sandbox.wsgi import Application, Stub, answer, error, not_found, parts_of
 
-#: The log keeps this number of the newest requests.
+#: The newest requests that the log keeps.
 LOG_LENGTH = 20000
-#: Seconds; a test that failed must not hold a service forever.
+#: Seconds.
 LONGEST_HOLD = 60.0
 
 
 @dataclass
 class Fault:
-    """An answer that replaces the service's own for matching requests."""
+    """An answer that replaces the service's own for matching requests.
+
+    ``path`` is a regular expression, searched in the path below the service's prefix
+    (``/v2.1/servers``). ``times`` is the number of remaining faults; None: until they are cleared.
+    With a ``status`` of None, the service answers. ``is_held`` delays the request until the faults
+    are cleared. ``is_applied`` lets the service execute the request, and replaces only its answer.
+    """
 
     path: str
     method: str | None = None

@@ -1,11 +1,7 @@
 """Provide a Glance with one public image and an empty Neutron, enough to boot servers.
 
-Nova and Senlin need no more for servers with ``networks: []``. Every collection of Neutron is
-empty, and it rejects every write. Glance's schema lists every attribute of the image, because Nova
-treats any other attribute as an image property.
-
-Source: https://docs.openstack.org/api-ref/image/v2/ and
-https://docs.openstack.org/api-ref/network/v2/
+Every collection of Neutron is empty, and it rejects every write. Glance's schema lists every
+attribute of the image, because Nova treats any other attribute as an image property.
 """
 
 from __future__ import annotations
@@ -50,7 +46,7 @@ def _version(number: str, url: str) -> dict[str, Any]:
 
 
 class Glance(Stub):
-    """The Image API of one sandbox; an image is active as soon as it is created."""
+    """The Image API of one sandbox; an image is active at once."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._url = endpoints.url('image')

@@ -1,14 +1,11 @@
 """Define the users, projects and endpoints of the sandbox's Keystone.
 
-Each user has its own project; the services share one. Passwords derive from a secret that is random
-for each cloud, so that nothing outside it can guess them.
+Each user has its own project; the services share one.
 
 Example::
 
     Endpoints('http://127.0.0.1:8774', clustering='http://127.0.0.1:8778').url('compute')
         == 'http://127.0.0.1:8774/compute/v2.1'
-
-Source: the default role hierarchy of Keystone (admin implies manager, member, reader).
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ DOMAIN_NAME = 'Default'
 ADMIN_ROLES = ('admin', 'manager', 'member', 'reader')
 MEMBER_ROLES = ('member', 'reader')
 SERVICE_ROLES = (*ADMIN_ROLES, 'service')
-#: The role to which the files in etc/senlin-affinity/rights grant their rights.
+#: The role in the files of etc/senlin-affinity/rights.
 READER_ROLES = ('senlin_affinity',)
 
 

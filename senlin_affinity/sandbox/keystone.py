@@ -1,11 +1,8 @@
 """Provide a minimal Keystone: tokens, roles, trusts and a catalogue.
 
-It is a WSGI application for keystoneauth (password, token and trust scope), for keystonemiddleware
-(validation) and for Senlin's trust middleware. Tokens and trusts are random and kept in memory; no
-other token is accepted.
-
-Source: https://docs.openstack.org/api-ref/identity/v3/ and .../v3-ext/ (OS-TRUST). Deviations: one
-domain, no creation of projects or users, no federation, and tokens end with the sandbox.
+It serves keystoneauth (password, token and trust scope), keystonemiddleware (validation) and
+Senlin's trust middleware. Deviations: one domain, no creation of projects or users, no federation,
+and tokens end with the sandbox.
 """
 
 from __future__ import annotations
@@ -85,7 +82,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Token:
-    """A token; ``id`` is the secret that a client sends, ``body`` the content that it may read."""
+    """A token; ``id`` is the secret that a client sends, ``body`` what it may read."""
 
     id: str
     scope: Scope
@@ -93,7 +90,7 @@ class Token:
 
 
 def _issue(scope: Scope, methods: list[str], endpoints: Endpoints) -> Token:
-    """Create a token, with a body in the form for clients and keystonemiddleware."""
+    """Create a token, with a body for clients and keystonemiddleware."""
     token_id = secrets.token_urlsafe(48)
     user, project, trust = scope.user, scope.project, scope.trust
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -148,7 +145,7 @@ class Keystone(Stub):
         return fixture.V3Discovery(f'{self._endpoints.url("identity")}/v3/', 'v3.14', xml=False)
 
     def _token(self, token_id: str | None) -> Token | None:
-        """Return a valid token: issued here, and its trust not deleted; None otherwise."""
+        """Return a token that was issued here, and whose trust was not deleted, or None."""
         token = self._tokens.get(token_id or '')
         trust = token and token.scope.trust
         return token if trust is None or trust.id in self._trusts else None
@@ -191,7 +188,7 @@ class Keystone(Stub):
         if wanted is None or wanted == 'unscoped' or 'unscoped' in wanted:
             return Scope(user, user.project, user.roles)
         project = _find(PROJECTS.values(), wanted['project'])
-        # An administrator has its roles in every project, as with an inherited assignment.
+        # An administrator has its roles in every project.
         is_theirs = project is not None and (project == user.project or 'admin' in user.roles)
         return Scope(user, project, user.roles) if is_theirs else None
 
@@ -250,7 +247,7 @@ class Keystone(Stub):
         return answer(200, {'trusts': [trust.as_dict() for trust in found], 'links': {}})
 
     def _projects(self, request: Request, caller: Token, *project_id: str) -> Response:
-        """Return all projects for administrators; otherwise only the project of the token."""
+        """Return all projects for administrators; otherwise only the token's."""
         if project_id != (caller.scope.project.id,) and 'admin' not in caller.scope.roles:
             action = 'get_project' if project_id else 'list_projects'
             return error(

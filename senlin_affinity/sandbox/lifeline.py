@@ -1,8 +1,7 @@
 """End a child process of the sandbox with its parent, and send reports to the parent.
 
 The parent holds one end of the child's stdin and never writes to it. When the parent ends, even by
-SIGKILL, the other end reads as closed. The child then removes the work directory and exits at once,
-without waiting for the threads of the services.
+SIGKILL, the other end reads as closed. The child then removes the work directory and exits at once.
 
 Example: the child writes one JSON object per line to its original stdout::
 
@@ -22,17 +21,16 @@ import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-# Bound here, before eventlet replaces them in Senlin's process: the watch must be a real thread
-# that waits in the operating system.
+# Bound before eventlet replaces it in Senlin's process: the watch must be a real thread.
 from select import select as wait_readable
 from typing import Any, NoReturn
 
 from senlin_affinity.sandbox import work_directory
 from senlin_affinity.sandbox.blueprint import RunPlan
 
-#: Seconds between two checks of the parent's id, in case a fork keeps its pipe open.
+#: Seconds between two checks of the parent's id: a fork may keep its pipe open.
 LOOK_EVERY = 1.0
-#: The environment variable that names another Python for the children.
+#: Names another Python for the children.
 PYTHON_VARIABLE = 'SENLIN_AFFINITY_SANDBOX_PYTHON'
 
 
@@ -74,8 +72,8 @@ class Lifeline:
 def run(needed: Iterable[str], body: Callable[[RunPlan, socket.socket, Lifeline], None]) -> None:
     """Run a child process: watch the parent, check the requirements, run the services.
 
-    The arguments of the command line are the work directory, the file descriptor of the listening
-    socket, and the process id of the parent.
+    The arguments are the work directory, the file descriptor of the listening socket, and the
+    process id of the parent.
 
     :param needed: the required distributions.
     :param body: starts the services, reports that they are ready, and returns only to end.

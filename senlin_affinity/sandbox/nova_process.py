@@ -1,7 +1,7 @@
 """Run Nova, Placement and the stubs: ``python -m senlin_affinity.sandbox.nova_process``.
 
-The stubs start first, so that Senlin's process can start at the same time. Nova keeps its options
-and other state in globals, so each cloud has its own process.
+The stubs start first, so that Senlin's process can start at the same time. Nova keeps its state in
+globals, so each cloud has its own process.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from senlin_affinity.sandbox.template_databases import flush, provide
 _CELL1 = str(uuid.uuid5(uuid.NAMESPACE_DNS, 'cell1'))
 #: The defaults of an inventory; with a missing field, Nova would rewrite it for every server.
 _USUAL = {'reserved': 0, 'min_unit': 1, 'step_size': 1, 'allocation_ratio': 1.0}
-#: The supported instances of a driver by hypervisor type, as with libvirt's KVM and with vSphere.
+#: The supported instances by hypervisor type.
 _SUPPORTED = {
     'QEMU': [(arch, kind, 'hvm') for arch in ('x86_64', 'i686') for kind in ('qemu', 'kvm')],
     'VMware vCenter Server': [(arch, 'vmware', 'hvm') for arch in ('i686', 'x86_64')],
 }
 _FAKE = [('x86_64', 'fake', 'hvm')]
-#: The pipelines that end in Nova's API itself, not those of the version documents.
+#: The pipelines that end in Nova's API itself.
 _PIPELINE = re.compile(r'^(keystone = .*) (osapi_compute_app_v21)$', re.MULTILINE)
 
 
 def run(plan: RunPlan, listener: socket.socket, parent: Lifeline) -> None:
     """Start everything, and wait forever."""
-    # Imported here: they need packages that a Python without Nova may lack.
+    # A Python without Nova may lack the packages that these need.
     from senlin_affinity.sandbox import wsgi
     from senlin_affinity.sandbox.controls import Controls
     from senlin_affinity.sandbox.faults import Observer
@@ -161,7 +161,6 @@ def _start_placement(plan: RunPlan) -> Any:
     from placement.db.sqlalchemy import migration
 
     path = config_files.write_placement(plan)
-    # Own options, separate from Nova's global ones.
     options = cfg.ConfigOpts()
     conf.register_opts(options)
     options(['--config-file', str(path)], project='placement')
@@ -171,7 +170,6 @@ def _start_placement(plan: RunPlan) -> Any:
         migration.create_schema(db_api.get_placement_engine())
         deploy.update_database(options)
 
-    # They determine the schema, its traits and its resource classes.
     makers = ('openstack-placement', 'os-traits', 'os-resource-classes', 'sqlalchemy')
     provide(plan, 'placement', makers, make)
     return deploy.loadapp(options)
@@ -229,11 +227,11 @@ def _start_computes(hosts: Iterable[str]) -> Iterator[Any]:
 
     topics = {'topic': rpcapi.RPC_TOPIC, 'topic_alt': rpcapi.RPC_TOPIC_ALT}
     for host in hosts:
-        # While a service is created, some code reads the option instead of the service's host.
+        # Some code reads the option instead of the service's host.
         CONF.set_override('host', host)
         try:
             compute = service.Service.create(host=host, binary='nova-compute', **topics)
-            # The check compares one file per machine, but this machine runs many computes.
+            # The check compares one file per machine.
             compute.manager._ensure_existing_node_identity = lambda _service: None
             compute.start()
             yield compute
@@ -254,7 +252,7 @@ def _furnish(plan: RunPlan) -> None:
         password=ADMIN.password(plan.secret),
         project_id=ADMIN.project.id,
     )
-    # Microversion 2.1 exists in every cloud, also in one that appears older.
+    # Microversion 2.1 exists in every cloud.
     compute = Adapter(Session(password), endpoint_override=plan.endpoints.url('compute'))
     for flavor in plan.blueprint.flavors:
         _make_flavor(compute, flavor)

@@ -1,7 +1,6 @@
 """Run Senlin: ``python -m senlin_affinity.sandbox.senlin_process``.
 
-API, conductor and engine are the real ones, over an in-memory RPC; everything runs in eventlet's
-green threads, as in Senlin's own daemons.
+API, conductor and engine run over an in-memory RPC in eventlet's green threads.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from senlin_affinity.sandbox.blueprint import RunPlan
 from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.template_databases import provide
 
-#: Seconds between two garbage collections.
+#: Seconds.
 _COLLECT_EVERY = 1
 
 
@@ -38,7 +37,6 @@ def run(plan: RunPlan, listener: socket.socket, parent: Lifeline) -> None:
     for service in running:
         service.start()
     application = wsgi.load_paste_app('senlin-api')
-    # Convert the socket into a green one.
     sock = eventlet.greenio.GreenSocket(listener)
     eventlet.spawn_n(eventlet.wsgi.server, sock, application, log_output=False)
     parent.tell(stage="Senlin's API, conductor and engine run")

@@ -26,7 +26,7 @@ from typing import IO
 
 from senlin_affinity.model.errors import CloudError
 
-#: Seconds that "down" waits for the end, first after SIGTERM and then after SIGKILL.
+#: Seconds that "down" waits after SIGTERM, and then after SIGKILL.
 PATIENCE = 15.0
 _LOOK_EVERY = 0.05
 
@@ -109,7 +109,7 @@ def forget() -> None:
 def end(session: Session) -> None:
     """End a sandbox, and wait until its processes and its directory are gone.
 
-    The lock proves that the process id is still valid. Raise CloudError if it does not end.
+    Raise CloudError if it does not end.
     """
     directory, pids = Path(session.directory), (session.pid, *session.children)
     for number in (signal.SIGTERM, signal.SIGKILL):

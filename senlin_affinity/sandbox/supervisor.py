@@ -1,7 +1,7 @@
 """Run the sandbox of ``sandbox up``, in the terminal or in the background.
 
-In the background it is ``python -m senlin_affinity.sandbox.supervisor``, in its own session. It
-reports the progress of the start to the command, one JSON object per line::
+In the background it is ``python -m senlin_affinity.sandbox.supervisor``, and reports the progress
+of the start to the command, one JSON object per line::
 
     {"stage": "Placement runs"}    {"ready": true}    {"error": "...", "invalid": false}
 """
@@ -27,7 +27,6 @@ from senlin_affinity.sandbox.blueprint import OPERATOR
 from senlin_affinity.sandbox.child import Progress, environment
 from senlin_affinity.sandbox.cloud import SandboxCloud
 
-#: The hosts of ``sandbox up`` without a file.
 DEFAULT_HOSTS = 2
 
 
@@ -86,7 +85,7 @@ def _until_a_signal() -> Iterator[None]:
 def start(wanted: Wanted, progress: Progress) -> None:
     """Start the sandbox in the background, and return when it is ready.
 
-    Raises InvalidSpec and CloudError as :class:`SandboxCloud` does.
+    Raise InvalidSpec and CloudError as :class:`SandboxCloud` does.
     """
     with open(session.path('supervisor.log'), 'wb') as output:
         process = subprocess.Popen(

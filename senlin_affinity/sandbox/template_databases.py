@@ -1,8 +1,7 @@
 """Copy databases from a cache, because creating one takes seconds.
 
-The key of a template is its name and the versions of the packages that created it, so that a new
-release never gets an old schema. Templates are added by renaming, so that two sandboxes may fill
-the cache at once.
+The key of a template is its name and the versions of the packages that created it. Templates are
+added by renaming, so that two sandboxes may fill the cache at once.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from senlin_affinity.sandbox.blueprint import RunPlan
 
 LOG = logging.getLogger(__name__)
 
-#: Increase this when the content of templates changes here.
+#: Increase this when the content of templates changes.
 FORMAT = 1
 
 
 def cache_directory() -> Path:
-    """Return the cache directory: SENLIN_AFFINITY_CACHE, or one in the user's cache directory."""
+    """Return SENLIN_AFFINITY_CACHE, or a directory in the user's cache directory."""
     given = os.environ.get('SENLIN_AFFINITY_CACHE')
     base = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
     return Path(given) if given else Path(base, 'senlin-affinity')
@@ -57,6 +56,6 @@ def provide(plan: RunPlan, name: str, makers: Iterable[str], make: Callable[[], 
 
 
 def flush(path: Path) -> None:
-    """Write all data into the database's main file, so that the file can be copied."""
+    """Write all data into the database's main file."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -4,10 +4,7 @@ Each user of the directory holds a shared lock on a file in it. If all processes
 killed, the next sandbox finds the lock free and removes the directory.
 
 While the directory is created or removed, its name begins with a dot. A process that is killed at
-that moment leaves it so, perhaps without the file; only its age shows whether it is still being
-created.
-
-Units: seconds, bytes.
+that moment leaves it so, perhaps without the file; only its age shows that it is not in creation.
 """
 
 from __future__ import annotations
@@ -22,35 +19,30 @@ from pathlib import Path
 
 PREFIX = 'senlin-affinity-sandbox-'
 _LOCK = 'in-use'
-#: The maximum duration of a removal while another process still writes into the directory.
+#: Seconds of a removal while another process still writes into the directory.
 PATIENCE = 5.0
-#: The age up to which a hidden directory may still be in creation.
+#: Seconds for which a hidden directory may be in creation.
 MAKING = 60.0
-#: A sandbox begins with 5 MB of databases; they and the logs grow.
+#: Bytes.
 ROOM_WANTED = 48 * 2**20
 
 
 def parent_directories() -> list[Path]:
-    """Return the possible parents: shared memory if it is writable, and the temporary directory."""
+    """Return the possible parents: writable shared memory, and the temporary directory."""
     memory, temporary = Path('/dev/shm'), Path(tempfile.gettempdir())
     is_usable = os.access(memory, os.W_OK | os.X_OK)
     return [memory, temporary] if is_usable and memory != temporary else [temporary]
 
 
-def _with_room() -> Path:
-    """Return the first parent with enough room; a container's shared memory may be small."""
-    *first, last = parent_directories()
-    with_room = (each for each in first if shutil.disk_usage(each).free >= ROOM_WANTED)
-    return next(with_room, last)
-
-
 def create() -> tuple[Path, int]:
     """Create a directory; return it and the file descriptor of its lock.
 
-    The lock is taken before the directory gets its final name, so that no process finds it
-    unlocked.
+    It is locked before it gets its final name, so that no process finds it unlocked.
     """
-    new = Path(tempfile.mkdtemp(prefix=f'.{PREFIX}', dir=_with_room()))
+    *first, last = parent_directories()
+    # A container's shared memory may be small.
+    with_room = (each for each in first if shutil.disk_usage(each).free >= ROOM_WANTED)
+    new = Path(tempfile.mkdtemp(prefix=f'.{PREFIX}', dir=next(with_room, last)))
     lock = hold(new)
     directory = new.with_name(new.name.removeprefix('.'))
     new.rename(directory)
@@ -67,8 +59,7 @@ def hold(directory: Path) -> int:
 def remove(directory: Path) -> None:
     """Remove the directory; several processes may do so at the same time.
 
-    It is renamed first, so that a service which opens a file by its path fails instead of creating
-    the file again.
+    It is renamed first, so that a service which opens a file by its path does not create it again.
     """
     doomed = directory.with_name(f'.{directory.name.removeprefix(".")}')
     deadline = time.monotonic() + PATIENCE
@@ -84,7 +75,7 @@ def remove_abandoned() -> list[Path]:
     for parent in parent_directories():
         for directory in (*parent.glob(f'{PREFIX}*'), *parent.glob(f'.{PREFIX}*')):
             with contextlib.suppress(OSError):
-                # Do not follow symbolic links: anyone can create one in a shared directory.
+                # Do not follow symbolic links, which anyone can create here.
                 if directory.lstat().st_uid == os.getuid() and _is_abandoned(directory):
                     remove(directory)
                     removed.append(directory)

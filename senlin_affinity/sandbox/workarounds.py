@@ -1,7 +1,6 @@
 """Patch libraries so that whole services share one process and SQLite.
 
-Each function gives its reason, and when it can be removed. All of them patch a child process that
-does nothing else.
+Each function patches a child process that does nothing else.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-#: Seconds between two polls of a waiting engine.
+#: Seconds.
 _LOOK_EVERY = 0.3
 
 
@@ -45,9 +44,9 @@ def queue_sqlite_writers() -> None:
 def keep_sqlite_connections() -> None:
     """Keep the connections to a SQLite file open, instead of one for every session.
 
-    Nova has a session for every read, and a new connection with its functions and pragmas takes a
-    third of the time of an answer. Remove this when oslo.db leaves SQLAlchemy 2.0's own default,
-    which is the same, or when the sandbox uses another database.
+    Nova has a session for every read, and a new connection takes a third of the time of an answer.
+    Remove this when oslo.db leaves SQLAlchemy 2.0's own default, which is the same, or when the
+    sandbox uses another database.
     """
     from oslo_db.sqlalchemy import engines
     from sqlalchemy import pool
@@ -75,8 +74,8 @@ def keep_sqlite_connections() -> None:
 def wake_rpc_listeners() -> None:
     """Wake a listener of the in-memory RPC driver when a message arrives, instead of every 50 ms.
 
-    With a compute service per host, polling takes most of the process's time, and each call waits
-    for it. Remove this when oslo.messaging's fake driver waits on a condition.
+    Polling takes most of the process's time. Remove this when oslo.messaging's fake driver waits on
+    a condition.
     """
     from oslo_messaging._drivers import base, impl_fake
 
@@ -127,9 +126,8 @@ def start_retried_actions() -> None:
     """Start an action again that did not get its lock, instead of leaving it READY.
 
     Senlin's ``Action.set_status`` passes the action's id to ``dispatcher.start_action``, which
-    takes it for the name of an engine. No engine gets the message, and the action stays until
-    another one is started. Without a name, all engines get it. Remove this when Senlin passes
-    ``action_id``.
+    takes it for the name of an engine, and no engine gets the message. Without a name, all engines
+    get it. Remove this when Senlin passes ``action_id``.
     """
     from senlin.engine import dispatcher
 
@@ -144,9 +142,8 @@ def start_retried_actions() -> None:
 def look_often() -> None:
     """Let the engine poll every 300 ms where it waits whole seconds between two polls.
 
-    An action polls its children every 3 seconds, and a lock that another action holds every 1 or 2;
-    openstacksdk polls a server every 2. Here all of them end within some 500 ms. Remove this when
-    Senlin has options for these times.
+    An action polls its children and locks, and openstacksdk a server. Remove this when Senlin has
+    options for these times.
     """
     import random
     from types import SimpleNamespace
@@ -178,10 +175,7 @@ def look_often() -> None:
 
 
 def cap_microversions(compute: str | None, placement: str | None) -> None:
-    """Lower the maximum microversions in the APIs' discovery documents and 406 responses.
-
-    Nova and Placement have no option for it.
-    """
+    """Lower the maximum microversions in the APIs' discovery documents and 406 responses."""
     if compute:
         from nova.api.openstack import api_version_request
         from nova.api.openstack.compute import versions

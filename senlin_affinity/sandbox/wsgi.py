@@ -35,7 +35,7 @@ def answer(status: int, body: Any = None, headers: Mapping[str, str] | None = No
 
 
 def not_found(request: Request) -> Response:
-    """Return a 404 for a path that a stub does not have."""
+    """Return a 404 for an unknown path."""
     return error(404, f'the sandbox has no {request.method} /{"/".join(parts_of(request))}')
 
 
@@ -92,7 +92,7 @@ def serve(listener: socket.socket, application: Application) -> None:
     server = _Server(listener.getsockname(), _Handler, bind_and_activate=False)
     server.socket.close()
     server.socket = listener
-    # Set directly, because the server's own method queries the DNS for a name.
+    # The server's own method queries the DNS for a name.
     server.server_name, server.server_port = listener.getsockname()
     server.setup_environ()
     server.set_app(application)

@@ -1,4 +1,4 @@
-"""Print the demo's steps, tables, and checks of the expected against the actual state."""
+"""Print the demo's steps, tables and checks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Screen:
         self.console.print(Padding(table, (0, 0, 0, 2)))
 
     def check(self, what: str, expected: object, found: object) -> None:
-        """Compare the expected with the actual value; print and record the result."""
+        """Compare two values; print and record the result."""
         if expected == found:
             self.passed += 1
             self.console.print(Text.assemble((self._signed('  ✓ '), 'bold green'), what))
@@ -80,18 +80,15 @@ class Screen:
         self.console.print(Text.assemble((self._signed('  ✗ '), 'bold red'), words))
 
     def summary(self) -> bool:
-        """Print the result of the checks; return whether all of them passed."""
+        """Print the result of the checks; return whether all passed."""
         self.console.print()
-        if self.failed:
-            self._list_failed()
+        if number := len(self.failed):
+            words = f'{number} of {number + self.passed} checks failed:'
+            self.console.print(Text(words, 'red'))
+            for what in self.failed:
+                self.console.print(Text(self._signed(f'  ✗ {what}')))
         else:
             self.console.print(Text(f'All {self.passed} checks passed.', 'bold green'))
         words = 'The sandbox has ended, and left no process and no directory.'
         self.console.print(Text(words, 'dim'))
         return not self.failed
-
-    def _list_failed(self) -> None:
-        number = len(self.failed)
-        self.console.print(Text(f'{number} of {number + self.passed} checks failed:', 'red'))
-        for what in self.failed:
-            self.console.print(Text(self._signed(f'  ✗ {what}')))

@@ -5,10 +5,7 @@ Example::
     cluster = user.create_cluster('six', profile)
     user.attach(cluster, policy).ended() == Ended('SUCCEEDED', 'Policy attached.', {})
 
-Units: deadlines are in seconds.
-
-Raises: CloudError if an action exceeds its deadline or Senlin rejects a request. An action that
-fails raises nothing; see :class:`Ended`.
+Raises: CloudError if an action exceeds its deadline or Senlin rejects a request.
 """
 
 from __future__ import annotations
@@ -23,8 +20,8 @@ import openstack.connection
 
 from senlin_affinity.model.errors import CloudError
 
+#: In seconds.
 DEADLINE = 90.0
-#: The final states of an action.
 ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
 _IN_THE_MAKING = ('INIT', 'CREATING', 'RECOVERING', 'DELETING', 'UPDATING')
 _PAUSE = 0.1
@@ -71,7 +68,7 @@ class Actor:
         return str(self.clustering.create_profile(name=name, spec=spec).id)
 
     def create_policy(self, name: str, spec: Mapping[str, Any]) -> str:
-        """Create a policy of any type; return its id."""
+        """Create a policy; return its id."""
         return str(self.clustering.create_policy(name=name, spec=spec).id)
 
     def create_group(self, name: str, policy: str = 'anti-affinity') -> str:
@@ -79,7 +76,7 @@ class Actor:
         return str(self.compute.create_server_group(name=name, policy=policy).id)
 
     def create_cluster(self, name: str, profile: str, size: int = 0, **more: Any) -> str:
-        """Create a cluster, wait until its nodes exist, and return its id."""
+        """Create a cluster with its nodes; return its id."""
         given = {'desired_capacity': size, 'min_size': 0, 'max_size': -1, **more}
         cluster = self.clustering.create_cluster(name=name, profile_id=profile, **given)
         found = self._made(f'cluster {name}', lambda: self.clustering.get_cluster(cluster.id))
@@ -89,18 +86,18 @@ class Actor:
         return str(cluster.id)
 
     def create_node(self, name: str, profile: str, cluster: str = '') -> Any:
-        """Create one node (NODE_CREATE), wait for it, and return it."""
+        """Create one node (NODE_CREATE), and return it."""
         node = self.clustering.create_node(name=name, cluster_id=cluster, profile_id=profile)
         return self.node_is_done(node.id)
 
     def node_is_done(self, node: str) -> Any:
-        """Wait until a node exists and its actions have released the cluster; return the node."""
+        """Wait until a node exists and its actions have ended; return the node."""
         found = self._made(f'node {node}', lambda: self.clustering.get_node(node))
         self.wait_for_actions(node)
         return found
 
     def wait_for_actions(self, target: str) -> None:
-        """Wait until all actions on a cluster or a node have ended; until then, it is locked."""
+        """Wait until all actions on a cluster or a node have ended."""
         for action in self.clustering.actions(target=target):
             self.running(action.id).ended()
 
@@ -110,7 +107,7 @@ class Actor:
         )
 
     def delete_cluster(self, cluster: str) -> None:
-        """Delete a cluster with its nodes, and wait until it no longer exists."""
+        """Delete a cluster with its nodes, and wait for the end."""
         self.clustering.delete_cluster(cluster, force_delete=True)
         wait_for(
             f'deletion of cluster {cluster}',
@@ -137,7 +134,7 @@ class Actor:
         return self.act(cluster, 'resize', **change, **more)
 
     def act(self, cluster: str, what: str, **arguments: Any) -> Running:
-        """Request any action on a cluster, in the terms of the API."""
+        """Request any action of the API on a cluster."""
         path = f'/clusters/{cluster}/actions'
         body = self.clustering.post(path, json={what: arguments}).json()
         if 'action' not in body:
@@ -177,7 +174,7 @@ class Nova:
         self._compute.enable_service(service, host, 'nova-compute')
 
     def group(self, name: str) -> Any:
-        """Return the server group of this name in any project; None if there is none."""
+        """Return the server group of this name in any project, or None."""
         for group in self._compute.server_groups(all_projects=True):
             if group.name == name:
                 return self._compute.get_server_group(group.id)

@@ -1,8 +1,6 @@
 """Run the scenarios S1, S2 and S3 of Senlin's page "Affinity Policy V1.0", checked against Nova.
 
-Each chapter sends requests to Senlin, waits for the actions, prints Nova's state as a table, and
-checks it. A failed check is recorded and makes the demo fail at its end; an impossible step raises
-an error and ends it at once.
+A failed check makes the demo fail at its end; an impossible step raises an error.
 """
 
 from __future__ import annotations
@@ -36,14 +34,14 @@ class Scene:
     log: Path
 
     def operators_log(self) -> str:
-        """Return the last line of the operators' log after its prefix; '' if there is none."""
+        """Return the last line of the operators' log after its prefix, or ''."""
         lines = self.log.read_text(encoding='utf-8').splitlines()
         found = [line for line in lines if ' senlin_affinity.operators ' in line]
         return found[-1].partition(' preflight: ')[2] if found else ''
 
 
 def run(screen: Screen | None = None, cloud_file: str = CLOUD) -> bool:
-    """Start the sandbox, run the chapters, end the sandbox; return whether every check passed."""
+    """Start the sandbox, run the chapters, end it; return whether every check passed."""
     screen = screen or Screen()
     with screen.working('starting Nova, Placement and Senlin') as tell:
         cloud = SandboxCloud.from_file(
@@ -71,7 +69,7 @@ def the_cloud(scene: Scene) -> None:
 
 
 def create_group(scene: Scene) -> None:
-    """Let the policy create a group with rules; check that six nodes land three and three."""
+    """Let the policy create a group with rules."""
     screen = scene.screen
     screen.title('S2  A server group that the policy creates: at most 3 nodes on a host')
     screen.say('policy anti-affinity.yaml (max_server_per_host: 3), a cluster without nodes')
@@ -95,7 +93,7 @@ def create_group(scene: Scene) -> None:
 
 
 def inherit_group(scene: Scene) -> None:
-    """Let the policy inherit the group of the profile; check that a detach keeps it."""
+    """Let the policy inherit the group of the profile."""
     screen, user = scene.screen, scene.user
     screen.title('S1  An existing group, named by the profile')
     group_id = user.create_group('web')
@@ -120,7 +118,7 @@ def inherit_group(scene: Scene) -> None:
 
 
 def refuse_mismatch(scene: Scene) -> None:
-    """Check that a policy which differs from the group's is rejected with a reason."""
+    """Check that a policy which differs from the group's is rejected."""
     screen, user = scene.screen, scene.user
     screen.title('A policy that does not match its group is rejected')
     screen.say('the same profile (group web is anti-affinity), policy affinity.yaml')
@@ -150,7 +148,7 @@ def spread_zones(scene: Scene) -> None:
 
 
 def ask_first(scene: Scene) -> None:
-    """Check that a tenant's oversized scale-out is rejected before Nova receives a request."""
+    """Check that a tenant's oversized scale-out is rejected before a request to Nova."""
     screen, user = scene.screen, scene.user
     screen.title('The preflight: rejected before any request to Nova, with the reason')
     screen.say('policy one-per-host.yaml, a non-admin; two hosts are enabled, six nodes requested')
@@ -173,7 +171,7 @@ def ask_first(scene: Scene) -> None:
 
 
 def use_drs(scene: Scene) -> None:
-    """Place an administrator's cluster on a vSphere host with DRS; reject it while disabled."""
+    """Place an administrator's cluster on a vSphere host with DRS."""
     screen, admin = scene.screen, scene.admin
     screen.title('S3  A vSphere host with DRS')
     screen.say(f'policy drs.yaml, an administrator; {DRS_HOST} is still disabled')
