@@ -1,13 +1,12 @@
 """Fetch the last failed action of a Senlin cluster or node, and what became of its servers.
 
 Senlin at once deletes a server whose creation failed, and Nova shows tenants less of it. So the
-profile, the placement of the node and the binding of the policy complete the request.
+profile, the node's placement and the binding of the policy complete the request.
 
 Raises: InvalidSpec for a cluster or node that does not exist, whose name is not unique, or whose
-last action did not fail; AffinityError for a failed action that creates no server; CloudError if
-Senlin does not answer.
+last action did not fail; AffinityError for a failed action that creates no server; CloudError.
 
-Source: Senlin's API reference, version 1; the ``cluster_id`` of actions from 1.14.
+Source: Senlin's API reference; the ``cluster_id`` of actions from 1.14.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ from senlin_affinity.preflight.failed_server import (
 from senlin_affinity.preflight.question import Question
 
 _VERSION: Microversion = (1, 14)
-#: The actions that create servers.
 _CREATING = (
     *('CLUSTER_CREATE', 'CLUSTER_SCALE_OUT', 'CLUSTER_RESIZE', 'CLUSTER_RECOVER'),
     *('NODE_CREATE', 'NODE_RECOVER'),
@@ -64,7 +62,7 @@ def find(
     the policy if its check rejected them.
 
     :param kind: 'cluster' or 'node'.
-    :param named: the id or the name of the cluster or node.
+    :param named: its id or name.
     """
     entity = _entity(api, kind, named)
     with reading(f'read the actions of {kind} {named}'):
@@ -72,7 +70,7 @@ def find(
 
 
 class _ActionReader:
-    """The requests for the last action of one cluster or node, and for what belongs to it."""
+    """The requests for the last action of one cluster or node."""
 
     def __init__(
         self,
@@ -88,10 +86,10 @@ class _ActionReader:
         self._cluster = str(entity['id'] if kind == 'cluster' else entity['cluster_id'])
 
     def read(self, settings: Question) -> tuple[FailedServer, Question]:
-        """Fetch the action, its failed nodes, and the server of the first that has one.
+        """Fetch the action, its failed nodes and their first server, as :func:`find`.
 
-        Without a failed node, the FailedServer has the id '' and the name "CLUSTER_RESIZE of
-        cluster web (2 nodes)". The question is that of :func:`find`.
+        Without a failed node, the FailedServer has the id '' and a name such as "CLUSTER_RESIZE of
+        cluster web (2 nodes)".
         """
         action, failed = self._actions()
         spec = _get(self._api, 'profile', self._entity['profile_id'])['spec']
@@ -180,7 +178,7 @@ class _ActionReader:
     def _failed(self, node: Mapping[str, Any], base: FailedServer) -> FailedServer:
         """Return the failed server of a node as Nova shows it, with user and action of ``base``.
 
-        If the node has no server, if that once ran, or if Nova has none, return ``base`` with the
+        If the node has no server, or one that ran or that Nova lacks, return ``base`` with the
         node's name, status and message.
         """
         message = str(node['status_reason']).removeprefix(_PREFIX)
@@ -222,14 +220,14 @@ def _get(api: OwnerRest, kind: str, identity: str) -> dict[str, Any]:
 
 
 def _is_failed(action: Mapping[str, Any]) -> bool:
-    """Check whether an action is FAILED or CANCELLED, and its name does not end in ``_CHECK``."""
+    """Check whether an action is FAILED or CANCELLED, and not a ``..._CHECK``."""
     return action['status'] in _FAILED and not action['action'].endswith('_CHECK')
 
 
 def _count(action: Mapping[str, Any], entity: Mapping[str, Any]) -> int:
     """Return the number of nodes that an action would have created, at least 1.
 
-    The first of these that is not 0: ``desired_capacity`` for CLUSTER_CREATE, or else the policies'
+    The first that is not 0: ``desired_capacity`` for CLUSTER_CREATE, or else the policies'
     ``data.creation.count``; the change by ``inputs.adjustment_type`` and ``inputs.number``, rounded
     down; ``inputs.count``.
     """

@@ -6,10 +6,10 @@ A part that the response lacks is in :attr:`FailedServer.hidden`, by the option 
 database. Siblings share a ``reservation_id``, by which administrators list them. Others compare the
 request ids of create actions.
 
-Source: the compute API reference, ``servers`` and ``os-instance-actions``: the embedded flavor from
-2.47, ``server_groups`` from 2.71 (for a single server), ``pinned_availability_zone`` from 2.96 (the
-requested zone or the default), the standard image properties from 2.98, ``scheduler_hints`` from
-2.100; the hosts of events from 2.62 and their details from 2.84, for administrators.
+Source: the compute API reference: the embedded flavor from 2.47, ``server_groups`` from 2.71 (for a
+single server), ``pinned_availability_zone`` from 2.96 (the requested zone or the default), the
+standard image properties from 2.98, ``scheduler_hints`` from 2.100; for administrators, the hosts
+of events from 2.62 and their details from 2.84.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from senlin_affinity.preflight.failed_server import (
     cause_of,
 )
 
-#: The maximum number of servers whose actions a non-admin queries, to find siblings.
+#: The most servers whose actions a non-admin queries, to find siblings.
 MOST = 20
 _NEWEST: Microversion = (2, 100)
 _READ, _LIST, _ACTIONS = 'read the server', 'list the servers', 'list the actions of the server'
 _DELETED = 'DELETED'
-#: A time before all servers: the list contains every server, the deleted ones included.
+#: Lists every server, also deleted ones.
 _ALWAYS = '1970-01-01T00:00:00Z'
 #: The event of a host that starts the server.
 _BUILD = 'compute__do_build_and_run_instance'
@@ -63,7 +63,7 @@ _LAUNCHED, _ENDED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
 def find(clients: Clients, named: str, timeout: float | None = None) -> FailedServer:
     """Fetch the failed server with this id or name.
 
-    Raise InvalidSpec if there is none, if several have the name, or if its creation did not fail.
+    Raise InvalidSpec for none or several, and if its creation did not fail.
     """
     nova = _Servers(clouds.compute(clients.owner, timeout))
     body = nova.by_id(named) if is_uuid(named) else nova.by_name(named)
@@ -79,10 +79,10 @@ class _Servers:
         self._version = compute.pick(_NEWEST)
 
     def by_id(self, server: str) -> dict[str, Any]:
-        """Fetch a server as parsed JSON. A deleted one comes from the list.
+        """Fetch a server as parsed JSON; a deleted one from the list.
 
         If only its actions are visible, the id is also the name: ``{'id': 'x', 'name': 'x',
-        'status': 'DELETED'}``. Raise InvalidSpec if it has no actions either.
+        'status': 'DELETED'}``. Raise InvalidSpec without actions.
         """
         body = self._get(f'/servers/{quote(server, safe="")}', _READ, 'server')
         if body is not None:
@@ -100,7 +100,7 @@ class _Servers:
     def by_name(self, name: str) -> dict[str, Any]:
         """Fetch the only server with this name, of the own project or else of any.
 
-        Servers that are not deleted precede deleted ones. Raise InvalidSpec for none or several.
+        Deleted servers count only if all are. Raise InvalidSpec for none or several.
         """
         every = {'name': f'^{_escaped(name)}$', 'changes-since': _ALWAYS}
         own = (each for each in self.listed(**every) if each['name'] == name)
@@ -110,7 +110,7 @@ class _Servers:
         return only if only['status'] == _DELETED else self.by_id(str(only['id']))
 
     def listed(self, **query: str) -> Iterator[dict[str, Any]]:
-        """Yield the parsed JSON of the servers that a query finds, on all pages."""
+        """Yield the servers that a query finds, on all pages, as parsed JSON."""
         path = '/servers/detail'
         return by_marker(self.compute, path, 'servers', _LIST, self._version, **query)
 
@@ -124,7 +124,7 @@ class _Servers:
         return self._get(path, _ACTIONS, 'instanceActions') or ()
 
     def events(self, server: str, action: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return the events of an action; () if Nova hides them (404, 403)."""
+        """Return the events of an action; () for a 404 or 403."""
         request = quote(str(action['request_id']), safe='')
         path = f'/servers/{quote(server, safe="")}/os-instance-actions/{request}'
         return (self._get(path, _ACTIONS, 'instanceAction') or {}).get('events') or ()
@@ -203,7 +203,7 @@ class _Reader:
 
         Then, the message is the first detail of a failed event, and the time is the start. Without
         a message, the cause is BUILD after one attempt to build it, RETRIES after several, and
-        NOT_SHOWN after none. ``tried`` are the hosts of the attempts, in order.
+        NOT_SHOWN after none. ``tried`` are the hosts of the attempts.
         """
         create = next((each for each in actions if each['action'] == 'create'), None)
         events = () if create is None else self._nova.events(self._id, create)
@@ -221,7 +221,7 @@ class _Reader:
     def _siblings(self, requests: set[str]) -> tuple[tuple[Sibling, ...], int, bool]:
         """Return the servers of the request, their number, and whether some may be missing.
 
-        The servers are sorted by the length of the name, then by name, and include this one. The
+        The servers include this one, and are sorted by the length of the name, then by name. The
         number is at least the highest one in a name (for administrators: launch index + 1).
         """
         reservation = self._body.get(_RESERVATION)
@@ -244,10 +244,9 @@ class _Reader:
     def _by_request(self, requests: set[str]) -> tuple[list[dict[str, Any]], bool]:
         """Return this server and those of its request, and whether some may be missing.
 
-        Candidates have another number in the name ("web-1", "web-2"), and the same flavor and time;
-        without such a name, there are none. The first 20 belong to the request if their request ids
-        are equal; if there are no ids, the faults must be equal, too. Some may be missing if there
-        are more candidates, and one belongs to the request.
+        Candidates have another number in the name ("web-1", "web-2"), and the same flavor and time.
+        The first 20 belong to the request if their request ids (without any, also their faults) are
+        equal. Some may be missing if there are more candidates, and one belongs to the request.
         """
         stem, _dash, number = self._name.rpartition('-')
         created = self._body.get('created')
@@ -271,10 +270,10 @@ class _Reader:
         return found, len(alike) > MOST and len(found) > 1
 
     def _image(self) -> Image | None:
-        """Fetch the image, with the properties that it had at the request.
+        """Fetch the image, with the properties that it had at the request; None for a volume.
 
-        None without an image (a volume). Nova's properties override Glance's; if Glance fails, only
-        Nova's are returned, and ``_hidden`` says so.
+        Nova's properties override Glance's; if Glance fails, only Nova's are returned, and
+        ``_hidden`` says so.
         """
         embedded = self._body.get('image')
         if not embedded:
@@ -290,7 +289,7 @@ class _Reader:
     def _zone(self, failure: CreationFailure) -> str | None:
         """Return the requested zone, or the default one; None if unknown.
 
-        Below 2.96, only the zone of a server that found no host is known.
+        Below 2.96, it is known only for a server that found no host.
         """
         is_own = _PINNED not in self._body and failure.cause is Cause.NO_HOST
         return self._body.get(_ZONE if is_own else _PINNED) or None
@@ -298,8 +297,8 @@ class _Reader:
     def _lacking(self) -> dict[str, str]:
         """Return a phrase for each part of the request that the response lacks, by option.
 
-        Example: ``{'--flavor': 'the flavor'}``. It lacks ``--image-property`` for a volume, and
-        ``--host`` for non-admins. Scheduler hints include the group.
+        ``{'--flavor': 'the flavor'}``. It lacks ``--image-property`` for a volume, and ``--host``
+        for non-admins. Scheduler hints include the group.
         """
         body = self._body
         has_hints, has_group = 'scheduler_hints' in body, 'server_groups' in body
@@ -314,10 +313,11 @@ class _Reader:
         return {option: what for option, is_shown, what in parts if not is_shown}
 
     def _changes(self, failure: CreationFailure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
-        """Return a sentence about the other servers that ran and ended since the failure.
+        """Return a sentence about the other servers that ran and ended since the failure, if any.
 
-        Example: ``('2 servers were deleted, the last at 2026-11-24 09:14 UTC',)``; () if there are
-        none, or without a time.
+        ``('2 servers were deleted, the last at 2026-11-24 09:14 UTC',)``; () for a failure without
+        a time. Only the first 1000 changed servers count: deleted ones of all projects for an
+        administrator, and otherwise those of the own project.
         """
         since = failure.at
         if since is None:
@@ -364,7 +364,7 @@ def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
 
 
 def _escaped(text: str) -> str:
-    """Return the text with special characters of regular expressions escaped: ``web-1\\.b``."""
+    """Return the text, escaped for regular expressions: ``web-1\\.b``."""
     return re.sub(r'([.^$*+?{}\[\]\\|()])', r'\\\1', text)
 
 

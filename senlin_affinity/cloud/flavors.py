@@ -1,7 +1,7 @@
 """Fetch the flavors of a Nova with their extra specs: all of them, or one.
 
 Source: the compute API reference. From 2.61, the list contains the extra specs, if Nova's policy
-shows them to the user. With ``is_public=None``, an administrator also gets the private flavors.
+permits. With ``is_public=None``, an administrator also gets the private flavors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EXTRA_SPECS: Microversion = (2, 61)
 _FLAVORS = 'list the flavors'
 #: Only an administrator may list the projects of a flavor (403), and only of a private one (404).
 _HIDDEN = (403, 404)
-#: Path segments that, after /flavors/, are not the id of a flavor.
+#: Path segments after /flavors/ that are no ids.
 _NO_IDS = ('.', '..', 'detail')
 
 
@@ -53,8 +53,8 @@ def is_shared(compute: OwnerRest, flavor_id: str, project_id: str) -> bool | Non
 def flavor(compute: OwnerRest, name_or_id: str, *, are_specs_needed: bool = False) -> Flavor | None:
     """Fetch the flavor with this id, or else with this name; None if there is none.
 
-    If its extra specs are hidden from 2.61 on, return it without any, or None if
-    ``are_specs_needed``. Before 2.61, Nova's 403 is a CloudError.
+    If Nova hides its extra specs from 2.61 on, it has none, or is None if ``are_specs_needed``;
+    before, Nova's 403 is a CloudError.
     """
     what = f'read the flavor {name_or_id!r}'
     microversion = compute.pick(EXTRA_SPECS)

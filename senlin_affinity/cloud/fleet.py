@@ -3,8 +3,8 @@
 Each engine writes its release and a hash of its options into the ``data`` of policies
 (``plugins.senlin.engine_report``). All requests need an administrator.
 
-Source: Senlin's API reference, version 1: services (1.7), policies and actions; the tables
-``action``, ``cluster``, ``cluster_lock`` and ``node_lock`` of Senlin 14 to 16.
+Source: Senlin's API reference, services (1.7), policies and actions; its tables ``action``,
+``cluster``, ``cluster_lock`` and ``node_lock`` (14 to 16).
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from senlin_affinity.cloud.rest import OwnerRest
 from senlin_affinity.cloud.senlin import UNFINISHED, list_all
 from senlin_affinity.model.errors import CloudError
 
-#: The key in the data of a policy.
 REPORTS = 'affinity_engines'
-#: The binary of an engine in the list of services.
 ENGINE = 'senlin-engine'
 _SERVICES = 'list the services of Senlin'
 _UP = 'up'
@@ -31,8 +29,7 @@ _CLUSTER_IDS = (1, 14)
 class Engine:
     """The engines of one host; ``is_up`` if at least one of them is.
 
-    ``release`` and ``options`` (a hash) are those of their latest report; None without a report of
-    one that is up.
+    ``release`` and ``options`` (a hash) are of the latest report of one that is up; None without.
     """
 
     host: str
@@ -45,7 +42,7 @@ class Engine:
 class AbandonedAction:
     """An action that may lock, or locks, a cluster or node (``target``) forever.
 
-    Either it has not ended and its engine is not up, or it has ended without releasing the lock.
+    Its engine is not up, or it ``has_ended`` without releasing the lock.
     """
 
     id: str
@@ -108,7 +105,7 @@ def kept_locks(url: str) -> list[AbandonedAction]:
     """Return the actions that have ended and lock a cluster or node, from Senlin's database.
 
     Those that lock a cluster come first. Locks of server groups are left out: the next action takes
-    them over. Raise CloudError if the database cannot be read.
+    them over. Raise CloudError for an unreadable database.
     """
     try:
         # Imported here: only the hosts of engines need SQLAlchemy.

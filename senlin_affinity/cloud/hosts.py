@@ -2,9 +2,9 @@
 
 Units: memory in MiB, disk in GiB.
 
-Source: the compute API reference. From 2.53, the ids of hypervisors are UUIDs and equal those of
-their resource providers. From 2.88, the sizes are missing, and the list may make Nova query every
-host, so the hypervisors are listed at exactly 2.53. Aggregates have a UUID from 2.41.
+Source: the compute API reference. From 2.53, the ids of hypervisors equal those of their resource
+providers. From 2.88, the sizes are missing, and the list may make Nova query every host, so
+hypervisors are listed at exactly 2.53.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from senlin_affinity.model.member_of import all_spelt
 UUIDS: Microversion = (2, 53)
 AGGREGATE_UUIDS: Microversion = (2, 41)
 
-#: Resource classes, and the fields of a hypervisor that contain their size.
+#: Resource classes, and the fields of a hypervisor with their size.
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
 #: The number of rows of a list that cost Nova as much as one request.
@@ -42,9 +42,9 @@ _SERVICES = 'list the compute services'
 class Hypervisor(NamedTuple):
     """The facts about a hypervisor that the decisions need.
 
-    ``largest`` is the greatest amount of each resource class that one server can get; an unknown
-    one is left out. ``servers`` are those of its servers that the caller named; ``running`` is the
-    number of all, or None if unknown.
+    ``largest`` is the greatest amount of each resource class that one server can get, if known.
+    ``servers`` are those of its servers that the caller named; ``running`` is the number of all,
+    None if unknown.
     """
 
     id: str
@@ -60,7 +60,7 @@ class Hypervisor(NamedTuple):
 
 
 def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
-    """Fetch all hypervisors; ``servers`` of each are those of the parameter, () if it is empty."""
+    """Fetch all hypervisors, and which of the ``servers`` (by id) each of them has."""
     query = {'with_servers': 'true'} if servers else {}
     with reading(_HYPERVISORS):
         return tuple(
@@ -72,8 +72,8 @@ def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[H
 def hypervisors_of(compute: OperatorRest, roots: Collection[str]) -> tuple[Hypervisor, ...]:
     """Fetch the hypervisors with these ids, in any order; those that do not exist are left out.
 
-    One request each, or for more than four ids, one for the first rows of the list, and one for
-    each id that these lack.
+    One request each; for more than four ids, one for the first rows of the list, and one for each
+    id that these lack.
 
     :param roots: UUIDs of root providers.
     """
@@ -161,9 +161,9 @@ def services(compute: OperatorRest) -> list[dict[str, Any]]:
 
 
 def aggregates(compute: OperatorRest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:
-    """Fetch all aggregates, sorted by name, and the UUIDs of each service host's. One request.
+    """Fetch all aggregates, sorted by name, and the UUIDs of each service host's, if any.
 
-    Hosts without an aggregate are not in the dict.
+    One request.
     """
     body = compute.get('/os-aggregates', _AGGREGATES, AGGREGATE_UUIDS)
     found = []
@@ -199,8 +199,7 @@ def hosts(
 ) -> tuple[Host, ...]:
     """Build a host for each hypervisor, in their order; its zone is None if ``zone_of`` lacks it.
 
-    :param rooms: the resources by hypervisor id; those of a hypervisor without an entry are
-        unknown.
+    :param rooms: the resources by hypervisor id; unknown for a hypervisor without an entry.
     """
     with_rooms = ((each, rooms.get(each.id) or HostInventory(None)) for each in hypervisors)
     return tuple(

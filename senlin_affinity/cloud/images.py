@@ -1,6 +1,6 @@
 """Fetch an image from Glance; its properties may contain reservations and traits.
 
-Raises: InvalidSpec if there is no such image, or more than one with the name; CloudError.
+Raises: InvalidSpec if there is no such image, or several with the name; CloudError.
 
 Source: Glance's image schema, whose own attributes are not image properties in Nova.
 """
@@ -51,10 +51,9 @@ def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> I
 
 
 def _image(body: dict[str, Any]) -> Image:
-    """Convert the JSON of an image.
+    """Convert the JSON of an image; its properties are the strings that Glance does not define.
 
-    Its properties are the strings that are not Glance's own attributes. Missing or
-    null numbers are 0, and such a status is 'active'.
+    Missing or null numbers are 0, and such a status is 'active'.
     """
     return Image(
         str(body['id']),

@@ -14,13 +14,12 @@ from typing import IO
 
 from senlin_affinity.model.errors import InvalidSpec
 
-#: The default limits: of a snapshot (100,000 hosts with traits and resources have 217 MiB), and of
-#: a spec or a file of options.
+#: The default limits of a snapshot (100,000 hosts have 217 MiB), and of a spec or file of options.
 LARGEST, LARGEST_TEXT = 256, 1
 _MEBIBYTE, _PIECE = 1 << 20, 1 << 16
 #: Milliseconds to wait until a named pipe has data.
 _WAIT = 1000
-#: Paths of files that the shell has already opened.
+#: Files that the shell has opened.
 _OPEN = ('/dev/fd/', '/dev/stdin', '/proc/')
 
 
@@ -69,5 +68,5 @@ def check(path: str | os.PathLike[str], largest: int = LARGEST_TEXT) -> None:
 
 
 def _too_large(largest: int) -> InvalidSpec:
-    """Return the error 'is larger than 1 MiB, the limit'."""
+    """Return the error "is larger than 1 MiB, the limit"."""
     return InvalidSpec(f'is larger than {largest} MiB, the limit')

@@ -1,8 +1,7 @@
 """Find out when servers came to the hosts that they run on, from Nova's instance actions.
 
-Source: the compute API reference, ``os-instance-actions``. Nova sets the ``message`` of an action
-if a step of it failed. A live migration that fails late, on the host, may look like a successful
-one.
+Source: the compute API reference. Nova sets the ``message`` of an action if a step of it failed. A
+live migration that fails late may look successful.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from senlin_affinity.cloud.answers import check_identity, list_of, reading
 from senlin_affinity.cloud.rest import BASE, OwnerRest
 from senlin_affinity.model.errors import CloudError
 
-#: The maximum number of servers per call.
+#: The most servers per call.
 MOST = 50
-#: The actions that give a server a host.
 _MOVES = ('create', 'evacuate', 'live-migration', 'migrate', 'resize', 'unshelve')
 #: Actions that end a move, and whether the server keeps its new host.
 _ENDS = {'confirmResize': True, 'live_migration_cancel': False, 'revertResize': False}

@@ -2,7 +2,7 @@
 
 Source: the compute API reference. ``hypervisor_hostname_pattern`` (2.53) is a substring match that
 ignores case and answers 404 if nothing matches. It does not match service hosts, so the services
-are listed, too. Below 2.53, all hypervisors are listed; below 2.33, in one unpaged response.
+are listed, too. Below 2.53, all hypervisors are listed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ _BAD_REQUEST, _FORBIDDEN = 400, 403
 #: Above all microversions.
 _HIGHEST: Microversion = (2, 1 << 20)
 
-#: The user's quotas are hidden, or Nova does not know the user.
 _HIDDEN = (403, 404)
 #: The id of a flavor, an image and a host that do not exist.
 _NOTHING = '5e7f1a00-0000-4000-8000-000000000000'
@@ -94,10 +93,9 @@ class NovaInventory:
             }
 
     def quotas_of(self, project_id: str) -> Mapping[str, Quota]:
-        """Fetch the quotas of any project by name, as an administrator or reader of it.
+        """Fetch the quotas of any project, as its reader or an administrator; see :meth:`quotas`.
 
-        ``instances``, ``cores``, ``ram`` and ``server_groups``, and if listed, without usage,
-        ``server_group_members`` and ``metadata_items``. A limit below 0 is None. Raise CloudError
+        Here, only ``server_group_members`` and ``metadata_items`` may be missing. Raise CloudError
         (400) for a nonexistent project.
         """
         what = f'read the quotas of project {project_id}'
@@ -148,7 +146,7 @@ class NovaInventory:
         return self._compute.pick(_HIGHEST)
 
     def shows_hosts(self) -> bool:
-        """Check whether the owner may list hypervisors; False for a 403. One request."""
+        """Check whether the owner may list hypervisors (False: 403). One request."""
         what = 'list the hypervisors'
         microversion = self._compute.pick(hosts.UUIDS)
         query = {'limit': 1}
@@ -180,7 +178,7 @@ class NovaInventory:
         """Fetch the hosts whose hypervisor or service name contains the text, in any case.
 
         Only their names, type and state are known. Those with a matching hypervisor come first; the
-        others have '' as its name and type. Two requests, which need an administrator.
+        others have '' as its name and type. Two requests, as an administrator.
         """
         clouds = self._clouds()
         services = hosts.services(clouds)

@@ -1,10 +1,10 @@
 """Fetch a snapshot of the whole cloud, by at most 15 requests and further pages.
 
-A part that the user may not read (403), or that the cloud is too old to have, is unknown (None);
+A part that the user may not read (403), or that the cloud is too old to have, is None (unknown);
 :attr:`Taken.unavailable` gives the reason.
 
-Raises: CloudError for any failure other than a 403; InvalidSpec for a project that does not exist
-according to Nova.
+Raises: CloudError for any other failure; InvalidSpec for a project that does not exist according to
+Nova.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 
 T = TypeVar('T')
 _FORBIDDEN, _BAD_REQUEST = 403, 400
-#: The format of the time in the file: 2026-01-01T00:00:00Z.
 _TIME = '%Y-%m-%dT%H:%M:%SZ'
 
 
@@ -57,14 +56,14 @@ def take(
     timeout: float | None = None,
     servers: Collection[str] = (),
 ) -> Taken:
-    """Fetch a snapshot; a part that cannot be read is None.
+    """Fetch a snapshot.
 
     :param server_groups: the only groups that questions will be about, by id or name; None: all
-        that the owner may list; empty: none are read, and ``server_groups`` is None.
+        that the owner may list; empty: none, and ``server_groups`` is None.
     :param project_id: the project whose quotas are read, and in which group names are looked up;
-        None is the owner's own.
-    :param is_project_of_group: if ``project_id`` is None, read the quotas of the project of the
-        groups, if these are given by id.
+        None: the owner's own.
+    :param is_project_of_group: if ``project_id`` is None, and the groups are given by id, read the
+        quotas of their project.
     :param servers: the ids of the servers that scheduler hints name.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
@@ -107,16 +106,14 @@ class _SnapshotBuilder:
     def take(
         self, wanted: Collection[str] | None, hinted: Collection[str], *, is_any: bool
     ) -> Taken:
-        """Fetch all parts, one after the other.
+        """Fetch all parts, one after the other; the parameters are those of :func:`take`.
 
-        :param wanted: as ``server_groups`` of :func:`take`.
-        :param hinted: the ids of the servers that scheduler hints name; ``servers`` of the snapshot
-            is None if there are none, or if the hosts cannot be listed.
-        :param is_any: prefer the quotas of the project of the groups, see ``is_project_of_group``.
+        ``servers`` of the snapshot is None without ``hinted`` ones, or if the hosts cannot be
+        listed.
         """
         inventory = NovaInventory(self._owners, lambda: self._clouds)
         groups = self._server_groups(wanted)
-        # A name is looked up in one project; an id may be that of a group in any project.
+        # An id may be that of a group in any project.
         may_be_any = is_any and not are_named(wanted)
         of_groups = members.only_project(groups or ()) if may_be_any else None
         project = self._named or of_groups or self._own
@@ -195,7 +192,7 @@ class _SnapshotBuilder:
     ) -> T | None:
         """Return the result of ``read``; None for a 403, or below the microversion ``needed``.
 
-        The reason is stored under ``name``. Other errors propagate.
+        The reason is stored under ``name``.
 
         :param service: the service with the microversion; None: Nova.
         """
@@ -232,7 +229,7 @@ class _SnapshotBuilder:
     def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
         """Fetch the quotas of a project (None: the own one); None if they are hidden.
 
-        None also if the project does not exist; raise InvalidSpec if the caller named that project.
+        Also None if the project does not exist; raise InvalidSpec if the caller named it.
         """
         if project is None or project == self._own:
             known = self._part('quotas', inventory.quotas)
@@ -297,7 +294,7 @@ class _SnapshotBuilder:
     ) -> tuple[tuple[ServerGroup, ...], tuple[Member, ...] | None]:
         """Return the groups with their members' migrations, and the soft-deleted servers.
 
-        The latter only for an anti-affinity group; otherwise, and if forbidden, None.
+        The latter are None if they are hidden, and without an anti-affinity group.
         """
         located = members.with_migrations(groups, lambda: self._migrations) or groups
         if not members.has_anti_affinity(groups):

@@ -1,7 +1,6 @@
 """Define the fields of a snapshot file: how each is checked, read and written.
 
-The fields are those of the classes in :mod:`senlin_affinity.model.snapshot`. Unordered values are
-sorted, so that equal snapshots have equal text.
+Unordered values are sorted, so that equal snapshots have equal text.
 
 Raises: InvalidSpec with the path inside of the file (``hosts[3].resources.VCPU.capacity``).
 """
@@ -37,7 +36,6 @@ from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 from senlin_affinity.nova import quotas
 
 NO_LIMIT = -1
-#: The names of quotas that are valid in a file.
 QUOTAS = (
     quotas.INSTANCES,
     quotas.CORES,
@@ -54,21 +52,18 @@ short = lru_cache(1024)(encode)
 
 
 def _sorted(mapping: Mapping[str, Any], write: Callable[[Any], str]) -> str:
-    """Return the JSON text of a mapping, sorted by name: ``{"A": 2, "b": 1}``.
-
-    Names are encoded as JSON, without escapes for non-ASCII characters; ``write`` encodes values.
-    """
+    """Return the JSON text of a mapping, sorted by name; ``write`` encodes its values."""
     texts = [f'{short(name)}: {write(mapping[name])}' for name in sorted(mapping)]
     return f'{{{", ".join(texts)}}}'
 
 
 def list_of(table: Schema[Any]) -> Callable[[Iterable[Any]], str]:
-    """Return a function that converts things to the JSON text of a list: ``[{...}, {...}]``."""
+    """Return a function that converts things to the JSON text of a list."""
     return lambda things: f'[{", ".join(map(table.write, things))}]'
 
 
 def resource_class(name: str) -> str:
-    """Return the name if it is one or more of A-Z, 0-9 and _; otherwise, raise InvalidSpec."""
+    """Return a name of A-Z, 0-9 and _ unchanged; raise InvalidSpec for any other, or ''."""
     if not _CLASS.fullmatch(name):
         raise InvalidSpec(
             'is not a resource class: write one such as VCPU, MEMORY_MB or CUSTOM_GPU'
@@ -84,10 +79,7 @@ def _limit(value: Any) -> int | None:
 
 
 def _rules(value: Any) -> Any:
-    """Return the value unchanged, because ``_Groups`` checks it together with the policy.
-
-    Raise InvalidSpec for a duplicate key.
-    """
+    """Return the value, which ``_Groups`` checks; raise InvalidSpec for a duplicate key."""
     if isinstance(value, DuplicateKey):
         raise wrong('', value)
     return value
@@ -210,7 +202,7 @@ class Snapshots(Schema[CloudSnapshot]):
 
 
 def _things(key: str, table: Schema[Any], *keys: str, words: str = '') -> Field:
-    """Return the field of a list; its ``write`` yields the JSON text of one item after another.
+    """Return the field of a list; its ``write`` yields the JSON text of each item.
 
     :param keys: two items that agree in these are an error.
     """

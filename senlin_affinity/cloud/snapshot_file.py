@@ -38,18 +38,18 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 
 #: The format without Placement's answers, and with them.
 FORMATS = 1, 2
-#: The first bytes of files of gzip, bzip2, xz, zstd and zip.
+#: The first bytes of gzip, bzip2, xz, zstd and zip.
 _COMPRESSED = (b'\x1f\x8b', b'BZh', b'\xfd7zXZ', b'(\xb5/\xfd', b'PK\x03\x04')
 
 
-#: From this number of characters on, msgspec decodes the hosts one by one, in half of the time. It
-#: does not detect a duplicate key in a host, but programs write such files, not people.
+#: From this size on, msgspec decodes the hosts, twice as fast. It does not detect duplicate keys in
+#: a host, but programs write such files, not people.
 _LARGE = 1 << 20
 _PARTS, _HOSTS = Decoder(dict[str, Raw]), Decoder(list[Raw] | None)
 
 
 def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> CloudSnapshot:
-    """Read and check the snapshot in a file; a part that is absent or null is None (unknown).
+    """Read and check the snapshot in a file.
 
     Raise InvalidSpec if the file cannot be read, is larger than ``largest`` MiB, or is not valid.
     """
@@ -61,7 +61,7 @@ def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> Clo
 
 
 def decoded(data: bytes | bytearray) -> str:
-    """Decode UTF-8 without a byte order mark; raise InvalidSpec for compressed or other data."""
+    """Decode UTF-8, with or without BOM; raise InvalidSpec for compressed or other data."""
     if data.startswith(_COMPRESSED):
         raise InvalidSpec('is compressed: unpack it first')
     try:
@@ -82,14 +82,14 @@ def parse(text: str) -> CloudSnapshot:
         message = f'is cut off, or not valid JSON ({where})'
         raise InvalidSpec(message if is_at_end else f'is not valid JSON in {where}') from error
     except (ValueError, RecursionError) as error:
-        # A number with too many digits for int(), or a document that is nested too deeply.
+        # A number with too many digits, or too deep nesting.
         raise InvalidSpec(f'is not valid JSON: {error}') from error
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
     """Raise the error of :func:`save` if it cannot create the file; leave no file behind."""
     target = _target(path)
-    # This name is as long as that of the temporary file of save().
+    # As long as the temporary name in save().
     with tempfile.NamedTemporaryFile(prefix=f'.{target.name}.', dir=target.parent):
         pass
 
@@ -124,7 +124,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 def render(snapshot: CloudSnapshot) -> Iterator[str]:
-    """Yield the text of the file in pieces, with a line per host, flavor and group."""
+    """Yield the text of the file in pieces, with a line for each item of a list."""
     table = Snapshots(Hosts())
     yield f'{{"format": {FORMATS[bool(snapshot.queries)]}'
     for name, field in table.fields.items():
@@ -183,7 +183,7 @@ def _check_format(value: Any) -> None:
 def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) -> None:
     """Raise InvalidSpec for a host that has the name of an aggregate instead of its UUID.
 
-    Any other UUID is valid, because Placement may have aggregates that Nova does not have.
+    Placement may have aggregates that Nova lacks, so any UUID is valid.
     """
     uuids = {aggregate.name: aggregate.uuid for aggregate in aggregates}
     named = uuids.keys() - set(uuids.values())

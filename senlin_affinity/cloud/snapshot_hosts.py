@@ -1,8 +1,7 @@
 """Read and write the hosts of a snapshot file.
 
-There are many hosts, so equal values of several hosts become one object. In a large file, msgspec
-decodes each host that has the usual form. Any other host is decoded by the slower :class:`Schema`,
-which also reports the mistake and its path.
+Equal values of the many hosts become one object. In a large file, msgspec decodes each host of the
+usual form, and the slower Schema any other, with the path of a mistake.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _Size = Annotated[int, Meta(ge=1)]
 _SERVICE_HOST = 'must be the name of the compute service host'
 _TEXTS = ('host', 'hypervisor_hostname', 'hypervisor_type', 'availability_zone')
 _texts = itemgetter(*_TEXTS)
-#: The constructor of the named tuple would also check the number of values, in Python.
+#: Faster than the constructor, which checks the number of values.
 _made: Callable[..., Resource] = tuple.__new__
 
 
@@ -146,7 +145,7 @@ def _pooled(has: _Resource) -> Resource:
 def _of_text(read: Callable[[Any], Any], default: Any) -> Callable[[bytes], Any]:
     """Return a function that converts JSON text by ``read``; equal texts become one object.
 
-    A value that is ``default`` itself (such as null for None) is returned as it is.
+    It returns ``default`` (such as None for null) unchanged.
     """
 
     @cache

@@ -1,8 +1,7 @@
 """Fetch the stages of a request (:class:`senlin_affinity.preflight.run.Cloud`).
 
-The owner's client reads the group, flavor, image, quotas and servers, and the operator's client
-reads candidates, aggregates and hosts. No stage repeats a request of an earlier one, unless the
-service failed.
+The owner's client reads the group, flavor, image, quotas and servers, the operator's candidates,
+aggregates and hosts. No stage repeats a request, unless the service failed.
 
 Raises: CloudError; InvalidSpec for an image that does not exist and must.
 """
@@ -44,11 +43,11 @@ from senlin_affinity.preflight.question import FetchScope
 from senlin_affinity.preflight.sample import AggregateSets, Query
 
 T = TypeVar('T')
-#: The number of hosts that are fetched one by one; more are fetched with the whole cloud.
+#: The most hosts that are fetched one by one, without the whole cloud.
 MOST = 250
-#: The number of zones whose candidates are fetched one by one.
+#: The most zones whose candidates are fetched one by one.
 _MOST_ZONES = 4
-#: The limit of hosts in aggregates whose providers are listed. The list has a kilobyte for each.
+#: The most hosts in aggregates whose providers are listed, with a kilobyte each.
 _MOST_MIRRORED = 1000
 
 
@@ -95,7 +94,7 @@ class Stages:
         return CloudView(snapshot, images=known, owner_sees_hosts=is_seen)
 
     def _flavor(self, name: str, key: Hashable) -> Flavor | None:
-        """Fetch the flavor with this id or name; keep the id of a name under the key for a minute.
+        """Fetch the flavor with this id or name; keep the id of a name for a minute under the key.
 
         None if there is none, or if its extra specs are hidden.
         """
@@ -120,17 +119,14 @@ class Stages:
         return value if self._minute is None else self._minute.keep(key, value)
 
     def refresh(self) -> bool:
-        """Return whether the stages used what an earlier operation read.
-
-        Read it again from now on.
-        """
+        """Return whether what an earlier operation read was used; read it again from now on."""
         was_refreshable, self._is_refreshable, self._minute = self._is_refreshable, False, None
         return was_refreshable
 
     def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
         """Return the view with all aggregates, and the distinct sets of aggregates of hosts.
 
-        None if Nova does not show their UUIDs (below 2.41).
+        None below 2.41.
         """
         compute = self._compute
         if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
@@ -183,10 +179,9 @@ class Stages:
         """Return the view with all candidates and their hosts.
 
         None if they are too many, nested or sharing, if the answer may be incomplete, if aggregates
-        differ in Placement, or if a service is too old.
+        differ in Placement, if more than four zones must be checked, or if a service is too old.
 
-        :param some: a number of candidates that may be enough, so that the answer may be
-            incomplete.
+        :param some: a number of candidates that may be enough; the answer may be incomplete.
         """
         is_new = self._placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
         if not is_new or self._compute.pick(hosts.UUIDS) < hosts.UUIDS:
@@ -194,13 +189,19 @@ class Stages:
         answer, zone_asked = self._answer(query, some)
         with reading(CANDIDATES):
             summaries, number = answer['provider_summaries'], len(answer['allocation_requests'])
-            if len(summaries) > MOST or not all(map(_is_plain, summaries, summaries.values())):
+            if len(summaries) > MOST or not all(
+                each['root_provider_uuid'] == uuid and SHARING not in each['traits']
+                for uuid, each in summaries.items()
+            ):
                 return None
         if some is None and not (
             self._are_mirrored(query.aggregates) and self._is_complete(query.text, answer)
         ):
             return None
-        found = hosts.in_order(self._hypervisors_of(summaries))
+        one = self._members_host
+        is_read = one and {one.id} == summaries.keys()
+        found = (one,) if one and is_read else hosts.hypervisors_of(self._compute, summaries)
+        found = hosts.in_order(found)
         zone_of = _zones(view.snapshot.aggregates or (), self._aggregates_of)
         if query.are_zones_needed and not {each.service_host for each in found} <= zone_of.keys():
             zone_of = hosts.zones_of(self._compute)[0]
@@ -239,7 +240,7 @@ class Stages:
     def unread(self, view: CloudView) -> CloudView:
         """Return the view with the hosts of the members, and one host for each set of aggregates.
 
-        Only the name, zone and aggregates of these hosts are known.
+        Only their name, zone and aggregates are known.
         """
         groups = self._groups(view, self._aggregates_of)
         others = self._unread(groups, _zones(view.snapshot.aggregates or (), self._aggregates_of))
@@ -286,19 +287,12 @@ class Stages:
                 break
         return {'allocation_requests': requests, 'provider_summaries': summaries}, zones
 
-    def _hypervisors_of(self, roots: Collection[str]) -> tuple[Hypervisor, ...]:
-        """Fetch the hypervisors with these ids, unless it is only that of the members."""
-        known = self._members_host
-        if known is not None and {known.id} == {*roots}:
-            return (known,)
-        return hosts.hypervisors_of(self._compute, roots)
-
     def _offered_in_zones(
         self, query: CandidateQuery, zones: Mapping[str, str], view: CloudView, limit: int
     ) -> set[str] | None:
         """Return the root providers that Placement also offers in the zones of their hosts.
 
-        One request for each zone that an aggregate carries; None if these are more than four.
+        One request for each zone that an aggregate carries; None for more than four.
 
         :param zones: the zone of each host, by the UUID of its root provider.
         """
@@ -336,7 +330,7 @@ class Stages:
         return clouds.placement(self._clients.operator, self._timeout)
 
     def _candidates(self, query: str, limit: int) -> Any:
-        """Fetch candidates, unless an earlier response has as many, or fewer than its own limit."""
+        """Fetch candidates, unless an earlier response has as many, or fewer than its limit."""
         known, answer = self._answers.get(query, (0, None))
         if known < limit and (answer is None or len(answer['allocation_requests']) >= known):
             answer = allocations.candidates(self._placement, query, limit)
@@ -346,8 +340,8 @@ class Stages:
     def _is_complete(self, query: str, answer: Any) -> bool:
         """Check whether ``max_allocation_candidates`` has not truncated a response.
 
-        It has not if Placement has a longer response to another query, or if the query requests
-        memory and every host with memory left is in it. One or two requests.
+        It has not if another response is longer, or if the query requests memory and every host
+        with memory left is in it. One or two requests.
         """
         with reading(CANDIDATES):
             longest, known = len(answer['allocation_requests']) + 1, answer['provider_summaries']
@@ -399,11 +393,6 @@ def _zones(
     """Return the zone by service host, of those that are in an aggregate with a zone."""
     zones = {each.uuid: each.availability_zone for each in aggregates if each.availability_zone}
     return {host: zones[uuid] for host, its in aggregates_of.items() for uuid in its & zones.keys()}
-
-
-def _is_plain(uuid: str, summary: Mapping[str, Any]) -> bool:
-    """Check whether a provider is a whole host (its own root), and shares nothing."""
-    return summary['root_provider_uuid'] == uuid and SHARING not in summary['traits']
 
 
 def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> HostInventory:

@@ -1,7 +1,7 @@
 """Limit the size of responses, and limit a read-only connection to requests that read.
 
-Each HTTP adapter of a session is wrapped; the wrapper reads the body in pieces, and stops as soon
-as it is too large.
+A wrapper of each HTTP adapter of a session reads the body in pieces, and stops as soon as it is too
+large.
 
 Raises: GivenUp for a response that is too large, and, before sending, for a request that does not
 read. Exceptions of requests propagate unchanged.
@@ -18,7 +18,7 @@ from senlin_affinity.cloud.deadline import GivenUp
 from senlin_affinity.model.errors import TooLarge
 
 _MEBIBYTE = 1 << 20
-#: The default limit: 30,000 hosts with their traits have this size.
+#: The default limit: the size of 30,000 hosts with traits.
 LARGEST = 128
 _PIECE = 1 << 14
 _DIGITS = 20
@@ -37,7 +37,7 @@ def bound(session: Any, largest: int = LARGEST, *, is_read_only: bool = False) -
 
 
 class AnswerTooLarge(GivenUp, TooLarge):
-    """A response that exceeds the limit, so that its body is not read completely."""
+    """A response that exceeds the limit; its body is not read completely."""
 
 
 class _Bounded(BaseAdapter):
@@ -57,8 +57,7 @@ class _Bounded(BaseAdapter):
             raise GivenUp(f'{request.method} is rejected: this connection is read-only')
         response = self._inner.send(request, stream=True, **more)
         if not stream:
-            # Here requests stores a body that was read.
-            response._content = self._read(response)
+            response._content = self._read(response)  # where requests stores it
         return response
 
     def close(self) -> None:

@@ -19,8 +19,8 @@ from senlin_affinity.preflight.question import FetchScope, Question, ask
 def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) -> CloudView:
     """Fetch what is needed; for a DRS search, only the hosts that match.
 
-    Raise CloudError, and InvalidSpec for an image that does not exist and must. ``unavailable`` of
-    the view gives the reason for any other part that cannot be read.
+    Raise CloudError, and InvalidSpec for an image or project that does not exist and must.
+    ``unavailable`` of the view gives the reason for any other part that cannot be read.
     """
     if needed.drs_pattern is not None:
         inventory = ports(clients, timeout).inventory

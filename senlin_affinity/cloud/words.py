@@ -12,8 +12,8 @@ _LONGEST = 300
 def error_text(error: BaseException) -> str:
     """Return the error in one line; the message of an OSError that caused it comes last.
 
-    Example: 'Unable to connect to http://[::1]:9: Connection refused'. The name of the error's type
-    if it has no text.
+    "Unable to connect to http://[::1]:9: Connection refused". The name of the type if it has no
+    text.
     """
     text = str(error)
     for cause in _causes(error):
@@ -28,7 +28,7 @@ def error_text(error: BaseException) -> str:
 def one_line(text: str) -> str:
     """Return the text in one line, with control characters escaped.
 
-    More than 300 characters are cut at a space, and end in "...".
+    Beyond 300 characters, it is cut at a space, and ends in "...".
     """
     text = escaped(' '.join(text.split()))
     if len(text) <= _LONGEST:
@@ -37,7 +37,7 @@ def one_line(text: str) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error, then its causes and theirs; libraries store a cause in different places."""
+    """Yield the error, then its causes and theirs, wherever libraries store them."""
     waiting, known = [error], set()
     while waiting:
         found = waiting.pop(0)
