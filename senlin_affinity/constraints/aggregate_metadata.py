@@ -42,7 +42,7 @@ _MOST_EXAMPLES = 5
 
 
 class AggregateMetadataConstraint(Constraint):
-    """The scheduler filters that compare extra specs with aggregate metadata."""
+    """The filters that compare extra specs with aggregates."""
 
     name = 'aggregate_metadata'
     order = 70
@@ -70,8 +70,7 @@ class AggregateMetadataConstraint(Constraint):
         """Return the first REJECT of the enabled filters, or else the verdict of the first filter.
 
         SKIP ``not_enforced`` without a filter; ``unknown`` without flavor or aggregates;
-        ``reservation_unknown`` if only keys of reservations reject the host, which Nova may not
-        compare.
+        ``reservation_unknown`` if only keys that Nova may not compare reject the host.
         """
         rules = resolved.memo(_rules)
         if not rules:
@@ -93,7 +92,7 @@ class AggregateMetadataConstraint(Constraint):
         return ('aggregates',) if resolved.memo(_rules) else ()
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return the verdict of each host, as ``check_host``."""
+        """Return ``check_host`` of each host."""
         agrees = resolved.memo(_agreement)
         if agrees is None:
             return super().check_hosts(resolved, hosts)
@@ -107,7 +106,7 @@ class AggregateMetadataConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Yield ``NOVAS`` for a scoped extra spec, or one without colon whose key an aggregate has.
 
-        Yield ``OURS`` if an aggregate has ``force_metadata_check``.
+        ``OURS`` if an aggregate has ``force_metadata_check``.
         """
         specs, aggregates = resolved.extra_specs, resolved.snapshot.aggregates or ()
         keys = {key for each in aggregates for key in each.metadata}
@@ -119,7 +118,7 @@ class AggregateMetadataConstraint(Constraint):
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield at most one change: rejected hosts added to an aggregate whose metadata agrees.
 
-        Of several, the one that most of the hosts may join.
+        Of several, the one that most hosts may join.
         """
         rejected = evaluation.rejected
         by_aggregates = {host.aggregates: host for host in rejected}
@@ -134,15 +133,14 @@ class AggregateMetadataConstraint(Constraint):
     def without(self, resolved: ResolvedRequest) -> Data:
         """Return ``{'removed_extra_specs': [...]}``, the sorted keys that the filters compare.
 
-        They are scoped (``aggregate_instance_extra_specs:``), or have no colon. [] without a
-        flavor.
+        They are scoped (``aggregate_instance_extra_specs:``), or have no colon.
         """
         compared = (key for key in resolved.extra_specs if key.startswith(SCOPE) or ':' not in key)
         return {'removed_extra_specs': sorted(compared)}
 
 
 def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
-    """Return the metadata and its zone as the key ``availability_zone``, unless that exists."""
+    """Return the metadata, with the zone under ``availability_zone`` unless the key exists."""
     zone = aggregate.availability_zone
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
@@ -150,7 +148,7 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
 def _agreement(resolved: ResolvedRequest) -> Agreement | None:
     """Return :func:`agreement` with all aggregates if ``OURS`` is the only enabled filter.
 
-    Otherwise None; also if the aggregates are unknown, or :func:`_strict` is not None.
+    Otherwise, without known aggregates, and with :func:`_strict`, None.
     """
     rules, known = resolved.memo(_rules), resolved.snapshot.aggregates
     if known is None or len(rules) != 1 or not isinstance(rules[0], Requirements):
@@ -163,8 +161,7 @@ def _agreement(resolved: ResolvedRequest) -> Agreement | None:
 def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirements]:
     """Return the extra specs as each enabled filter reads them: ``OURS``, then ``NOVAS``.
 
-    [] without these filters. ``OURS`` ignores keys of reservations if Nova runs the request filter
-    of this project.
+    ``OURS`` ignores keys of reservations if Nova runs the request filter of this project.
     """
     rules: list[Requirements | NovaRequirements] = []
     if resolved.is_enforced(OURS):
@@ -190,8 +187,8 @@ def _strict(resolved: ResolvedRequest) -> Requirements | None:
 def agreement(requirements: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
     """Return a function that checks whether a set of aggregates certainly matches.
 
-    A set of UUIDs matches if, for each extra spec, one of the aggregates matches, or none has the
-    key and the extra spec permits that. False if one has ``force_metadata_check``.
+    For each extra spec, one of them must match, or none may have the key if the extra spec permits
+    that; none may have ``force_metadata_check``.
 
     :param metadata: that of all aggregates, by UUID.
     """
@@ -211,7 +208,7 @@ def agreement(requirements: Requirements, metadata: Mapping[str, Mapping[str, st
 
 
 def _may_lack(requirement: Requirement) -> bool:
-    """Check whether the extra spec accepts a host without the key."""
+    """Check whether the extra spec accepts hosts without the key."""
     is_legal = requirement.states.fault != ILLEGAL
     return is_legal and (requirement.is_optional or requirement.states.accepts_absent)
 

@@ -1,10 +1,10 @@
 """Allow only hosts in the requested availability zone.
 
 Nova enforces a zone by the Placement aggregates that mirror the host aggregates with
-``availability_zone`` metadata. A host in none of them is in the cloud's default zone, for which
-Nova may use any host, unless an aggregate carries its name, AvailabilityZoneFilter runs, or hosts
-are pinned. If the request names no zone, nova.conf's ``default_schedule_zone`` applies. If no
-aggregate is known, an aggregate is assumed to carry every zone but the default one.
+``availability_zone`` metadata. Other hosts are in the default zone, for which Nova may use any
+host, unless an aggregate carries its name, AvailabilityZoneFilter runs, or hosts are pinned. A
+request without a zone gets ``default_schedule_zone``. If the aggregates are unknown, every other
+zone counts as carried by one.
 
 Source: Nova's request filter ``map_az_to_placement_aggregate``.
 """
@@ -52,13 +52,13 @@ SPREAD_ZONE = OpenAssumption(*DEFAULT_ZONE)
 
 
 def any_zone_change() -> Change:
-    """Return the change (code ``any_zone``) that removes the zone from the request."""
+    """Return the change ``any_zone``, which removes the zone from the request."""
     data = {'availability_zone': None}
     return Change('any_zone', 'no availability_zone', data, kind=Kind.ASKERS, for_tenant=True)
 
 
 class AvailabilityZoneConstraint(Constraint):
-    """The requested availability zone."""
+    """The requested zone."""
 
     name = 'availability_zone'
     order = 20
@@ -138,10 +138,10 @@ class AvailabilityZoneConstraint(Constraint):
             yield 'hosts that Placement has in the aggregates of another zone'
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``availability_zone``, ``aggregates``, ``unmirrored`` and ``stale_aggregates``.
+        """Return the fields about the zone and the aggregates.
 
-        Only the first if no aggregate carries the zone, or AvailabilityZoneFilter runs. () without
-        a requested zone, unless each server names the zone of its planned host.
+        Only the zone if no aggregate carries it, or AvailabilityZoneFilter runs. () without a
+        requested zone, unless :func:`_is_own_zone_named`.
         """
         wanted = resolved.memo(wanted_zone)
         if wanted is None:
@@ -153,8 +153,8 @@ class AvailabilityZoneConstraint(Constraint):
         """Yield NO_ZONE if no zone of several is requested, unless pinned or spread by zone.
 
         DEFAULT_ZONE if hosts are known, aggregates are not, and a zone other than the default is
-        requested; SPREAD_ZONE if either is unknown, for an unpinned spread over several zones. None
-        of them for an explicit option.
+        requested; SPREAD_ZONE if either is unknown, for an unpinned spread over several zones.
+        Nothing about an explicit option.
         """
         wanted, snapshot = wanted_zone(resolved), resolved.snapshot
         is_explicit = resolved.rules.is_explicit
@@ -181,7 +181,7 @@ class AvailabilityZoneConstraint(Constraint):
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield changes: up to ten other zones, no zone, hosts added to an aggregate of the zone.
 
-        Nothing without a requested zone. No zone only if the request itself names one.
+        Nothing without a requested zone; ``any_zone`` only if the request itself names one.
         """
         asked = wanted_zone(resolved)
         if asked is None:
@@ -198,14 +198,13 @@ class AvailabilityZoneConstraint(Constraint):
 
 
 def _default(resolved: ResolvedRequest) -> str:
-    """Return the option ``default_availability_zone``: the zone of hosts that are in no other."""
     return str(resolved.option(DEFAULT_AVAILABILITY_ZONE))
 
 
 def _is_own_zone_named(resolved: ResolvedRequest) -> bool:
     """Check whether each server names the zone of its planned host: pinned, or a hard zone spread.
 
-    False if the request names a zone.
+    False with a requested zone.
     """
     if wanted_zone(resolved) is not None:
         return False
@@ -215,8 +214,8 @@ def _is_own_zone_named(resolved: ResolvedRequest) -> bool:
 def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
     """Return the host's aggregates that carry the zone, if Placement has it in none of them.
 
-    Otherwise, and with AvailabilityZoneFilter, an empty set. Without a requested zone, that of the
-    host counts if each server names it.
+    Otherwise, and with AvailabilityZoneFilter, an empty set. The zone is the host's own if
+    :func:`_is_own_zone_named`.
     """
     if not host.unmirrored or resolved.is_enforced(ZONE_FILTER):
         return frozenset()
@@ -228,7 +227,7 @@ def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
 def _is_any_stale(resolved: ResolvedRequest) -> bool:
     """Check whether only Placement has an enabled host in an aggregate that carries a zone.
 
-    False with AvailabilityZoneFilter.
+    False with the filter.
     """
     if resolved.is_enforced(ZONE_FILTER):
         return False
@@ -238,7 +237,7 @@ def _is_any_stale(resolved: ResolvedRequest) -> bool:
 
 
 def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
-    """Return those of the aggregates of the requested zone in which only Placement has the host.
+    """Return the aggregates of the requested zone in which only Placement has the host.
 
     Empty if Nova has it in another of them, and if hosts are pinned or AvailabilityZoneFilter runs.
     """
@@ -252,8 +251,7 @@ def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
 def _is_member(resolved: ResolvedRequest, host: Host) -> bool | None:
     """Check whether the host is in an aggregate that carries the requested zone.
 
-    None if no aggregate carries it, if the known aggregates are incomplete, and with
-    AvailabilityZoneFilter.
+    None if none carries it, if the aggregates are incomplete, and with AvailabilityZoneFilter.
     """
     zones = resolved.snapshot.zones
     carrying = zones.carried_by.get(resolved.memo(wanted_zone) or '')

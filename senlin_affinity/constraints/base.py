@@ -1,4 +1,4 @@
-"""Export everything that constraints of this project and of other packages import.
+"""Export what constraints of this project and of other packages import.
 
 :mod:`senlin_affinity.model.constraint` describes the base class of constraints.
 """

@@ -37,12 +37,12 @@ LIMIT = Option(
 )
 NO_SEGMENTS = Assumption('candidates.segments', 'networks without segments')
 _IS_UP = attrgetter('up')
-#: They accept every host, unless scheduler hints name servers.
+#: They accept every host, unless hints name servers.
 _HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', *scheduler_hints.OF_SERVERS.values())
 
 
 class CandidatesConstraint(Constraint):
-    """The limit on the number of Placement's allocation candidates."""
+    """The limit on the number of allocation candidates."""
 
     name = 'candidates'
     order = 895
@@ -62,7 +62,7 @@ class CandidatesConstraint(Constraint):
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """Return a SKIP, whose code is that of :func:`_verdict`."""
+        """Return :func:`_verdict`."""
         return resolved.memo(_verdict)
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
@@ -72,7 +72,7 @@ class CandidatesConstraint(Constraint):
             yield f'{limit} (filters may reject every host that Nova gets)'
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield the assumption of networks without segments if Nova reads segments."""
+        """Yield NO_SEGMENTS if Nova reads segments."""
         if resolved.option(ROUTED):
             yield NO_SEGMENTS
 
@@ -80,8 +80,8 @@ class CandidatesConstraint(Constraint):
 def _verdict(resolved: ResolvedRequest) -> Verdict:
     """Return a SKIP ``all`` if hosts are pinned, or not more than ``max_placement_results``.
 
-    Else ``enough`` if filters may reject fewer hosts than that; else ``all`` if Placement may
-    return no more; else ``cut``.
+    Else ``enough`` if filters may reject fewer; else ``all`` if Placement may return no more; else
+    ``cut``.
     """
     limit, hosts = resolved.option(LIMIT), resolved.snapshot.hosts or ()
     if len(hosts) <= limit or resolved.rules.is_pinned:
@@ -97,7 +97,7 @@ def _verdict(resolved: ResolvedRequest) -> Verdict:
 def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]:
     """Yield the hosts that Placement may return: enabled, in the zone, and with free resources.
 
-    A host of unknown resources or zone counts; so does one of any zone for the default zone.
+    Unknown resources and zones count; for the default zone, any zone.
     """
     zone, zones = resolved.memo(wanted_zone), resolved.snapshot.zones
     carrying = zones.carried_by.get(zone or '', frozenset())
@@ -119,9 +119,9 @@ def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]
 def _most_rejected(resolved: ResolvedRequest) -> int:
     """Return the number of hosts that filters may reject before the last server is placed.
 
-    All hosts with a filter that is not ``_HARMLESS``, with affinity and members, or with
-    ``same_host``. Else those that are down, one for each server of ``different_host``, and with
-    anti-affinity those with members and one for each requested server.
+    All with a filter that is not ``_HARMLESS``, affinity and members, or ``same_host``. Else those
+    that are down, one for each server of ``different_host``, and with anti-affinity those with
+    members and one for each requested server.
     """
     hosts, group = resolved.snapshot.hosts or (), resolved.server_group
     policy = None if group is None else group.policy

@@ -27,7 +27,7 @@ PATTERN = Option(
 
 
 class DrsConstraint(Constraint):
-    """The DRS extension of the affinity policy."""
+    """The DRS extension of the policy."""
 
     name = 'drs'
     order = 60
@@ -66,14 +66,14 @@ class DrsConstraint(Constraint):
         return ('enabled', 'up') if resolved.rules.is_drs_required else ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
-        """Return None (the names of every host count), or () without the extension."""
+        """Return None (any host), or () without the extension."""
         return None if resolved.rules.is_drs_required else ()
 
 
 def check_drs_host(host: Host, pattern: str) -> Verdict:
     """Return a PASS ``host`` for an enabled host that is up and has the pattern in either name.
 
-    The case does not matter. Otherwise, a REJECT: ``no_drs``, else ``disabled``, else ``down``.
+    The case does not matter. REJECT ``no_drs``, else ``disabled``, else ``down``.
     """
     names = (host.hypervisor_hostname, host.host)
     if not any(pattern.lower() in name.lower() for name in names):

@@ -16,7 +16,7 @@ KEY = 'instance_type'
 
 
 class FlavorAggregatesConstraint(Constraint):
-    """The flavors that the aggregates of a host name."""
+    """The flavors that aggregates name."""
 
     name = 'flavor_aggregates'
     order = 74
@@ -41,8 +41,8 @@ class FlavorAggregatesConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Reject (``other``) a host whose aggregates name flavors, but not this one.
 
-        The names are separated by commas in the metadata value ``instance_type``. PASS ``named`` if
-        any aggregate names the flavor, ``every`` if none names flavors, and, at most, ``unknown``
+        The metadata key is ``instance_type``, with commas between names. PASS ``named`` if any
+        aggregate names the flavor, ``every`` if none names flavors, and, at most, ``unknown``
         without flavor or aggregates. SKIP ``not_enforced`` without the filter.
         """
         if not resolved.is_enforced(_FILTER):
@@ -63,6 +63,6 @@ class FlavorAggregatesConstraint(Constraint):
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield ``'AggregateTypeAffinityFilter'`` if any aggregate names flavors."""
+        """Yield the filter if any aggregate names flavors."""
         if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
             yield _FILTER

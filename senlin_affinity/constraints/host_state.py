@@ -28,7 +28,7 @@ _LONGEST = 80
 
 
 class HostStateConstraint(Constraint):
-    """The state of the compute service of each host."""
+    """The state of compute services."""
 
     name = 'host_state'
     order = 10
@@ -64,8 +64,8 @@ class HostStateConstraint(Constraint):
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
         """Reject (``zone_unavailable``) a zone in which every compute service is disabled.
 
-        Otherwise PASS ``zone_available``, also if services are only down. SKIP ``any_zone`` without
-        a requested zone, and if hosts are pinned.
+        Otherwise PASS ``zone_available``, also if services are down. SKIP ``any_zone`` without a
+        requested zone, and if hosts are pinned.
         """
         zone = resolved.memo(wanted_zone)
         if zone is None or resolved.rules.is_pinned:
@@ -77,8 +77,8 @@ class HostStateConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Return a PASS ``up`` for a service that is enabled and up.
 
-        Otherwise REJECT ``disabled``, else ``down``, else ``disabled_in_placement`` for a stale
-        trait COMPUTE_STATUS_DISABLED. On a nested host, the trait makes the PASS "at most".
+        REJECT ``disabled``, else ``down``, else ``disabled_in_placement`` for a stale trait. On a
+        nested host, the trait makes the PASS "at most".
         """
         if not host.enabled:
             reason = host.disabled_reason
@@ -90,14 +90,14 @@ class HostStateConstraint(Constraint):
         return Verdict.passed('host_state.up', is_at_most=has_stale_trait(host))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields about state, traits and nesting, for every request."""
+        """Return the same fields for every request."""
         return ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield ``started_hosts`` of all hosts that are disabled, down, or have a stale trait.
 
-        It may have no hosts. If some were disabled with a reason, the first change is without
-        these, a second with all.
+        It may have none. If some were disabled with a reason, the first is without these, a second
+        with all.
         """
         hosts = resolved.snapshot.hosts or ()
         idle = tuple(

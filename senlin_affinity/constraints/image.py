@@ -1,9 +1,9 @@
 """Reject an image that is not active, or that is too large for the flavor.
 
-Units: ``min_ram`` is in MiB, ``min_disk`` and ``disk`` are in GiB; the size of an image is in
-bytes, and in whole GiB in the facts.
+Units: ``min_ram`` is in MiB, ``min_disk`` and ``disk`` are in GiB, the size of an image in bytes
+(in the facts, in GiB).
 
-Source: Nova's API checks these conditions when it creates a server, and answers 400.
+Source: Nova's API checks this when it creates a server, and answers 400.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from senlin_affinity.nova.alternatives import flavor_change, larger_flavors
 _GIB = 1024**3
 _ACTIVE = 'active'
 _MOST_LARGER = 3
-#: Image properties do not contain the minimum memory and disk.
 MINIMUM = Assumption('image.minimum', 'an image without min_ram and min_disk')
 ZERO_DISK = Assumption(
     'image.zero_disk', 'that Nova lets the user boot an image with a flavor of disk 0'
@@ -93,9 +92,9 @@ class ImageConstraint(Constraint):
         return Verdict.passed('image.fits')
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield one OneOf of up to three larger flavors that are large enough, the smallest first.
+        """Yield a OneOf of up to three flavors that are large enough, perhaps none, smallest first.
 
-        It may have no choices. Nothing unless the flavor is too small.
+        Nothing unless the flavor is too small.
         """
         verdict = evaluation.verdict
         if verdict is None or verdict or verdict.code == 'image.not_active':
@@ -111,7 +110,7 @@ class ImageConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield MINIMUM if only properties of the image are known, and there are some.
 
-        Yield ZERO_DISK if the flavor has disk 0, and the server does not boot from a volume.
+        ZERO_DISK if the flavor has disk 0, and the server does not boot from a volume.
         """
         request, flavor = resolved.request, resolved.flavor
         if request.image is None and request.image_properties:

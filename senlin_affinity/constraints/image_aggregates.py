@@ -39,7 +39,7 @@ NO_NAMESPACE = Assumption(f'image_aggregates.{NAMESPACE.key}', f'no {NAMESPACE.k
 
 
 class ImageAggregatesConstraint(Constraint):
-    """The properties of the image that aggregates restrict."""
+    """The image properties that aggregates restrict."""
 
     name = 'image_aggregates'
     order = 76
@@ -67,13 +67,12 @@ class ImageAggregatesConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject (``mismatch``) a host whose aggregates have another value of an image property.
+        """Reject (``mismatch``) a host whose aggregates have other values of an image property.
 
-        The facts are ``key``, ``asked`` and ``found``, all text. The values of a key in all
-        aggregates of a host are one set; an empty value of the image matches any.
-        PASS ``matches`` otherwise; at most, ``unknown`` if the aggregates, or the type of a
-        property that they have, are unknown. SKIP ``not_enforced`` without the filter. An unknown
-        image has no properties.
+        The values of a key in all aggregates of a host are one set; an empty value of the image
+        matches any. PASS ``matches`` otherwise, or, at most, ``unknown`` if the aggregates, or the
+        type of a property that they have, are unknown. SKIP ``not_enforced`` without the filter. An
+        unknown image has no properties.
         """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('image_aggregates.not_enforced')
@@ -102,9 +101,9 @@ class ImageAggregatesConstraint(Constraint):
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield ``'AggregateImagePropertiesIsolation'`` if an aggregate has a key of the image.
+        """Yield the filter if an aggregate has a key of the image.
 
-        Yield NO_NAMESPACE if the filter is enabled, the image has properties, and the option is not
+        NO_NAMESPACE if the filter is enabled, the image has properties, and the option is not
         explicit.
         """
         asked, known = resolved.memo(_properties), resolved.snapshot.aggregates or ()
@@ -118,7 +117,7 @@ class ImageAggregatesConstraint(Constraint):
 def _properties(resolved: ResolvedRequest) -> Mapping[str, str | None]:
     """Return the values that the filter compares, by the property's current name; None: unknown.
 
-    Only keys that begin with the namespace and separator, if a namespace is set.
+    With a namespace, only keys that begin with it and the separator.
     """
     namespace = resolved.option(NAMESPACE)
     begin = f'{namespace}{resolved.option(SEPARATOR)}' if namespace else ''

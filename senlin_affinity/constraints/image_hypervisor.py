@@ -1,8 +1,8 @@
 """Allow only hypervisors that support the image's architecture, hypervisor type and VM mode.
 
-Nova's API does not return the field that the filter reads (``supported_instances``). This
-constraint derives it from the hypervisor type, and for libvirt from the traits of the native
-(``HW_ARCH_``) and emulated (``COMPUTE_ARCH_``) architectures.
+Nova's API does not return ``supported_instances``, which the filter reads. It follows from the
+hypervisor type, and for libvirt from the traits of native (``HW_ARCH_``) and emulated
+(``COMPUTE_ARCH_``) architectures.
 
 Source: Nova's ImagePropertiesFilter, and the drivers of Nova 34.
 """
@@ -32,7 +32,7 @@ ARCHITECTURE = Option(
     nova='filter_scheduler',
 )
 _ARCH, _KIND, _MODE = 'hw_architecture', 'img_hv_type', 'hw_vm_mode'
-#: Other properties that the filter reads if one of these is set.
+#: They are read if one of these is set.
 _MORE = ('img_hv_requested_version', 'hw_maxphysaddr_bits')
 
 _OTHER_NAMES: Mapping[str, Mapping[str, str]] = {
@@ -54,7 +54,7 @@ class _Known(NamedTuple):
 
 
 _ANYTHING = _Known(perhaps=None)
-#: By the prefix of the hypervisor type. libvirt reports architectures as traits.
+#: By the prefix of the hypervisor type.
 _DRIVERS: Mapping[str, Mapping[str, _Known]] = {
     'QEMU': {_ARCH: _ANYTHING, _KIND: _Known(('qemu',), ('kvm', 'kqemu')), _MODE: _Known(('hvm',))},
     'VMware': {
@@ -126,7 +126,7 @@ class ImageHypervisorConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield NO_ARCHITECTURE if hosts have several native ones, and the image has none.
 
-        Nothing without the filter, or if the option is explicit.
+        Nothing without the filter, or for an explicit option.
         """
         if resolved.rules.is_explicit(ARCHITECTURE) or not resolved.is_enforced(_FILTER):
             return
@@ -139,8 +139,8 @@ class ImageHypervisorConstraint(Constraint):
 def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
     """Return the properties that the filter compares: current names, Nova's values in lower case.
 
-    ``{'hw_architecture': 'x86_64'}`` for the property ``architecture=AMD64``. The default
-    architecture applies with the filter. {} without architecture, hypervisor type and VM mode.
+    ``{'hw_architecture': 'x86_64'}`` for ``architecture=AMD64``. The default architecture applies
+    with the filter. {} without architecture, hypervisor type and VM mode.
     """
     known = known_names(resolved.image_properties or {})
     architecture = resolved.option(ARCHITECTURE)
@@ -155,9 +155,9 @@ def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
 
 
 def _known(host: Host, key: str) -> _Known:
-    """Return the values of a property that the host supports, by the prefix of its type.
+    """Return the values of a property that the host supports.
 
-    Any value may be possible for another type, and for libvirt's architectures.
+    Any value is possible for an unlisted type, and for libvirt's architectures.
     """
     for begin, known in _DRIVERS.items():
         if host.hypervisor_type.startswith(begin):
@@ -168,7 +168,7 @@ def _known(host: Host, key: str) -> _Known:
 
 
 def _architectures(host: Host) -> frozenset[str]:
-    """Return the host's native and emulated architectures, such as ``x86_64``, from its traits."""
+    """Return the host's native and emulated architectures, such as ``x86_64``."""
     return frozenset(
         trait.removeprefix(begin).lower()
         for trait in host.traits

@@ -77,7 +77,7 @@ class IsolatedHostsConstraint(Constraint):
         """Reject an isolated image on other hosts, and another image on an isolated host.
 
         The codes are ``not_isolated`` and ``isolated``; the latter only with
-        ``restrict_isolated_hosts_to_isolated_images``, and unknown if the id of the image is. SKIP
+        ``restrict_isolated_hosts_to_isolated_images``, and ``unknown`` if the image's id is. SKIP
         ``not_enforced`` without the filter; otherwise PASS ``open``.
         """
         if not resolved.is_enforced(_FILTER):
@@ -97,14 +97,14 @@ class IsolatedHostsConstraint(Constraint):
         return ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the names of the isolated hosts; () without the filter."""
+        """Return the isolated hosts; () without the filter."""
         names: Collection[str] = resolved.option(HOSTS)
         return names if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield ``'IsolatedHostsFilter'`` if the options isolate hosts or images.
+        """Yield the filter if the options isolate hosts or images.
 
-        With the filter, yield NOTHING unless both options are explicit, and NO_IMAGE if images are
+        With the filter, NOTHING unless both options are explicit, and NO_IMAGE if images are
         isolated and the id of the image is unknown.
         """
         if resolved.option(HOSTS) or resolved.option(IMAGES):
@@ -118,9 +118,9 @@ class IsolatedHostsConstraint(Constraint):
 
 
 def _is_image_isolated(resolved: ResolvedRequest) -> bool | None:
-    """Check whether the image is isolated; return None if its id is unknown.
+    """Check whether the image is isolated; None if its id is unknown.
 
-    False if no image is isolated, and for a server without an image.
+    False if no image is isolated, and without an image.
     """
     isolated, image = resolved.option(IMAGES), resolved.request.image
     if not isolated:

@@ -1,6 +1,6 @@
 """Require or forbid aggregates that the request names in ``member_of``.
 
-Nova does not pass this expression to Placement; the policy chooses the host of each node instead.
+Nova does not pass it to Placement; the policy chooses the host of each node instead.
 
 Source: Placement's specification "Support filtering by forbidden aggregate membership".
 """
@@ -55,10 +55,10 @@ class MemberOfConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject a host in a forbidden aggregate (``forbidden``), or in none of a required set.
+        """Reject a host in a ``forbidden`` aggregate, or in none of a ``required`` set.
 
-        The latter is ``required``. SKIP ``none`` without an expression; ``unknown`` if the
-        aggregates of the host are; otherwise PASS ``admitted``.
+        SKIP ``none`` without an expression; ``unknown`` if the aggregates of the host are;
+        otherwise PASS ``admitted``.
         """
         member_of = resolved.member_of
         if not member_of:

@@ -48,7 +48,7 @@ METADATA = Assumption('quota.metadata_items', 'a quota metadata_items of at leas
 
 
 class QuotaConstraint(Constraint):
-    """The quotas of the project and of its user."""
+    """The quotas of the project and its user."""
 
     name = 'quota'
     order = 900
@@ -64,8 +64,8 @@ class QuotaConstraint(Constraint):
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
         """Return the verdict of the quota that leaves the least room, with the bounds of all.
 
-        The facts include ``project_id`` if it is known. SKIP ``unknown`` without quotas of the
-        servers' project, and ``no_group`` if only those of groups are known, and there is none.
+        The facts include a known ``project_id``. SKIP ``unknown`` without quotas of the servers'
+        project, and ``no_group`` if only those of groups are known, and there is none.
         """
         verdict = self._check(resolved)
         if resolved.project_id is None or verdict.code == 'quota.unknown':
@@ -75,7 +75,7 @@ class QuotaConstraint(Constraint):
     def _check(self, resolved: ResolvedRequest) -> Verdict:
         """Return the verdict of ``check_request``, without the fact ``project_id``.
 
-        REJECT ``metadata_items`` comes first; then the other quotas: REJECT with their name
+        REJECT ``metadata_items`` comes first; then REJECT with the name of another quota
         (``cores``, ``user_cores``), or PASS ``ok`` or ``unlimited``.
         """
         group, known = resolved.server_group, resolved.snapshot.quotas
@@ -97,7 +97,7 @@ class QuotaConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield METADATA if metadata items have no quota, NO_USERS if a quota has no ``of_user``.
 
-        Nothing without known quotas, and for a snapshot that names no project.
+        Nothing without quotas, and for a snapshot that names no project.
         """
         known, snapshot = resolved.snapshot.quotas, resolved.snapshot
         if not known or not resolved.has_quotas or snapshot.project_id is None:
@@ -114,8 +114,8 @@ class QuotaConstraint(Constraint):
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield one change, such as "quota instances: 12, cores: 24", with what the request needs.
 
-        Nothing if the quotas do not reject the request. Its size is the number of servers that
-        exceed them.
+        Nothing unless the quotas reject the request. Its size is the number of servers that exceed
+        them.
         """
         wanted, known = resolved.request.count, resolved.snapshot.quotas
         verdict = evaluation.verdict
@@ -151,7 +151,7 @@ class QuotaConstraint(Constraint):
 
 
 def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:
-    """Return the ways in which Nova may count usage: those that explicit options do not exclude."""
+    """Return the ways in which Nova may count usage, as explicit options allow."""
     rules, driver = resolved.rules, resolved.option(DRIVER)
     ways = frozenset(Counting)
     if rules.is_explicit(DRIVER):
@@ -165,14 +165,14 @@ def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:
 
 
 def _costs(resolved: ResolvedRequest) -> Mapping[str, frozenset[Cost]]:
-    """Return the possible costs of a server by the name of the quota, such as ``cores``."""
+    """Return the possible costs of a server by quota."""
     return quotas.costs(resolved.flavor, resolved.demand, _ways(resolved))
 
 
 def _raised(quota: Quota, units: int) -> Quota:
     """Return the quota, and that of its user, with a limit that leaves at least this many free.
 
-    A limit that is enough, or None, stays; unknown usage is 0.
+    A limit of None stays; unknown usage is 0.
     """
     of_user = None if quota.of_user is None else _raised(quota.of_user, units)
     needed = (quota.used or 0) + units
@@ -181,7 +181,7 @@ def _raised(quota: Quota, units: int) -> Quota:
 
 
 def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict with the least room, else the first ``unlimited`` one, else the first."""
+    """Return the verdict with the least room, else the first ``unlimited``, else the first."""
     limited = [verdict for verdict in verdicts if verdict.room is not None]
     if limited:
         return min(limited, key=lambda verdict: verdict.room or 0)

@@ -1,8 +1,7 @@
 """Keep servers off aggregates that are reserved, isolated by traits, or assigned to other tenants.
 
 Source: the reservation flow of Placement's specification "Support filtering by forbidden aggregate
-membership", with the options of this project; and Nova's request filters ``isolate_aggregates`` and
-``require_tenant_aggregate``.
+membership"; Nova's request filters ``isolate_aggregates`` and ``require_tenant_aggregate``.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ NO_IMAGE_RESERVED = OpenAssumption('reservations.image', 'an image without a res
 class _Part:
     """The requirement of one flow, with the codes of its rejections.
 
-    ``opens`` names unknown data that might allow a forbidden host. ``is_mirrored`` means that Nova
-    sends the requirement to Placement, so the aggregates in Placement decide.
+    ``opens`` names unknown data that might allow a forbidden host. ``is_mirrored``: the aggregates
+    in Placement decide, because Nova sends the requirement there.
     """
 
     member_of: MemberOf
@@ -79,7 +78,7 @@ class _Part:
     def check(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Return the verdict of this flow on a host.
 
-        Unknown in a forbidden aggregate if ``opens``; PASS on an isolated host that Placement
+        Unknown in a forbidden aggregate with ``opens``; PASS on an isolated host that Placement
         grants; REJECT ``not_mirrored`` if Placement lacks a required aggregate of the host. Else
         REJECT ``forbidden`` or ``required``, or PASS ``admitted``.
         """
@@ -98,7 +97,7 @@ class _Part:
 
 
 class ReservationsConstraint(Constraint):
-    """The reserved, isolated and tenant aggregates."""
+    """Reserved, isolated and tenant aggregates."""
 
     name = 'reservations'
     order = 50
@@ -107,7 +106,6 @@ class ReservationsConstraint(Constraint):
     is_host_specific = False
     uses_resources = False
     is_unresolvable = True
-    #: Nova's request filters are not scheduler filters.
     filters = ()
     options = (
         *(REQUIRED_PREFIX, FORBIDDEN_PREFIXES, FLAVORS_ONLY, ENFORCED_BY),
@@ -147,9 +145,9 @@ class ReservationsConstraint(Constraint):
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return the worst verdict of the enabled flows: REJECT, else SKIP (unknown), else PASS.
+        """Return the worst verdict of the flows: REJECT, else SKIP (unknown), else PASS.
 
-        The flows are reservations, isolation and tenants. SKIP ``reservations.none`` without any.
+        SKIP ``reservations.none`` without any enabled flow.
         """
         verdicts = [
             part if isinstance(part, Verdict) else part.check(resolved, host)
@@ -162,18 +160,15 @@ class ReservationsConstraint(Constraint):
         return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the names of the fields that are read; () if no flow is enabled.
-
-        ``aggregates``, ``unmirrored``, ``stale_aggregates`` and ``grants``.
-        """
+        """Return the fields for aggregates and grants; () if no flow is enabled."""
         names = ('aggregates', 'unmirrored', 'stale_aggregates', 'grants')
         return names if resolved.memo(_parts) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield NO_IMAGE_RESERVED if images may have reservations and the image is unknown.
 
-        Then, for Nova's request filters that nothing specifies and that would exclude a host, the
-        assumptions that they are off, and their options.
+        Then the assumptions that Nova's request filters are off, and their options, for those that
+        nothing specifies and that would exclude a host.
         """
         if are_images_read(resolved.rules) and resolved.image_properties is None:
             yield NO_IMAGE_RESERVED
@@ -183,7 +178,7 @@ class ReservationsConstraint(Constraint):
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield changes: hosts added to a required aggregate (not one that is kept for others).
 
-        If no aggregate carries a reservation, also ``no_reservation``, which removes its keys.
+        If no aggregate carries a reservation, also ``no_reservation``, without its keys.
         """
         parts = [part for part in resolved.memo(_parts) if isinstance(part, _Part)]
         own = frozenset().union(*(any_of for part in parts for any_of in part.member_of.required))
@@ -195,10 +190,7 @@ class ReservationsConstraint(Constraint):
 
 
 def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
-    """Return the change that removes these keys from the flavor and the image.
-
-    ``{'removed_extra_specs': [...], 'removed_image_properties': [...]}``, without an empty list.
-    """
+    """Return ``removed_extra_specs`` and ``removed_image_properties``, without an empty list."""
     image = resolved.image_properties or {}
     held = {
         'removed_extra_specs': [key for key in keys if key in resolved.extra_specs],
@@ -208,7 +200,7 @@ def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
 
 
 def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
-    """Check whether Placement grants the host to a query that excludes isolated aggregates.
+    """Check whether Placement grants the host, though the query excludes isolated aggregates.
 
     False if the image is unknown.
     """
@@ -219,10 +211,7 @@ def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
 
 
 def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
-    """Return the UUIDs of aggregates kept for others: reserved, isolated, or another tenant's.
-
-    Empty if the aggregates are unknown.
-    """
+    """Return the UUIDs of aggregates kept for others: reserved, isolated, or another tenant's."""
     reserved = reserved_prefixes(resolved.rules)
     asked, image = _keys(resolved), resolved.image_properties
     traits = isolated_aggregates.required_traits(resolved.extra_specs, image)
@@ -236,18 +225,18 @@ def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
 
 
 def _is_of_others(tenants: Collection[str], project: str | None) -> bool:
-    """Check whether an aggregate has tenants, and the project is not one of them (or None)."""
+    """Check whether there are tenants, and the project is none of them (or None)."""
     return bool(tenants) and project not in tenants
 
 
 def _keys(resolved: ResolvedRequest) -> tuple[str, ...]:
-    """Return the keys of the extra specs and, without ``FLAVORS_ONLY``, of the image properties."""
+    """Return the extra specs' keys and, without ``FLAVORS_ONLY``, those of image properties."""
     of_image = () if resolved.option(FLAVORS_ONLY) else resolved.image_properties or ()
     return (*resolved.extra_specs, *of_image)
 
 
 def _parts(resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...]:
-    """Return the requirement of each enabled flow; a Verdict applies to every host."""
+    """Return the requirement of each enabled flow, or a Verdict on every host."""
     flows = (
         (are_kept(resolved.rules), _reservations),
         (resolved.option(ISOLATION), _isolation),
@@ -292,10 +281,10 @@ def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
 
 
 def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
-    """Return the aggregates to which Nova restricts the project; none if no aggregate names it.
+    """Return the aggregates to which Nova restricts the project.
 
-    Then REJECT ``no_tenant_aggregate`` if an option requires one. Unknown without project or
-    aggregates.
+    If none names it: all, or REJECT ``no_tenant_aggregate`` if an option requires one. Unknown
+    without project or aggregates.
     """
     known, project = resolved.snapshot.aggregates, resolved.project_id
     if project is None or known is None:
@@ -308,6 +297,6 @@ def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
 
 
 def _unknown(**parts: object) -> Verdict:
-    """Return an unknown verdict that names the arguments that are None: "flavor and aggregates"."""
+    """Return an unknown verdict that names the None arguments: "flavor and aggregates"."""
     missing = ' and '.join(name for name, value in parts.items() if value is None)
     return Verdict.unknown(UNKNOWN, missing=missing)

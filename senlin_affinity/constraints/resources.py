@@ -1,16 +1,16 @@
 """Count the servers of the flavor for which a host has free resources.
 
 The room of a host is the minimum of free // amount over the requested classes. It is an upper
-bound:
+bound
 
-* on a vSphere host (its ESXi hosts limit the size of a server), in a tree of several providers, and
-  if a sharing provider adds to a host's own storage;
+* on a vSphere host (its ESXi hosts limit the size of a server), in a tree of providers, and for
+  storage to which a sharing provider adds;
 * for a class other than VCPU, MEMORY_MB and DISK_GB whose ``max_unit`` is unknown;
-* for storage of a sharing provider, if Nova sends aggregates to Placement, or if the flavor
-  requests nothing else, because Placement's candidates then name no host.
+* for shared storage, if Nova sends aggregates to Placement, or if the flavor requests nothing else
+  (allocation candidates then name no host).
 
-The verdict is unknown for a class that is missing on a partially known host, and on a host without
-any inventory unless the flavor requests VCPU, MEMORY_MB or DISK_GB.
+It is unknown for a class that a partially known host lacks, and without any inventory unless the
+flavor requests VCPU, MEMORY_MB or DISK_GB.
 
 Units: ``capacity`` is after allocation ratio and reserved amount.
 
@@ -58,7 +58,7 @@ _IN_QUERY = (AvailabilityZoneConstraint(), ReservationsConstraint(), TraitsConst
 
 
 class ResourcesConstraint(Constraint):
-    """The resources that the flavor requests."""
+    """The requested resources."""
 
     name = 'resources'
     order = 110
@@ -104,18 +104,18 @@ class ResourcesConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Return a PASS ``room`` with the number of servers that the free resources allow.
 
-        Placement's grant for the request decides if there is one; otherwise, the host's inventories
-        do: REJECT ``not_offered``, ``too_large``, ``step`` or ``exhausted``. REJECT ``not_granted``
-        without a grant in a complete answer. SKIP ``nothing`` for a flavor that requests nothing,
+        Placement's grant decides if there is one; otherwise, the inventories do: REJECT
+        ``not_offered``, ``too_large``, ``step`` or ``exhausted``. REJECT ``not_granted`` without a
+        grant in a complete answer. SKIP ``nothing`` for a flavor that requests nothing,
         ``unknown`` without flavor or inventories.
         """
         return self._by_answer(resolved, host, self._by_model(resolved, host))
 
     def _by_answer(self, resolved: ResolvedRequest, host: Host, modelled: Verdict) -> Verdict:
-        """Return the verdict by Placement's answer, or else ``modelled`` (that by inventories).
+        """Return the verdict by Placement's answer, or else ``modelled`` (by inventories).
 
-        PASS ``room`` for a grant. A ``modelled`` REJECT stays. REJECT ``not_granted`` for a grant
-        of 0, or none in a complete answer, unless the host :func:`_is_excluded`. Otherwise
+        PASS ``room`` for a grant. Otherwise, a ``modelled`` REJECT stays. REJECT ``not_granted``
+        for a grant of 0, or none in a complete answer, unless the host :func:`_is_excluded`. Else
         ``modelled``, with 0 guaranteed if Placement was asked.
         """
         if host.grants is None:
@@ -136,7 +136,7 @@ class ResourcesConstraint(Constraint):
         return modelled.with_caveat() if modelled.room else modelled
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return the verdict of each host, as ``check_host``."""
+        """Return ``check_host`` of each host."""
         numbers = plain_rooms(resolved, hosts)
         by_number = {number: _enough(number, False) for number in {*numbers} if number > 0}
         verdicts = [*map(by_number.get, numbers)]
@@ -151,7 +151,7 @@ class ResourcesConstraint(Constraint):
         return cast('list[Verdict]', verdicts)
 
     def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return the verdict by the inventories of the host, as ``check_host`` without grants.
+        """Return the verdict by the inventories of the host.
 
         The first class that does not fit, in the order of the amounts, decides the code.
         """
@@ -189,7 +189,7 @@ class ResourcesConstraint(Constraint):
         return _enough(room, is_at_most)
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
-        """Check whether the snapshot has a sharing provider (``pools``), used by a host or not."""
+        """Check whether the snapshot has a sharing provider, used by a host or not."""
         return bool(resolved.snapshot.pools)
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
@@ -201,7 +201,7 @@ class ResourcesConstraint(Constraint):
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """Return for each sharing provider the number of servers that fit on it: PASS ``room``.
+        """Return the number of servers that fit on each sharing provider: PASS ``room``.
 
         Servers that are planned on its hosts reduce it. REJECT as ``check_host`` at 0. {} without a
         flavor.
@@ -225,7 +225,7 @@ class ResourcesConstraint(Constraint):
         return verdicts
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield NewHosts, then OneOf the smaller flavors if there are any and amounts limit it."""
+        """Yield NewHosts and, if ``is_limiting``, a OneOf of the smaller flavors, if any."""
         yield NewHosts('hosts', '')
         smaller = smaller_flavors(resolved.snapshot.flavors or (), resolved.flavor)
         if smaller and evaluation.is_limiting:
@@ -240,9 +240,9 @@ class ResourcesConstraint(Constraint):
 
 
 def _is_excluded(resolved: ResolvedRequest, host: Host) -> bool:
-    """Check whether the service is disabled, or zone, reservations or traits reject the host.
+    """Check whether the host is disabled, or zone, reservations or traits reject it.
 
-    True also for a stale trait, unless the host is nested.
+    Also for a stale trait of a host that is not nested.
     """
     if not host.enabled or (has_stale_trait(host) and not host.is_nested):
         return True
@@ -250,7 +250,7 @@ def _is_excluded(resolved: ResolvedRequest, host: Host) -> bool:
 
 
 def _is_more_pinned(amount: int, host: Host) -> bool:
-    """Check whether more servers of this amount of CPUs fit in PCPU than in VCPU."""
+    """Check whether more servers with this many CPUs fit in PCPU than in VCPU."""
     kinds = map((host.resources or {}).get, (PCPU, VCPU))
     pinned, shared = (max(0, has.capacity - has.used) // amount if has else 0 for has in kinds)
     return pinned > shared
@@ -260,7 +260,7 @@ def _is_more_pinned(amount: int, host: Host) -> bool:
 def _too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:
     """Return a REJECT ``too_large``, else ``step``, else ``exhausted`` with the free rest.
 
-    ``servers`` more servers of this amount reduce what is free.
+    This many ``servers`` of the amount reduce it.
     """
     asked = {'resource': name, 'amount': amount}
     if has.max_unit is not None and amount > has.max_unit:
@@ -273,5 +273,5 @@ def _too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:
 
 @lru_cache(maxsize=1024)
 def _enough(room: int | None, is_at_most: bool, least: int | None = None) -> Verdict:
-    """Return a PASS ``room``; equal arguments give the same object."""
+    """Return a PASS ``room``; the same object for equal arguments."""
     return Verdict.passed('resources.room', room=room, is_at_most=is_at_most, least=least)

@@ -3,7 +3,7 @@
 A server that does not exist, or that has no host, matches no host. A server that was not read, that
 is being moved, or that was moved a short time ago may be on a host.
 
-Source: Nova's SameHostFilter and DifferentHostFilter (``nova.scheduler.filters.affinity_filter``).
+Source: Nova's SameHostFilter and DifferentHostFilter.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _FOR_OWNER = 'the servers must satisfy the scheduler hints {scheduler_hints}'
 class _Hint(NamedTuple):
     """A scheduler hint, with the hosts of the servers that it names.
 
-    ``hosts`` certainly have one of the servers, and ``possible`` may have one. ``is_any_lost``
-    means that the host of a server is unknown, so any host may have it.
+    ``hosts`` certainly have one of the servers, and ``possible`` may have one. ``is_any_lost``: any
+    host may have one, because its host is unknown.
     """
 
     name: str
@@ -71,7 +71,7 @@ class SchedulerHintsConstraint(Constraint):
         """Reject a host that ``same_host`` or ``different_host`` excludes, with that code.
 
         SKIP ``none`` without these hints, ``not_enforced`` without their filters; ``unknown`` if a
-        server may be on the host; otherwise PASS ``satisfied``. A REJECT outweighs what is unknown.
+        server may be on the host; otherwise PASS ``satisfied``.
         """
         hints = resolved.memo(_hints)
         if not hints:
@@ -91,12 +91,12 @@ class SchedulerHintsConstraint(Constraint):
         return ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the names of the hosts that have a server of the hints, or may have one."""
+        """Return the hosts that have a server of the hints, or may have one."""
         hints = resolved.memo(_hints)
         return frozenset().union(*(hint.hosts | hint.possible for hint in hints))
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield ``'SameHostFilter'`` and ``'DifferentHostFilter'`` if these hints name servers."""
+        """Yield the filter of each hint that names servers."""
         return (OF_SERVERS[hint.name] for hint in resolved.memo(_hints))
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
@@ -105,7 +105,7 @@ class SchedulerHintsConstraint(Constraint):
 
 
 def _against(hint: _Hint, host: str) -> Verdict | None:
-    """Return a REJECT or ``unknown`` verdict of one hint on a host; None if it allows the host."""
+    """Return the REJECT or ``unknown`` of one hint on a host; None if it allows the host."""
     is_here, servers = host in hint.hosts, ', '.join(hint.servers)
     may_be_here = hint.is_any_lost or host in hint.possible
     if is_here == (hint.name == SAME_HOST) and (is_here or not may_be_here):
@@ -116,7 +116,7 @@ def _against(hint: _Hint, host: str) -> Verdict | None:
 
 
 def _hints(resolved: ResolvedRequest) -> tuple[_Hint, ...]:
-    """Return the hints of the request that name servers, ``same_host`` first; () without any."""
+    """Return the hints that name servers, ``same_host`` first."""
     return tuple(
         _hint(resolved, name, servers)
         for name in (SAME_HOST, DIFFERENT_HOST)
@@ -127,8 +127,8 @@ def _hints(resolved: ResolvedRequest) -> tuple[_Hint, ...]:
 def _hint(resolved: ResolvedRequest, name: str, servers: tuple[str, ...]) -> _Hint:
     """Return the hint with the hosts of these servers.
 
-    Ids that no server can have, and servers without a host, are skipped. Both hosts of a migration,
-    and a host that a server left a short time ago, are ``possible``.
+    Servers that cannot exist or have no host are skipped. Both hosts of a migration, and one that
+    was left a short time ago, are ``possible``.
     """
     known = resolved.snapshot.located
     hosts: set[str] = set()

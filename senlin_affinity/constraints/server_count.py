@@ -1,6 +1,6 @@
 """Limit the number of servers on a host, regardless of their size and project.
 
-Source: Nova's two filters, which count ``running_vms`` of the hypervisor.
+Source: Nova's two filters, which count ``running_vms``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DEFAULT = Assumption(f'server_count.{KEY}', f'{KEY} of {{most}}')
 
 
 class ServerCountConstraint(Constraint):
-    """The limit on the number of servers of each host."""
+    """The limit of servers on a host."""
 
     name = 'server_count'
     order = 102
@@ -88,13 +88,13 @@ class ServerCountConstraint(Constraint):
         return ('aggregates',) if resolved.memo(_is_enforced) else ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
-        """Return None (the servers of every host count), or () without the filters."""
+        """Return None (any host), or () without the filters."""
         return None if resolved.memo(_is_enforced) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield NumInstancesFilter if the option is set, and the other one if an aggregate has it.
 
-        Yield DEFAULT if a filter is enabled, and the option is not explicit.
+        DEFAULT if a filter is enabled, and the option is not explicit.
         """
         if MOST.key in resolved.rules.options:
             yield _OF_HOSTS
@@ -105,16 +105,15 @@ class ServerCountConstraint(Constraint):
 
 
 def _is_enforced(resolved: ResolvedRequest) -> bool:
-    """Check whether the scheduler runs either filter."""
     return any(map(resolved.is_enforced, (_OF_HOSTS, _OF_AGGREGATES)))
 
 
 def _limit(resolved: ResolvedRequest, host: Host) -> int | None:
-    """Return the number of servers that the enabled filters allow on the host; None is unknown.
+    """Return the number of servers that the enabled filters allow on the host; None: unknown.
 
-    For AggregateNumInstancesFilter, the lowest ``max_instances_per_host`` in the metadata of its
-    aggregates; the option without any, or if one is not an integer. For NumInstancesFilter, the
-    option. With both filters, the lower number.
+    For AggregateNumInstancesFilter, the lowest ``max_instances_per_host`` of its aggregates; the
+    option without any, or if one is not an integer. For NumInstancesFilter, the option. With both,
+    the lower number.
     """
     most: int = resolved.option(MOST)
     if not resolved.is_enforced(_OF_AGGREGATES):

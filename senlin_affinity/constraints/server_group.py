@@ -56,13 +56,13 @@ ONLY_LATE_CHECK = OpenAssumption(
 
 
 def new_group_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
-    """Return the change ``new_group``: the same group under an unused name, without its servers."""
+    """Return the change ``new_group``: the same group with an unused name, without servers."""
     data = {'server_group': new_group(resolved, group)}
     return Change('new_group', _NEW_GROUP, data, 1, Kind.ASKERS, True, is_sufficient=True)
 
 
 class ServerGroupConstraint(Constraint):
-    """The policy and the rules of the request's server group."""
+    """The policy of the request's server group."""
 
     name = 'server_group'
     order = 100
@@ -107,13 +107,13 @@ class ServerGroupConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Compare the members on the host with the policy of the group.
 
-        * SKIP ``none`` without a group, ``not_enforced`` if nothing enforces the policy, and
-          ``only_weighs`` for a soft one. An unknown group: ``unknown``.
+        * SKIP ``none`` without a group, ``not_enforced`` if nothing enforces the policy,
+          ``only_weighs`` for a soft one; ``unknown`` for an unknown group.
         * Anti-affinity: PASS ``free_slots`` with the free slots as room, at most if members may be
           hidden or :func:`may_run_out`; REJECT ``host_full`` without any.
         * Affinity, without room: PASS ``members_here``, at most if :func:`may_run_out`; PASS
-          ``no_members``, at most, on any host if there are none; REJECT ``other_host``; ``unknown``
-          if the host of members is.
+          ``no_members``, at most, if there are none; else REJECT ``other_host``, or ``unknown`` if
+          the host of a member is.
         """
         group = resolved.server_group
         if group is None:
@@ -124,7 +124,7 @@ class ServerGroupConstraint(Constraint):
         return self._of_host(resolved, group, host.host)
 
     def _of_host(self, resolved: ResolvedRequest, group: ServerGroup, host: str) -> Verdict:
-        """Return the verdict of ``check_host`` for this group and the name of a service host."""
+        """Return the verdict of ``check_host`` for a group and a service host."""
         if group.policy in FILTERS and resolved.memo(holding) is None:
             facts: dict[str, Any] = {'policy': group.policy, 'filter': FILTERS[group.policy]}
             return Verdict.skipped('server_group.not_enforced', **facts)
@@ -164,14 +164,14 @@ class ServerGroupConstraint(Constraint):
         return ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the hosts that have members, or may have some; () without a group."""
+        """Return the hosts that have members, or may have some."""
         if resolved.server_group is None:
             return ()
         held, hidden = resolved.memo(counted)
         return held.keys() | hidden
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
-        """Check whether an enforced limit exists and a service host has several hypervisors."""
+        """Check whether a limit is enforced, and a service host has several hypervisors."""
         group = resolved.server_group
         is_limited = group is not None and group.max_server_per_host is not None
         is_limited = is_limited and resolved.memo(holding) is not None
@@ -184,7 +184,7 @@ class ServerGroupConstraint(Constraint):
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """Return the verdict of each service host, as ``check_host``; {} without a group."""
+        """Return ``check_host`` of each service host; {} without a group."""
         group = resolved.server_group
         if group is None:
             return {}
@@ -193,9 +193,9 @@ class ServerGroupConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield ONLY_LATE_CHECK if no filter enforces the policy.
 
-        With a limit per host, yield NO_SOFT_DELETED if these are unknown, and LATE_CHECK if a
-        filter enforces the policy, but misses some members. Nothing without an enforced group or
-        known hosts; no assumption about an explicit option.
+        With a limit per host, NO_SOFT_DELETED if these are unknown, and LATE_CHECK if a filter
+        enforces the policy, but misses some members. Nothing without an enforced group or known
+        hosts, nor about an explicit option.
         """
         group, snapshot = resolved.server_group, resolved.snapshot
         if group is None or snapshot.hosts is None or resolved.memo(holding) is None:
@@ -212,14 +212,14 @@ class ServerGroupConstraint(Constraint):
             yield LATE_CHECK
 
     def without(self, resolved: ResolvedRequest) -> Data:
-        """Return the change to a soft policy of the same group; {} without a group."""
+        """Return the change to a soft policy of the group; {} without a group."""
         group = resolved.server_group
         return {} if group is None else {'server_group': soft_group(group)}
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield changes: a new group if this one has members, a higher limit if any, a soft policy.
 
-        Nothing for a soft policy, and if the servers cannot get another group.
+        Nothing for a soft policy, and if the quota allows no other group.
         """
         group, wanted = resolved.server_group, resolved.request.count
         if group is None or group.policy not in _BINDING or not may_create_group(resolved, group):
@@ -243,7 +243,7 @@ class ServerGroupConstraint(Constraint):
 
 
 def soft_policy_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
-    """Return the change ``soft_policy``: a new group with the policy ``soft-...`` and no rules."""
+    """Return the change ``soft_policy``: a new group with a soft policy and no rules."""
     soft = new_group(resolved, group, **soft_group(group))
     change, data = f'policies: {soft["policy"]}', {'server_group': soft}
     wanted = resolved.request.count

@@ -1,10 +1,8 @@
 """Spread servers evenly over zones, racks or other domains.
 
-A domain is eligible if one of its hosts lacks nothing but room. A full domain stays eligible and
-limits the others.
-
-A host in several domains of one criterion, or in none, is not eligible. A host in Nova's default
-zone is eligible only if hosts are pinned, because Nova may use any host for that zone.
+A domain is eligible if one of its hosts lacks nothing but room, so a full one limits the others. A
+host in several domains of one criterion, or in none, is not eligible; one in Nova's default zone
+only if hosts are pinned, because Nova may use any host for that zone.
 """
 
 from __future__ import annotations
@@ -89,7 +87,7 @@ class SpreadConstraint(Constraint):
         return bool(_hard(resolved))
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Check that the host is in exactly one domain of each hard spread: PASS ``in_domain``.
+        """Check that the host is in one domain of each hard spread: PASS ``in_domain``.
 
         SKIP ``none`` without a hard spread. REJECT ``no_domain``, ``several_domains`` or
         ``default_zone``; else ``unknown`` if any domain is.
@@ -117,7 +115,7 @@ class SpreadConstraint(Constraint):
         return ('availability_zone', 'aggregates') if _hard(resolved) else ()
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
-        """Return the domain of the host for each hard spread for which it has exactly one."""
+        """Return the host's domain for each hard spread for which it has exactly one."""
         each = ((item.by, domain_of(resolved, item.by, host)) for item in _hard(resolved))
         return [Domain(by, name) for by, name in each if name is not None]
 
@@ -128,8 +126,8 @@ class SpreadConstraint(Constraint):
 
         With F, the smallest number of servers that any domain ends with (its own, and known room),
         a domain with c servers takes F + max_skew - c, at most ``max_per_domain`` - c: PASS
-        ``room``. REJECT ``full`` or ``skew`` if that is 0. Members whose domain is unknown count
-        where they raise F most; the guaranteed number assumes that all of them are in this domain.
+        ``room``; at 0 REJECT ``full`` or ``skew``. Members whose domain is unknown count where they
+        raise F most; the guaranteed number assumes all of them in this domain.
         """
         by = {domain.by for domain in rooms}
         if not by:
@@ -156,7 +154,7 @@ class SpreadConstraint(Constraint):
         return verdicts
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield a larger ``max_skew`` and, if set, ``max_per_domain`` for each hard spread."""
+        """Yield a larger ``max_skew`` and, if set, ``max_per_domain`` of each hard spread."""
         every = resolved.request.spread
         data = {'spread': [spread.as_dict() for spread in every]}
         for at, spread in enumerate(every):
@@ -182,21 +180,19 @@ class SpreadConstraint(Constraint):
 
 
 def _hard(resolved: ResolvedRequest) -> tuple[Spread, ...]:
-    """Return the spreads of the request whose mode is hard, in order."""
+    """Return the hard spreads of the request."""
     return tuple(spread for spread in resolved.request.spread if spread.is_hard)
 
 
 def _left(spread: Spread, held: int) -> int | None:
-    """Return the number of servers that ``max_per_domain`` still allows; None is unlimited."""
+    """Return the number of servers that ``max_per_domain`` still allows; None: unlimited."""
     return None if spread.max_per_domain is None else max(0, spread.max_per_domain - held)
 
 
 def _verdict(spread: Spread, domain: Domain, held: int, floor: int | None) -> Verdict:
     """Return the verdict on a domain with ``held`` servers: ``full``, else ``skew``, else ``room``.
 
-    The room is ``max_per_domain - held`` or ``floor + max_skew - held``, if that is lower.
-
-    :param floor: the smallest number of servers of any domain in the end; None: no limit by skew.
+    :param floor: F of ``check_domains``; None: no limit by skew.
     """
     facts: dict[str, Any] = {'by': domain.by, 'domain': domain.name, 'servers': held}
     left = _left(spread, held)

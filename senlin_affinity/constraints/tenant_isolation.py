@@ -16,7 +16,7 @@ _FILTER = 'AggregateMultiTenancyIsolation'
 
 
 class TenantIsolationConstraint(Constraint):
-    """The projects that the aggregates of a host name."""
+    """The projects that aggregates name."""
 
     name = 'tenant_isolation'
     order = 72
@@ -42,9 +42,9 @@ class TenantIsolationConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Reject (``other``) a host whose aggregates name projects, but not this one.
 
-        They are named under keys that begin with ``filter_tenant_id``. PASS ``own`` if any names
-        the project, ``everybody`` if none names projects, and, at most, ``unknown`` if the
-        aggregates or a needed project are. SKIP ``not_enforced`` without the filter.
+        The keys begin with ``filter_tenant_id``. PASS ``own`` if any names the project,
+        ``everybody`` if none names projects, and, at most, ``unknown`` if the aggregates or a
+        needed project are. SKIP ``not_enforced`` without the filter.
         """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('tenant_isolation.not_enforced')
@@ -67,6 +67,6 @@ class TenantIsolationConstraint(Constraint):
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield ``'AggregateMultiTenancyIsolation'`` if any aggregate names projects."""
+        """Yield the filter if any aggregate names projects."""
         if any(tenants(each.metadata) for each in resolved.snapshot.aggregates or ()):
             yield _FILTER

@@ -46,7 +46,7 @@ _READ = ('traits', 'is_nested', 'is_partial', 'resources', 'grants')
 
 
 class TraitsConstraint(Constraint):
-    """The traits that the flavor and the image require or forbid."""
+    """The required and forbidden traits."""
 
     name = 'traits'
     order = 80
@@ -85,9 +85,9 @@ class TraitsConstraint(Constraint):
 
         SKIP ``none`` without any; REJECT ``missing`` or ``forbidden``; ``unknown`` without flavor,
         if a missing or forbidden trait may be unlisted, and for a forbidden trait of a nested host.
-        Otherwise, and with a grant for the request, PASS ``present``: at most if the host is nested
-        without a grant, or if Nova may require an unknown trait. PASS ``no_owner``, at most, if the
-        host lacks OWNER_NOVA and Nova may require it.
+        Otherwise, and with a grant, PASS ``present``: at most if the host is nested without a
+        grant, or if Nova may require an unknown trait. PASS ``no_owner``, at most, if the host
+        lacks OWNER_NOVA and Nova may require it.
         """
         verdict = self._of_traits(resolved, host)
         if verdict and verdict.bounds.is_known and root_traits.may_lack_owner(resolved, host):
@@ -117,7 +117,7 @@ class TraitsConstraint(Constraint):
         return Verdict.passed('traits.present', is_at_most=is_at_most, required=required)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
-        """Yield an assumption and the option for each option that would make Nova require a trait.
+        """Yield an assumption and the option for each that would make Nova require a trait.
 
         Nothing for an explicit option, nor if all hosts have the traits.
         """
@@ -129,10 +129,7 @@ class TraitsConstraint(Constraint):
                 yield from (_NOT_ASKED[option.key], option)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``traits``, ``is_nested``, ``is_partial``, ``resources`` and ``grants``.
-
-        () if no trait is required or forbidden, and no host has OWNER_NOVA.
-        """
+        """Return five fields; () if no trait matters, and no host has OWNER_NOVA."""
         asked, traits = resolved.memo(_demand), resolved.memo(root_traits.of_hosts)
         is_asked = asked is not None and (asked.required or asked.forbidden)
         return _READ if is_asked or root_traits.OWNER in traits else ()
@@ -140,7 +137,7 @@ class TraitsConstraint(Constraint):
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield one change that adds all required custom traits to rejected hosts, perhaps to none.
 
-        A host with a missing standard trait, or with nested providers, is left out.
+        A nested host, and one that lacks a standard trait, is left out.
         """
         asked = resolved.memo(_demand)
         required = frozenset() if asked is None else asked.required
@@ -161,8 +158,7 @@ class TraitsConstraint(Constraint):
     def without(self, resolved: ResolvedRequest) -> Data:
         """Return the change that removes the required traits from the flavor and the image.
 
-        ``{'removed_extra_specs': ['trait:CUSTOM_A']}``, and ``removed_image_properties`` if the
-        image has any. Forbidden traits stay.
+        ``{'removed_extra_specs': ['trait:CUSTOM_A']}``, and ``removed_image_properties`` if any.
         """
         of_image = _asking(resolved.image_properties or {})
         data = {'removed_extra_specs': _asking(resolved.extra_specs)}
@@ -170,26 +166,25 @@ class TraitsConstraint(Constraint):
 
 
 def _demand(resolved: ResolvedRequest) -> Demand | None:
-    """Return the demand, including the root provider's traits; None without a flavor."""
+    """Return the demand, with the root provider's traits; None without a flavor."""
     asked = resolved.demand
     return asked and replace(asked, required=asked.required | root_traits.required(resolved))
 
 
 def _is_custom(trait: str) -> bool:
-    """Check whether the trait begins with ``CUSTOM_``."""
     return trait.startswith('CUSTOM_')
 
 
 def _asking(values: Mapping[str, str]) -> list[str]:
-    """Return the sorted keys that require traits, such as ``trait:CUSTOM_A`` with ``required``."""
+    """Return the sorted keys with the value ``required``, such as ``trait:CUSTOM_A``."""
     return sorted(key for key in values if _KEY.match(key) and values[key] == REQUIRED)
 
 
 def _may_have_more(demand: Demand, host: Host) -> bool:
     """Check whether the host may have unlisted traits.
 
-    True without traits if it has no resources or is partial, and for a partial host that lists
-    resources, but not a requested class.
+    True without traits if it has no resources or is partial, and for a partial host with resources
+    that lacks a requested class.
     """
     if not host.resources:
         return not host.traits
