@@ -9,8 +9,7 @@ from senlin.common import exception as senlin_exception
 from senlin.engine import senlin_lock
 from senlin.policies import base
 
-from senlin_affinity.plugins.senlin.policy import AffinityPolicy
-from senlin_affinity.plugins.senlin.schema import converted
+from senlin_affinity.plugins.senlin.policy import AffinityPolicy, converted
 from senlin_affinity.policy.schema import Property
 from tests.engine.support import HEAT_PROFILE, PROJECT, Desk, binding, done, profile, refused, spec
 from tests.support.edge import SERVER_ERROR, Edge

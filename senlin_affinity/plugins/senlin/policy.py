@@ -25,7 +25,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oslo_config import cfg
-from senlin.common import consts
+from senlin.common import constraints, consts, schema
 from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
@@ -50,13 +50,12 @@ from senlin_affinity.plugins.senlin import (
     log,
     notes_0_9,
     preflight,
-    schema,
 )
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.group_driver import Driver
 from senlin_affinity.policy import binding, flavor, profile, properties
 from senlin_affinity.policy.placement import Placement, Refusal
-from senlin_affinity.policy.schema import DECLARED
+from senlin_affinity.policy.schema import DECLARED, Property
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_policy')
 
@@ -64,6 +63,22 @@ _DISABLED = (
     "the affinity policy '{policy}' was attached disabled: nodes that are created before it is "
     'enabled do not join server group {group}, and cannot join it later'
 )
+
+
+def converted(item: Property) -> schema.PropertySchema:
+    """Return Senlin's form of a property, which ``GET /policy-types`` shows."""
+    more: dict[str, Any] = {}
+    if item.children:
+        more['schema'] = {child.name: converted(child) for child in item.children}
+    if item.kind == 'list':
+        one = schema.Map if item.children else schema.String
+        more['schema'] = one('One of them.', **more)
+    if item.allowed:
+        more['constraints'] = [constraints.AllowedValues(item.allowed)]
+    if item.since != properties.VERSIONS[0]:
+        more['min_version'] = item.since
+    kind = getattr(schema, item.kind.capitalize())
+    return kind(item.description, default=item.default, **more)
 
 
 class AffinityPolicy(base.Policy):
@@ -81,7 +96,7 @@ class AffinityPolicy(base.Policy):
         ('BEFORE', consts.NODE_CREATE),
     ]
     PROFILE_TYPE = [profile.APPLICABLE]
-    properties_schema = {item.name: schema.converted(item) for item in DECLARED}
+    properties_schema = {item.name: converted(item) for item in DECLARED}
 
     def validate(self, context: Any, validate_props: bool = False) -> bool:
         """Check the spec, and with ``validate_props`` whether its zone and aggregates exist.
