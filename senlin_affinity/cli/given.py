@@ -21,28 +21,12 @@ T = TypeVar('T')
 
 def spec(path: str, reader: Callable[[Any], T]) -> T:
     """Parse the one document of a YAML (or JSON) file, and return the reader's result."""
-    import yaml
-
     from senlin_affinity.cloud import one_of_each_key
 
     try:
-        text = input_file.read(path, input_file.LARGEST_TEXT).decode()
-        document = yaml.load(text, one_of_each_key.Loader)
+        document = one_of_each_key.load(path)
     except OSError as error:
         raise UsageError(f'{path} cannot be read: {error.strerror}') from error
-    except UnicodeDecodeError as error:
-        raise InvalidSpec('is not UTF-8 text', path) from error
-    except InvalidSpec as error:
-        raise InvalidSpec(str(error), path) from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, 'problem_mark', None)
-        where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
-        problem = getattr(error, 'problem', None) or str(error)
-        raise InvalidSpec(f'is not valid YAML{where}: {problem}', path) from error
-    except Exception as error:
-        # PyYAML raises other errors for an invalid date, deep nesting, or "!!bool maybe".
-        why = f'{type(error).__name__}: {error}'
-        raise InvalidSpec(f'is not valid YAML: {why}', path) from error
     if isinstance(document, dict) and 'format' in document and 'type' not in document:
         raise InvalidSpec('is a snapshot of a cloud, not a spec', path)
     try:

@@ -2,17 +2,45 @@
 
 PyYAML keeps the last of several equal keys, and expands aliases: a kilobyte of nested ones takes
 minutes.
-
-Raises: yaml.YAMLError with the line.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import yaml
 
+from senlin_affinity.cloud import input_file
+from senlin_affinity.model.errors import InvalidSpec
+
 _NODES, _DIGITS = 100_000, 100
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the one document of a YAML (or JSON) file.
+
+    Raise OSError for a file that cannot be read, and InvalidSpec (with the path of the file, and
+    the line) for invalid content.
+    """
+    name = os.fspath(path)
+    try:
+        return yaml.load(input_file.read(path, input_file.LARGEST_TEXT).decode(), Loader)
+    except OSError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InvalidSpec('is not UTF-8 text', name) from error
+    except InvalidSpec as error:
+        raise InvalidSpec(str(error), name) from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, 'problem_mark', None)
+        where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
+        problem = getattr(error, 'problem', None) or str(error)
+        raise InvalidSpec(f'is not valid YAML{where}: {problem}', name) from error
+    except Exception as error:
+        # PyYAML raises other errors for an invalid date, deep nesting, or "!!bool maybe".
+        why = f'{type(error).__name__}: {error}'
+        raise InvalidSpec(f'is not valid YAML: {why}', name) from error
 
 
 class Loader(yaml.SafeLoader):

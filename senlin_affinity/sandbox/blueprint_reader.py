@@ -24,9 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from senlin_affinity.cloud import input_file, one_of_each_key
+from senlin_affinity.cloud import one_of_each_key
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.suggestion import nearest
 from senlin_affinity.sandbox.blueprint import (
@@ -49,22 +47,9 @@ FILE_KEYS = (
 def read_file(path: str | Path) -> dict[str, Any]:
     """Read the top level of a cloud's YAML file, and check its keys only."""
     try:
-        text = input_file.read(path, input_file.LARGEST_TEXT).decode()
-        data = yaml.load(text, one_of_each_key.Loader)
+        data = one_of_each_key.load(path)
     except OSError as error:
         raise InvalidSpec(f'cannot be read: {error.strerror}', path=str(path)) from error
-    except InvalidSpec as error:
-        raise InvalidSpec(str(error), path=str(path)) from error
-    except (
-        yaml.YAMLError,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        raise InvalidSpec(f'is not YAML: {error}', path=str(path)) from error
     if not isinstance(data, Mapping):
         raise InvalidSpec('must be a mapping with "hosts"', path=str(path))
     _refuse_unknown(data, FILE_KEYS, '')
