@@ -14,10 +14,10 @@ from typing import NamedTuple
 from senlin_affinity.cloud.fleet import AbandonedAction, Engine
 from senlin_affinity.conf.settings import Settings
 from senlin_affinity.model.aggregate import Aggregate
-from senlin_affinity.model.host import Host
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.nova import reservations
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova import aggregate_membership, reservations
 from senlin_affinity.nova.reservations import (
     FORBIDDEN_PREFIXES,
     REQUEST_FILTER_KEYS,
@@ -104,19 +104,16 @@ def contradicting_prefixes(
             )
 
 
-def differing_aggregates(
-    hosts: Iterable[Host], aggregates: Sequence[Aggregate]
-) -> Iterator[CheckResult]:
+def differing_aggregates(snapshot: CloudSnapshot) -> Iterator[CheckResult]:
     """Yield the hosts whose aggregates differ between Nova and Placement."""
-    names = {each.uuid: each.name for each in aggregates}
-    for host in hosts:
+    for host in snapshot.hosts or ():
         name = host.hypervisor_hostname
         if host.unmirrored:
-            where = ', '.join(sorted(names.get(each, each) for each in host.unmirrored))
+            where = aggregate_membership.names(snapshot, host.unmirrored)
             fix = 'nova-manage placement sync_aggregates'
             yield CheckResult(name, f'is in {where} in Nova, but not in Placement', fix)
         if host.stale_aggregates:
-            where = ', '.join(sorted(names.get(each, each) for each in host.stale_aggregates))
+            where = aggregate_membership.names(snapshot, host.stale_aggregates)
             fix = 'openstack resource provider aggregate set, without these aggregates'
             yield CheckResult(name, f'is in {where} in Placement, but not in Nova', fix)
 

@@ -200,7 +200,7 @@ class Status(AuditGroups):
             raise CloudError('the credentials have no right to list hosts and aggregates')
         sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
         compared = mirrors.compare(clients.operator, snapshot, sets, timeout)
-        return configuration_check.differing_aggregates(compared.hosts or (), snapshot.aggregates)
+        return configuration_check.differing_aggregates(compared)
 
     def _clients(self) -> Any:
         from senlin_affinity.cloud import clients

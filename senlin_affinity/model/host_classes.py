@@ -51,7 +51,10 @@ def class_key(host: Host) -> ClassKey:
 
 
 class HostClasses(NamedTuple):
-    """The class of each host, an example of each class, and its number by its key."""
+    """The class of each host, an example of each class, and its number by its key.
+
+    The keys are in the order of the numbers.
+    """
 
     numbers: Sequence[int]
     examples: Sequence[Host]

@@ -47,7 +47,7 @@ class Zones:
 
     ``carried_by`` holds the UUIDs of the aggregates of each zone. ``default`` is the zone of hosts
     without such an aggregate; None if ambiguous. ``is_by_aggregate``: the aggregates of a host
-    determine its zone; False if the known aggregates are incomplete, or none of a host has a zone.
+    determine its zone; False if some aggregates are unknown, or none with a zone has a host.
     """
 
     carried_by: Mapping[str, frozenset[str]]

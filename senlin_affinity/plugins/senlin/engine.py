@@ -84,7 +84,7 @@ def warn_nodes_outside_group(policy: str, cluster_id: str, group_id: str) -> Non
 def _hint(profile_id: str) -> str | None:
     """Return the group that servers of a profile join without a placement.
 
-    Senlin does not update the scheduler hints of a node, so its profile names them.
+    Senlin never updates the scheduler hints of a server.
     """
     stored = profile_object.Profile.get(get_admin_context(), profile_id)
     return stored and profile.group_hint(stored.spec)

@@ -10,6 +10,7 @@ from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
 
 (DRS,) = DrsConstraint.options
@@ -87,9 +88,8 @@ def test_a_reservation_with_a_forbidden_prefix_is_a_problem(metadata, forbidden,
 def test_an_aggregate_that_differs_is_reported_with_the_host_and_the_direction():
     lacking = Host('a', 'cmp-1').but(unmirrored=frozenset('u'))
     stale = Host('b', 'cmp-2').but(stale_aggregates=frozenset('u'))
-    found = check.differing_aggregates(
-        [lacking, stale, Host('c', 'cmp-3')], [Aggregate('u', 'fast')]
-    )
+    hosts, aggregates = (lacking, stale, Host('c', 'cmp-3')), (Aggregate('u', 'fast'),)
+    found = check.differing_aggregates(CloudSnapshot(hosts, aggregates))
     assert [(each.what, each.details) for each in found] == [
         ('cmp-1', 'is in fast in Nova, but not in Placement'),
         ('cmp-2', 'is in fast in Placement, but not in Nova'),
