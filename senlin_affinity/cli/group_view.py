@@ -77,7 +77,7 @@ def outside(
     """Yield one row of the nodes' servers that exist and are not members, if there are any."""
     from senlin_affinity.cloud import members
 
-    found = audit.servers_outside(group, servers)
+    found = sorted({*servers} - {member.server for member in group.members})
     of_others = members.names_of(compute, [each for each in found if each not in names])
     known = {**names, **of_others}
     if there := [each for each in found if each in known]:

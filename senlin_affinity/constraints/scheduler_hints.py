@@ -70,8 +70,8 @@ class SchedulerHintsConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Reject a host that ``same_host`` or ``different_host`` excludes, with that code.
 
-        SKIP ``none`` without these hints, ``not_enforced`` without their filters; ``unknown`` if a
-        server may be on the host; otherwise PASS ``satisfied``.
+        SKIP ``none`` without these hints, ``not_enforced`` without their filters; else ``unknown``
+        if a server may be on the host; else PASS ``satisfied``.
         """
         hints = resolved.memo(_hints)
         if not hints:

@@ -129,7 +129,7 @@ class TraitsConstraint(Constraint):
                 yield from (_NOT_ASKED[option.key], option)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return five fields; () if no trait matters, and no host has OWNER_NOVA."""
+        """Return the fields; () without traits to check, and without hosts that have OWNER_NOVA."""
         asked, traits = resolved.memo(_demand), resolved.memo(root_traits.of_hosts)
         is_asked = asked is not None and (asked.required or asked.forbidden)
         return _READ if is_asked or root_traits.OWNER in traits else ()

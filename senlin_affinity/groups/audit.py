@@ -177,11 +177,6 @@ def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, st
     return times[limit] if len(times) == len(place.servers) > limit else None
 
 
-def servers_outside(group: ServerGroup, servers: Iterable[str]) -> tuple[str, ...]:
-    """Return the sorted servers that are not members of the group."""
-    return tuple(sorted({*servers} - {member.server for member in group.members}))
-
-
 def conflicting_policies(uses: GroupUses) -> Iterator[tuple[str, str]]:
     """Yield each cluster with enabled policies for different groups, and these, by its name.
 

@@ -140,7 +140,7 @@ def _limiting(
 ) -> Iterator[str]:
     """Yield the owner's sentence for each constraint without which more than ``number`` fit.
 
-    Also if more fit with a tried change of what the constraint reads, and for each in
+    Also if more fit with a tried change of what ``Constraint.without`` changes, and for each in
     ``restricting``, because more servers may fit on unknown hosts.
     """
     tried = (each for each in decision.tried if not each.capacity_is_upper_bound)

@@ -145,7 +145,8 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
         view, sets = with_aggregates
         outline = outline._replace(sets=sets)
     if outline.left_by_quota is not None:
-        if _sample(sample.with_count(request, outline.left_by_quota), view, cloud, outline):
+        left = replace(request, question=replace(request.question, count=outline.left_by_quota))
+        if _sample(left, view, cloud, outline):
             return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
     elif hosts := _sample(request, view, cloud, outline):
         snapshot = replace(view.snapshot, hosts=hosts)

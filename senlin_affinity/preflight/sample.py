@@ -138,19 +138,13 @@ def query(
     return sample_query if is_enough(request, view, best) else None
 
 
-def with_count(request: ScaleRequest, count: int) -> ScaleRequest:
-    """Return the request for another number of servers."""
-    question = dataclasses.replace(request.question, count=count)
-    return dataclasses.replace(request, question=question)
-
-
 def is_enough(request: ScaleRequest, view: CloudView, hosts: Sequence[Host]) -> bool:
     """Check whether all servers fit on these hosts without the ten with the most free capacity.
 
     True only if no constraint could reject a host for a reason that the sample does not contain.
     """
-    others = sorted(hosts, key=_free_capacity, reverse=True)[SPARE:]
-    evaluation = evaluate(_resolved(request, view, others), request.constraints)
+    others = sorted(hosts, key=lambda host: -sum(grant.certain for grant in host.grants or ()))
+    evaluation = evaluate(_resolved(request, view, others[SPARE:]), request.constraints)
     least = evaluation.total.bounds.lower
     if request.change and least is not None and least < request.question.count:
         return False  # a change is proposed only if all servers surely fit
@@ -254,11 +248,6 @@ def _least_favourable(group: ServerGroup, hosts: Iterable[Host]) -> ServerGroup:
     members = zip_longest(group.members, islice(places, len(group.members)))
     placed = (dataclasses.replace(member, host=place) for member, place in members)
     return dataclasses.replace(group, members=tuple(placed))
-
-
-def _free_capacity(host: Host) -> int:
-    """Return the guaranteed number of servers that Placement grants; 0 if unknown."""
-    return sum(grant.certain for grant in host.grants or ())
 
 
 def _verdicts(name: str, evaluation: Evaluation) -> Iterator[Verdict]:

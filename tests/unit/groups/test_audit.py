@@ -128,10 +128,6 @@ def test_the_maximum_number_of_hosts(sizes, most, fits):
     assert [len(place.servers) for place in audit.up_to(places, most)] == fits
 
 
-def test_servers_outside_the_group():
-    assert audit.servers_outside(FULL, ['s3', 's1', 's2']) == ('s2', 's3')
-
-
 def test_two_policies_with_two_groups():
     old = 'senlin.policy.affinity-1.0'
     bindings = [bound(C1, 'g1'), bound(C1, 'g2', 'p2', old), bound(C2, 'g3')]
