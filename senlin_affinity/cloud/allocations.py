@@ -3,8 +3,8 @@
 An allocation request belongs to a host if it uses the host's root provider, as in Nova.
 
 Placement truncates a response (``max_allocation_candidates``) without notice. A response is
-complete if another one is longer, or if every host has all allocation requests that the free
-capacity of its providers permits. Nothing is known about a host that an incomplete response lacks.
+complete if another is longer, or if every host has all allocation requests that its providers' free
+capacity permits. Hosts that an incomplete response lacks are unknown.
 
 Units: numbers of servers. ``room`` is an upper bound, ``certain`` a lower bound.
 """
@@ -60,8 +60,7 @@ def fetch(
 ) -> CandidateAnswer:
     """Fetch the candidate capacity of each host for a query, as :func:`parse`. One request.
 
-    If Placement answers 400, all ``grants`` are (), and ``is_whole`` is True. Other errors
-    propagate.
+    If Placement answers 400, all ``grants`` are (), and ``is_whole`` is True.
     """
     try:
         body = candidates(placement, query)
@@ -243,7 +242,7 @@ def _groups(parameters: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
     """Yield the request groups of a parsed query in any order, one for each suffix and ''.
 
     ``{'resources1': ['VCPU:2'], 'required1': ['A,!B']}`` yields ``_Group({'VCPU': 2}, {'A'}, {'B'},
-    True)`` and an empty group. That of '' includes ``root_required``; ``in:`` traits are left out.
+    True)`` and an empty group. ``root_required`` counts for ''; ``in:`` traits do not count.
     """
     of_root = parameters.get('root_required', ())
     for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, parameters) if found)}:
@@ -262,8 +261,8 @@ def _groups(parameters: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
 def _max_requests(groups: Iterable[_Group], providers: Sequence[Mapping[str, Any]]) -> int:
     """Return an upper bound of the number of allocation requests of a host with these providers.
 
-    The product of the numbers of providers that can supply a suffixed group, or each class of the
-    unsuffixed one (of any traits).
+    The product of the numbers of providers that can supply each suffixed group, and each unsuffixed
+    class (of any traits).
     """
     return math.prod(
         sum(_can_supply(each, group) for each in providers)

@@ -41,7 +41,7 @@ from senlin_affinity.model.suggestion import nearest
 
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')
-#: The first microversion of Placement with forbidden aggregates in ``member_of``.
+#: The first microversion with forbidden aggregates.
 FORBIDDEN: Microversion = (1, 32)
 _PLACES = 'OS_CLIENT_CONFIG_FILE, ., ~/.config/openstack, /etc/openstack'
 _NO_CLOUDS = f'No clouds.yaml defines a cloud (searched: {_PLACES}).'
@@ -56,7 +56,7 @@ class PlacementCandidates:
         self._placement = placement
 
     def check_version(self, member_of: MemberOf, path: str) -> None:
-        """Raise InvalidSpec if Placement is too old: 1.29 is needed, and 1.32 to forbid aggregates.
+        """Raise InvalidSpec if Placement is older than 1.29, or 1.32 for forbidden aggregates.
 
         An empty ``member_of`` passes without a request.
 
@@ -104,7 +104,7 @@ def _service(
     """Log in, and return the API of a service; raise CloudError if either fails.
 
     :param kind: openstacksdk's attribute, such as "compute".
-    :param name: the name in errors, such as "Nova".
+    :param name: in errors, such as "Nova".
     """
     connection = client.connection
     login.log_in(connection, timeout or REQUEST_TIMEOUT)
@@ -134,36 +134,36 @@ def _other_regions(connection: Connection) -> str:
 
 
 def compute(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Log in, and return Nova's API with the owner's credentials."""
+    """Log in, and return Nova's API for the owner."""
     return OwnerRest(_service('compute', 'Nova', owner, timeout))
 
 
 def clouds_compute(
     clients: Clients, owners: OwnerRest, timeout: float | None = None
 ) -> OperatorRest:
-    """Return Nova's API with the operator's credentials; without these, return ``owners``."""
+    """Return Nova's API for the operator; ``owners`` without operator credentials."""
     if not clients.has_operator:
         return OperatorRest(owners)
     return OperatorRest(_service('compute', 'Nova', clients.operator, timeout))
 
 
 def placement(cloud: OperatorClient, timeout: float | None = None) -> OperatorRest:
-    """Log in, and return Placement's API with the operator's credentials."""
+    """Log in, and return Placement's API for the operator."""
     return OperatorRest(_service('placement', 'Placement', cloud, timeout))
 
 
 def image(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Log in, and return Glance's API with the owner's credentials."""
+    """Log in, and return Glance's API for the owner."""
     return OwnerRest(_service('image', 'Glance', owner, timeout))
 
 
 def identity(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Log in, and return Keystone's API with the owner's credentials."""
+    """Log in, and return Keystone's API for the owner."""
     return OwnerRest(_service('identity', 'Keystone', owner, timeout))
 
 
 def clustering(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Log in, and return Senlin's API with the owner's credentials."""
+    """Log in, and return Senlin's API for the owner."""
     return OwnerRest(_service('clustering', 'Senlin', owner, timeout))
 
 
@@ -181,7 +181,7 @@ def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
 
 
 def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | None, str | None]:
-    """Return the id and the name of the token's project; None for one that the token lacks.
+    """Return the id and the name of the token's project; None for one that it lacks.
 
     The name is also None for an auth plugin without Keystone.
     """

@@ -1,12 +1,10 @@
 """Limit the time of what a keystoneauth session does: a login, a discovery, a request.
 
 The timeout of a request counts from one byte to the next, and a keystoneauth thread that takes its
-lock twice waits for itself. So each call runs in a daemon thread, which may be abandoned, together
-with the session, whose lock it may hold.
+lock twice waits for itself. So each call runs in a daemon thread, which may be abandoned, with the
+session, whose lock it may hold.
 
 Units: a timeout is the seconds for which a server may be silent.
-
-Raises: GivenUp, also if a library fails on JSON of an unexpected shape.
 """
 
 from __future__ import annotations

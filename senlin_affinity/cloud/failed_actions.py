@@ -1,12 +1,10 @@
 """Fetch the last failed action of a Senlin cluster or node, and what became of its servers.
 
-Senlin at once deletes a server whose creation failed, and Nova shows tenants less of it. So the
-profile, the node's placement and the binding of the policy complete the request.
+Senlin deletes a server whose creation failed, and Nova shows tenants less of it. So the profile,
+the node's placement and the binding of the policy complete the request.
 
 Raises: InvalidSpec for a cluster or node that does not exist, whose name is not unique, or whose
 last action did not fail; AffinityError for a failed action that creates no server; CloudError.
-
-Source: Senlin's API reference; the ``cluster_id`` of actions from 1.14.
 """
 
 from __future__ import annotations
@@ -37,6 +35,7 @@ from senlin_affinity.preflight.failed_server import (
 )
 from senlin_affinity.preflight.question import Question
 
+#: From 1.14, actions have a ``cluster_id``.
 _VERSION: Microversion = (1, 14)
 _CREATING = (
     *('CLUSTER_CREATE', 'CLUSTER_SCALE_OUT', 'CLUSTER_RESIZE', 'CLUSTER_RECOVER'),
@@ -137,7 +136,7 @@ class _ActionReader:
     def _actions(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Return the last action that failed or creates servers, and its failed parts.
 
-        The last by ``start_time``; null is the latest. The parts are the failed actions that create
+        The last by ``start_time``; null is the latest. The parts are failed actions that create
         nodes, or the action itself if it is one on a node. Raise InvalidSpec without an action, or
         if neither it nor a part failed; AffinityError if it failed, but creates no server.
         """

@@ -1,7 +1,5 @@
 """Fetch a failed server, its siblings and its request, as far as Nova returns them.
 
-A part that the response lacks is in :attr:`FailedServer.hidden`, by the option that specifies it.
-
 ``changes-since`` also lists deleted servers to their owners, until the operator archives the
 database. Siblings share a ``reservation_id``, by which administrators list them. Others compare the
 request ids of create actions.
@@ -151,7 +149,8 @@ class _Reader:
     def read(self) -> FailedServer:
         """Return the server with its image, siblings and failure.
 
-        Raise InvalidSpec unless it is in ERROR or deleted, and never ran.
+        ``hidden`` has a phrase for each part that the response lacks. Raise InvalidSpec as
+        :meth:`_check_failed`.
         """
         body, actions = self._body, self._nova.actions(self._id)
         self._check_failed(actions)
@@ -272,8 +271,8 @@ class _Reader:
     def _image(self) -> Image | None:
         """Fetch the image, with the properties that it had at the request; None for a volume.
 
-        Nova's properties override Glance's; if Glance fails, only Nova's are returned, and
-        ``_hidden`` says so.
+        Nova's properties override Glance's. If Glance fails, only Nova's remain, and ``_hidden``
+        says so.
         """
         embedded = self._body.get('image')
         if not embedded:
@@ -295,10 +294,10 @@ class _Reader:
         return self._body.get(_ZONE if is_own else _PINNED) or None
 
     def _lacking(self) -> dict[str, str]:
-        """Return a phrase for each part of the request that the response lacks, by option.
+        """Return a phrase for each part that the response lacks: ``{'--flavor': 'the flavor'}``.
 
-        ``{'--flavor': 'the flavor'}``. It lacks ``--image-property`` for a volume, and ``--host``
-        for non-admins. Scheduler hints include the group.
+        Also ``--image-property`` for a volume, and ``--host`` for non-admins. Scheduler hints
+        include the group.
         """
         body = self._body
         has_hints, has_group = 'scheduler_hints' in body, 'server_groups' in body
@@ -315,9 +314,9 @@ class _Reader:
     def _changes(self, failure: CreationFailure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
         """Return a sentence about the other servers that ran and ended since the failure, if any.
 
-        ``('2 servers were deleted, the last at 2026-11-24 09:14 UTC',)``; () for a failure without
-        a time. Only the first 1000 changed servers count: deleted ones of all projects for an
-        administrator, and otherwise those of the own project.
+        ``('2 servers were deleted, the last at 2026-11-24 09:14 UTC',)``. Of the first 1000 changed
+        servers: for an administrator, deleted ones of all projects, otherwise those of the own
+        project. () for a failure without a time.
         """
         since = failure.at
         if since is None:
@@ -348,7 +347,7 @@ def _fault(body: Mapping[str, Any]) -> Any:
 
 
 def _requests(actions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the request ids of the create actions; an empty set without any."""
+    """Return the request ids of the create actions."""
     return {str(each['request_id']) for each in actions if each['action'] == 'create'}
 
 

@@ -3,8 +3,8 @@
 Each engine writes its release and a hash of its options into the ``data`` of policies
 (``plugins.senlin.engine_report``). All requests need an administrator.
 
-Source: Senlin's API reference, services (1.7), policies and actions; its tables ``action``,
-``cluster``, ``cluster_lock`` and ``node_lock`` (14 to 16).
+Source: Senlin's API reference; its tables ``action``, ``cluster``, ``cluster_lock`` and
+``node_lock`` (14 to 16).
 """
 
 from __future__ import annotations

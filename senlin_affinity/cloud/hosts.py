@@ -3,8 +3,8 @@
 Units: memory in MiB, disk in GiB.
 
 Source: the compute API reference. From 2.53, the ids of hypervisors equal those of their resource
-providers. From 2.88, the sizes are missing, and the list may make Nova query every host, so
-hypervisors are listed at exactly 2.53.
+providers. From 2.88, the sizes are missing, and the list may query every host, so hypervisors are
+listed at exactly 2.53.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[H
 def hypervisors_of(compute: OperatorRest, roots: Collection[str]) -> tuple[Hypervisor, ...]:
     """Fetch the hypervisors with these ids, in any order; those that do not exist are left out.
 
-    One request each; for more than four ids, one for the first rows of the list, and one for each
-    id that these lack.
+    One request each; for more than four ids, one for the first rows of the list, and for each id
+    that these lack.
 
     :param roots: UUIDs of root providers.
     """
@@ -118,7 +118,7 @@ def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
 
 
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:
-    """Convert the JSON of a hypervisor; ``servers`` are filtered by the parameter.
+    """Convert the JSON of a hypervisor, of whose servers only ``servers`` are kept.
 
     ``largest`` is empty for vSphere. A negative number of servers and an empty reason are None.
     """
@@ -199,7 +199,7 @@ def hosts(
 ) -> tuple[Host, ...]:
     """Build a host for each hypervisor, in their order; its zone is None if ``zone_of`` lacks it.
 
-    :param rooms: the resources by hypervisor id; unknown for a hypervisor without an entry.
+    :param rooms: the resources by hypervisor id; without an entry, they are unknown.
     """
     with_rooms = ((each, rooms.get(each.id) or HostInventory(None)) for each in hypervisors)
     return tuple(

@@ -95,8 +95,8 @@ class NovaInventory:
     def quotas_of(self, project_id: str) -> Mapping[str, Quota]:
         """Fetch the quotas of any project, as its reader or an administrator; see :meth:`quotas`.
 
-        Here, only ``server_group_members`` and ``metadata_items`` may be missing. Raise CloudError
-        (400) for a nonexistent project.
+        Only ``server_group_members`` and ``metadata_items`` may be missing. Raise CloudError (400)
+        for a nonexistent project.
         """
         what = f'read the quotas of project {project_id}'
         return self._quota_set(project_id, what, (INSTANCES, CORES, RAM, SERVER_GROUPS), _UNUSED)
@@ -107,7 +107,7 @@ class NovaInventory:
         """Return the quotas with ``of_user``, the limit and the usage of one user of the project.
 
         Unchanged without a project or user id, and for a 403 or 404. A user without own limits has
-        the project's. ``of_user`` is None for a quota that the response lacks.
+        the project's. A quota that the response lacks has None.
         """
         if project_id is None or user_id is None:
             return quotas

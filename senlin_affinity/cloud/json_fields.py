@@ -28,7 +28,7 @@ from senlin_affinity.model.terminal_text import is_plain
 T = TypeVar('T')
 #: Lone surrogates, which JSON can express and UTF-8 cannot.
 _SURROGATE = re.compile('[\ud800-\udfff]')
-#: The number of characters that an error shows of a value.
+#: The characters that an error shows of a value.
 _LONGEST = 80
 _NO_LIST = 'must be a list of strings'
 #: Returns the JSON text of a value; keys and sets are sorted.
@@ -50,7 +50,7 @@ def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | DuplicateKey:
     return DuplicateKey(next(name for number, name in enumerate(names) if name in names[:number]))
 
 
-#: Decodes a JSON text; an object with a duplicate key becomes a DuplicateKey.
+#: Decodes a JSON text.
 decode = json.JSONDecoder(object_pairs_hook=_checked).decode
 
 
@@ -138,7 +138,7 @@ def defaults_of(made: Any) -> Mapping[str, Any]:
 def each(
     items: Any, read: Callable[[Any], T], *keys: str, words: str = 'must be a list'
 ) -> tuple[T, ...]:
-    """Convert the items of a list with ``read``; raise InvalidSpec for another type than list.
+    """Convert the items of a list with ``read``; raise InvalidSpec for another type.
 
     The path of an error begins with the item: ``[3].uuid``.
 
@@ -167,7 +167,7 @@ def by_name(
 ) -> Callable[[Any], dict[str, T]]:
     """Return a function that converts an object with arbitrary keys: ``{name(key): read(value)}``.
 
-    It raises InvalidSpec for another type, and for two keys with one canonical form.
+    It raises InvalidSpec for another type, and for two equal ``name(key)``.
 
     :param words: the beginning of the error for another type.
     :param name: checks a key and returns its canonical form.
@@ -192,9 +192,9 @@ def by_name(
 
 
 def text(value: Any, words: str = 'must be a string') -> str:
-    """Return the value if it is a string without control characters or lone surrogates.
+    """Return a string without control characters or lone surrogates unchanged, also ''.
 
-    Also ''. Otherwise, raise InvalidSpec, which begins with ``words`` for another type.
+    Otherwise, raise InvalidSpec, which begins with ``words`` for another type.
     """
     if type(value) is not str:
         raise wrong(words, value)
@@ -204,7 +204,7 @@ def text(value: Any, words: str = 'must be a string') -> str:
 
 
 def stored(value: Any) -> str:
-    """Return the value if it is a string without lone surrogates; otherwise, raise InvalidSpec."""
+    """Return a string without lone surrogates unchanged; raise InvalidSpec for anything else."""
     if type(value) is not str:
         raise wrong('must be a string', value)
     if not value.isprintable() and _SURROGATE.search(value):
@@ -239,8 +239,7 @@ amount, size = _at_least(0), _at_least(1)
 def wrong(message: str, value: object) -> InvalidSpec:
     """Return the error "``message``, not ``value``", with at most 80 characters of the value.
 
-    ``reprlib.repr`` shortens a value further. For a DuplicateKey: "occurs twice", with the key as
-    path.
+    For a DuplicateKey: "occurs twice", with the key as path.
     """
     if isinstance(value, DuplicateKey):
         return InvalidSpec('occurs twice', value.key)
@@ -267,7 +266,7 @@ def texts(
 
     It raises InvalidSpec for anything else, and with the place of an item that ``one`` rejects.
 
-    :param gathered: makes the set of the converted items.
+    :param gathered: makes the set.
     :param one: checks an item, and returns its canonical form.
     """
     one = cache(one)

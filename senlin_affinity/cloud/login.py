@@ -1,7 +1,7 @@
 """Log in to Keystone, so that a failure of it is not reported as a missing Nova.
 
 If ``GET auth_url`` answers 401, keystoneauth repeats the request with the token that it is about to
-get, and then waits forever for a lock that it holds itself (``get_access`` of
+get, and waits forever for a lock that it holds itself (``get_access`` of
 ``keystoneauth1/identity/base.py``). A session of our own prevents this second request.
 """
 
@@ -49,10 +49,7 @@ def log_in(connection: Connection, timeout: float) -> None:
 
 
 class _Impatient:
-    """A keystoneauth session for one authentication, with its own request() method.
-
-    The shared session, which other threads may use, stays as it is.
-    """
+    """A session for one authentication; the shared one, which other threads use, stays as it is."""
 
     def __init__(self, shared: Any) -> None:
         self.__dict__.update(vars(shared))

@@ -1,14 +1,13 @@
 """Fetch the hosts of the members of server groups, without a request per member.
 
-A non-admin gets ``hostId``, a hash of project and host, which identifies the host if the operator's
-client lists the hosts.
+A non-admin gets ``hostId``, a hash of project and host, which identifies a host that the operator
+lists.
 
 For anti-affinity, Nova counts a migrating server on both of its hosts, and a soft-deleted server,
 although no group shows it.
 
-Source: the compute API reference. Servers are listed at 2.1, where they have the fewest fields.
-From 2.59, migrations are paged, the newest first. The project of a migration (from 2.80) is that of
-the user who started it, not the server's.
+Source: the compute API reference. At 2.1, servers have the fewest fields. From 2.59, migrations are
+paged, the newest first. The project of a migration (from 2.80) is that of the user who started it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from senlin_affinity.model.server_group import (
     ServerGroup,
 )
 
-#: By server: the hosts of migrations in progress; the former hosts, with the seconds since then.
+#: By server: the hosts of migrations in progress; former hosts, with the seconds since then.
 Migrations: TypeAlias = tuple[Mapping[str, tuple[str, ...]], Mapping[str, Mapping[str, int]]]
 _SERVERS, _DELETED = 'list the servers', 'list the soft-deleted servers'
 _MIGRATIONS, _SERVER = 'list the migrations', 'read a server that a scheduler hint names'
@@ -38,7 +37,6 @@ _MIGRATIONS, _SERVER = 'list the migrations', 'read a server that a scheduler hi
 MOST_NAMED = 20
 _HOST = 'OS-EXT-SRV-ATTR:host'
 _ZONE = 'OS-EXT-AZ:availability_zone'
-#: The first microversion with pages of migrations.
 _PAGED: Microversion = (2, 59)
 _ENDED = ('confirmed', 'reverted', 'error', 'failed', 'completed', 'cancelled', 'done')
 #: The field with the former host, by type and status, of the migrations of which nova-compute does
@@ -55,10 +53,7 @@ _HOSTLESS = ('ERROR', 'SHELVED_OFFLOADED', 'BUILD')
 
 
 def without_host(compute: OperatorRest) -> dict[str, Member]:
-    """Fetch the servers of all projects in ERROR, SHELVED_OFFLOADED or BUILD, by id.
-
-    Raise CloudError (403) for a non-admin.
-    """
+    """Fetch the servers of all projects in ERROR, SHELVED_OFFLOADED or BUILD, by id."""
     return _by_id(compute, _SERVERS, all_tenants='1', status=_HOSTLESS)
 
 
@@ -67,8 +62,8 @@ def listed(
 ) -> tuple[dict[str, Member], dict[str, str]]:
     """Fetch the servers of the groups' project, and their names, both by server id.
 
-    An administrator gets the servers of all projects unless the groups have one known project; a
-    non-admin gets those of the own project.
+    For a non-admin, those of the own project; for an administrator, those of all projects if that
+    of the groups is unknown, or not the only one.
     """
     query = {'all_tenants': '1', **_project(groups)} if is_administrator else {}
     servers = _servers(compute, _SERVERS, **query)
@@ -118,8 +113,8 @@ def by_ids(
 ) -> tuple[Member, ...]:
     """Return the servers with these ids, of any project: first those of ``fetched``.
 
-    The first :data:`MOST_NAMED` others take one request each, and a second one after a 404; one
-    that does not exist has the state DELETED. The rest is left out.
+    Up to :data:`MOST_NAMED` others take a request each, and a second one after a 404; a nonexistent
+    one has the state DELETED. The rest is left out.
     """
     missing = [server for server in servers if server not in fetched][:MOST_NAMED]
     return (
@@ -129,7 +124,7 @@ def by_ids(
 
 
 def _server(compute: OperatorRest, server: str) -> Member:
-    """Fetch the server with this id; one that does not exist has the state DELETED."""
+    """Fetch the server with this id; a nonexistent one has the state DELETED."""
     path = f'/servers/{quote(server, safe="")}'
     body = compute.get(path, _SERVER, BASE, may_be_missing=True)
     if body is None:  # nonexistent, or of another project
@@ -144,8 +139,7 @@ def _server(compute: OperatorRest, server: str) -> Member:
 def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[Member, ...]:
     """Fetch the soft-deleted servers that may be members, sorted by id, as an administrator.
 
-    All of the groups' project, or of all projects unless they have one known project. One request
-    per page.
+    Those of the groups' project, or of all if that is unknown, or not the only one.
     """
     query = {'all_tenants': '1', 'deleted': 'true', 'status': SOFT_DELETED, **_project(groups)}
     found = by_marker(compute, '/servers/detail', 'servers', _DELETED, BASE, **query)
@@ -155,7 +149,7 @@ def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[
 
 
 def has_anti_affinity(groups: Iterable[ServerGroup]) -> bool:
-    """Check whether one of the groups has the hard policy anti-affinity."""
+    """Check whether a group has the hard policy anti-affinity."""
     return any(group.policy == ANTI_AFFINITY for group in groups)
 
 
@@ -210,10 +204,8 @@ def with_members(
 def migrations(compute: OperatorRest) -> Migrations:
     """Fetch the hosts of migrations in progress, and the former hosts, both by server.
 
-    Example: ``({'a': ('cmp-1', 'cmp-2')}, {'b': {'cmp-3': 60}})``: b left cmp-3 60 s ago.
-
-    Former hosts are those that a live migration, or a reverted resize or cold migration, left in
-    the last day.
+    ``({'a': ('cmp-1', 'cmp-2')}, {'b': {'cmp-3': 60}})``: b left cmp-3 60 s ago. A live migration,
+    or a reverted resize or cold migration, left a former host in the last day.
     """
     offered = compute.pick(_PAGED)
     # A resize that waits to be confirmed may be old; other migrations in progress are recent.

@@ -1,8 +1,7 @@
 """Keep what changes rarely for a minute, to support acceptances of scale-outs.
 
 The aggregates, and the ids of flavors that are given by name, are the largest responses. A
-rejection reads them again. A Minute belongs to one connection of the operator; the key of an
-owner's fact contains the owner.
+rejection reads them again. The key of an owner's fact contains the owner.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Find the id of a project that is given by id or by name.
 
-Raises: InvalidSpec if no project or several have the name, or if the user may not list projects;
-CloudError.
-
-Source: the identity API reference, ``GET /v3/projects?name=``. A name is unique in its domain only.
+Raises: InvalidSpec if no project or several have the name (it is unique in its domain only), or if
+the user may not list projects; CloudError.
 """
 
 from __future__ import annotations

@@ -6,17 +6,15 @@ clouds need two:
 
 1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``, because no other response reveals
 a provider that shares a class other than disk. 2. ``MEMORY_MB:1``. 3. If there are sharing
-providers, ``MEMORY_MB:1,DISK_GB:1``: which supplies disk to which host? Otherwise ``VCPU:1``, if
-the second response lacks hosts. 4. ``GET /resource_providers?resources=MEMORY_MB:1``, if hosts are
-still missing: do they have no memory left, or was a response truncated?
+providers, ``MEMORY_MB:1,DISK_GB:1``; otherwise ``VCPU:1``, if the second response lacks hosts. 4.
+``GET /resource_providers?resources=MEMORY_MB:1``, if hosts are still missing: do they have no
+memory left, or was a response truncated?
 
 If a single sharing provider supplies a class that the host itself lacks, the provider is a pool,
-and the numbers are exact. The sum of several providers is an upper bound. CPUs and memory are
-assumed to be a host's own.
+and the numbers are exact. The sum of several is an upper bound. CPUs and memory are assumed to be a
+host's own.
 
 Units: Placement's; the capacity is the total minus the reserve, times the allocation ratio.
-
-Source: the Placement API reference.
 """
 
 from __future__ import annotations
@@ -32,11 +30,11 @@ from senlin_affinity.cloud.rest import Microversion, OperatorRest
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, PCPU, VCPU
 from senlin_affinity.model.host import Resource
 
-#: The first microversion whose summaries contain trees and all resource classes.
+#: The first microversion with trees and all resource classes.
 TREES: Microversion = (1, 29)
 #: The most requests of :func:`rooms`.
 MOST_REQUESTS = 4
-#: The trait of a provider that shares its resources with the members of its aggregates.
+#: The trait of a sharing provider.
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 CANDIDATES = 'list the allocation candidates'
 _PROVIDERS = 'list the resource providers'
@@ -49,10 +47,9 @@ _ASKED = (*_OWN, DISK_GB)
 class HostInventory:
     """The resources and traits of one provider tree, including what sharing providers supply.
 
-    ``resources`` of None are unknown. A class that they lack is unknown if ``is_partial``;
-    otherwise, the host has none of it. ``pools`` are the providers that the resources name, with
-    all of their classes. ``is_nested`` is False for a tree of one provider to which others supply
-    nothing but pools.
+    ``resources`` of None are unknown, and if ``is_partial``, each class that they lack. ``pools``
+    are the providers that they name, with all classes. ``is_nested`` is False for a tree of one
+    provider to which others supply nothing but pools.
     """
 
     resources: Mapping[str, Resource] | None
@@ -101,7 +98,7 @@ class _Answers:
         self._as_set: Any = cache(frozenset)
 
     def add(self, body: Any) -> None:
-        """Add the providers of a response, except those that an earlier response had."""
+        """Add the providers of a response, except those of earlier ones."""
         self.longest = max(self.longest, len(body['allocation_requests']))
         for uuid, summary in body['provider_summaries'].items():
             if uuid not in self.providers:
@@ -113,8 +110,8 @@ class _Answers:
     def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> HostInventory:
         """Combine the providers of a tree with those that share with it.
 
-        The usage of the only provider of a host may exceed its capacity. If sharing providers may
-        be hidden, the host ``is_partial``, without the classes that these may supply.
+        The usage of an only provider may exceed its capacity. If sharing providers may be hidden,
+        the host ``is_partial``, without the classes that these may supply.
 
         :param largest: the greatest amount of each class that one server can get.
         :param shared: None: there are no sharing providers.
@@ -150,9 +147,9 @@ class _Answers:
 class _Shared:
     """The sharing providers of each tree, as far as the responses reveal them.
 
-    The second query has an allocation request for every pair of memory and disk, and so shows each
-    sharing provider with a GB left, beside each tree with memory left. One that is full, or shares
-    another class, is hidden: it may supply anything but disk to any host.
+    The second response has every pair of memory and disk, so it shows each sharing provider with a
+    GB left beside each tree with memory left. One that is full, or shares another class, is hidden:
+    it may supply anything but disk to any host.
     """
 
     def __init__(
@@ -181,7 +178,7 @@ class _Shared:
         self._classes = {name for provider in shown for name in provider.amounts}
 
     def given_to(self, root: str) -> list[_Provider]:
-        """Return the providers of other trees that the second response pairs with it, by UUID."""
+        """Return the sharing providers that the second response pairs with a tree, by UUID."""
         return [self._providers[uuid] for uuid in sorted(self._givers.get(root, ()))]
 
     def pooled(
@@ -189,7 +186,7 @@ class _Shared:
     ) -> Mapping[str, _Provider]:
         """Return the provider of each class that only one of them has, if that shares the class.
 
-        Providers that are hosts themselves, or in the tree of one, are left out.
+        Providers in the trees of hosts are left out.
         """
         every = Counter(name for provider in (*own, *sharing) for name in provider.amounts)
         return {
@@ -227,10 +224,10 @@ def rooms(
 ) -> ProviderRooms:
     """Fetch the resources of each host, by the UUID of its root provider (the hypervisor's id).
 
-    A host that the responses lack is left out, or ``FULL`` if it has no memory left; with sharing
-    providers, only four requests find that out. No request without hosts.
+    A host that the responses lack is left out, or ``FULL`` if it has no memory left (with sharing
+    providers, only four requests show that). No request without hosts.
 
-    :param hosts: by that UUID, the greatest amount of each class that one server can get there.
+    :param hosts: by UUID, the greatest amount of each class that one server can get.
     :param most: the maximum number of requests, 3 or 4.
     """
     if not hosts:
@@ -259,7 +256,7 @@ def rooms(
 
 
 def with_memory(placement: OperatorRest) -> frozenset[str]:
-    """Fetch the UUIDs of all root providers with a MiB of memory left; never truncated."""
+    """Fetch the UUIDs of all root providers with a MiB of memory left."""
     return _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
 
 
@@ -271,7 +268,7 @@ def _candidates(placement: OperatorRest, resources: str) -> Any:
 
 
 def _listed(placement: OperatorRest, key: str, **query: str) -> frozenset[str]:
-    """Fetch the value under ``key`` of each resource provider that a query finds, untruncated."""
+    """Fetch the value under ``key`` of each resource provider that a query finds."""
     body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
     with reading(_PROVIDERS):
         return frozenset(item[key] for item in body['resource_providers'])
@@ -285,9 +282,8 @@ def _sum(
 ) -> dict[str, Resource]:
     """Add up the resources of a tree and of the providers that share with it, by class.
 
-    A usage above the capacity counts as the capacity. A class in ``pooled`` is not added up, and
-    names its pool. Any other class of several providers, or shared one, ``is_sum``. Neither has a
-    ``max_unit``.
+    A usage counts up to the capacity. A class in ``pooled`` is not added up, and names its pool.
+    Any other class of several providers, or shared one, ``is_sum``. Neither has a ``max_unit``.
     """
     resources: dict[str, Resource] = {}
     for providers, is_shared in ((own, False), (sharing, True)):

@@ -1,11 +1,10 @@
 """Send requests to one service of the cloud, and return raw JSON.
 
-Units: the timeout is the seconds for which the service may be silent. A microversion is a pair:
-(2, 64).
+A microversion is a pair: (2, 64).
 
 Raises: CloudError with the service's own message for any unexpected response; ``is_uncertain`` if a
-write may have happened nevertheless. A write is never repeated, because two POSTs could create two
-objects. An object is missing only after a 404 with ``itemNotFound``: a proxy answers 404, too.
+write may have happened nevertheless. A write is never repeated. An object is missing only after a
+404 with ``itemNotFound``: a proxy answers 404, too.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from senlin_affinity.model.errors import CloudError, TooLarge
 
 T = TypeVar('T')
 Microversion = tuple[int, int]
-#: The first microversion of Nova.
 BASE: Microversion = (2, 1)
 #: The key in the body of a 404 for a missing object, but not for a path that Nova's router lacks.
 NOT_FOUND = 'itemNotFound'
@@ -45,7 +43,7 @@ class Rest:
 
     :param adapter: openstacksdk's adapter (``connection.compute``).
     :param service: the name in errors ("Nova").
-    :param timeout: None: the session's; a call fails after three times that, or 60 s.
+    :param timeout: seconds for which the service may be silent; None: the session's.
     :param responses: those of earlier reads, which are not sent again.
     """
 
@@ -63,7 +61,7 @@ class Rest:
         self._offered: tuple[Microversion, Microversion] | None = None
 
     def pick(self, wanted: Microversion) -> Microversion:
-        """Return the wanted microversion, or the nearest one that the cloud offers."""
+        """Return the wanted microversion, or the nearest that the cloud offers."""
         if self._offered is None:
             self._offered = self._discover()
         lowest, highest = self._offered
@@ -82,7 +80,7 @@ class Rest:
         Raise CloudError for an error status, and for a body that is null or not JSON.
 
         :param what: the operation, for the error: "list the server groups".
-        :param params: the query; a key with a list is sent once for each of its values.
+        :param params: the query; a key with a list is sent once for each value.
         :param may_be_missing: return None for a 404 with ``itemNotFound``.
         """
         response = self._read(path, what, microversion, dict(params or {}))
@@ -91,7 +89,7 @@ class Rest:
         return self._json(response, what)
 
     def post(self, path: str, what: str, microversion: Microversion, body: object) -> Any:
-        """Send a POST request once, and return the parsed body; raise CloudError if it fails."""
+        """Send a POST request once, and return the parsed body, as :meth:`get`."""
         return self._json(self._send('POST', path, what, microversion, json=body), what)
 
     def delete(self, path: str, what: str, microversion: Microversion) -> bool:
@@ -139,17 +137,14 @@ class Rest:
         return data
 
     def _in_time(self, call: Callable[[], T], *, is_write: bool = False) -> T:
-        """Return the result of ``call`` within three timeouts (:func:`deadline.within`)."""
+        """Return the result of ``call`` within three timeouts (:func:`within`)."""
         timeout = self._timeout or REQUEST_TIMEOUT
         return within(timeout, call, self._adapter.session, is_write=is_write)
 
     def _read(
         self, path: str, what: str, microversion: Microversion | None, params: dict[str, Any]
     ) -> requests.Response:
-        """Send a GET request, unless its response or error is remembered.
-
-        An error of the service (from 500) is not remembered.
-        """
+        """Send a GET request, unless its error, or its response below 500, is remembered."""
         request = self.name, path, microversion, repr(sorted(params.items()))
         answer = (self._responses or {}).get(request)
         if answer is None:
@@ -183,10 +178,7 @@ class Rest:
         microversion: Microversion | None = None,
         **request: Any,
     ) -> requests.Response:
-        """Send a request; raise CloudError without a response.
-
-        It ``is_uncertain`` if a write may have been done.
-        """
+        """Send a request; CloudError without a response ``is_uncertain`` if a write may be done."""
         is_read = method == 'GET'
         if microversion is not None:
             request['microversion'] = shown(microversion)
@@ -311,7 +303,7 @@ def _has_fault(response: requests.Response, fault: str) -> bool:
 def _message(response: requests.Response) -> str:
     """Return a ``message`` or ``detail`` in the body: an outer before an inner one, else the last.
 
-    Without any, its text, or the reason of the status ("Not Found") for an empty body.
+    Without any, its text, or the reason ("Not Found") for an empty body.
     """
     stack = [_parsed(response)]
     while stack:

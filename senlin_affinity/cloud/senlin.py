@@ -1,7 +1,7 @@
 """Fetch clusters, policies, bindings and nodes from Senlin's API, outside of its engine.
 
-Source: Senlin's API reference, version 1. ``global_project`` is for administrators, who get all
-projects without it as well; Senlin answers 403 to others.
+Source: Senlin's API reference. ``global_project`` is for administrators, who get all projects
+without it as well; Senlin answers 403 to others.
 """
 
 from __future__ import annotations

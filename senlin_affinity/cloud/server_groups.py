@@ -1,10 +1,10 @@
 """Read, create and delete server groups, as :class:`~senlin_affinity.model.ports.ServerGroups`.
 
-A cloud may limit its pages to any size (``[api] max_limit``), so the last page is the first one
-that is empty, or shorter than one before.
+A cloud may limit its pages to any size, so the last page is the first one that is empty, or shorter
+than one before.
 
-Source: the compute API reference, ``os-server-groups``: ``policy`` and ``rules`` from 2.64, a list
-``policies`` below, soft policies from 2.15.
+Source: the compute API reference: ``policy`` and ``rules`` from 2.64, a list ``policies`` below,
+soft policies from 2.15.
 """
 
 from __future__ import annotations

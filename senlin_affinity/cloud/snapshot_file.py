@@ -6,9 +6,8 @@ or null is unknown, which is not the same as empty.
 Example::
 
     {"format": 1,
-     "taken_at": "2026-01-01T00:00:00Z",
      "hosts": [
-    {"host": "cmp-1", "hypervisor_hostname": "cmp-1", "resources": {"VCPU": {"capacity": 64, ...}}},
+      {"host": "cmp-1", "resources": {"VCPU": {"capacity": 64, "used": 2}}, ...},
     ...
 """
 
@@ -75,7 +74,12 @@ def parse(text: str) -> CloudSnapshot:
     if not text or text.isspace():
         raise InvalidSpec('is empty: write it with "snapshot save"')
     try:
-        return _read(text)
+        document = _decoded(text)
+        if type(document) is not dict:
+            raise wrong('must be an object with format, hosts, ...', document)
+        _check_format(document.pop('format', None))
+        parts = {name: value for name, value in document.items() if value is not None}
+        snapshot = Snapshots(Hosts()).read(parts)
     except json.JSONDecodeError as error:
         where = f'line {error.lineno}, column {error.colno}: {error.msg}'
         is_at_end = error.pos >= len(text.rstrip()) or error.msg.startswith('Unterminated')
@@ -84,6 +88,9 @@ def parse(text: str) -> CloudSnapshot:
     except (ValueError, RecursionError) as error:
         # A number with too many digits, or too deep nesting.
         raise InvalidSpec(f'is not valid JSON: {error}') from error
+    _check_aggregates(snapshot.hosts or (), snapshot.aggregates or ())
+    _check_pools(snapshot.hosts or (), snapshot.pools)
+    return snapshot
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -142,19 +149,6 @@ def render(snapshot: CloudSnapshot) -> Iterator[str]:
                 separator = ',\n  '
             yield ']' if separator[0] == ',' else '[]'
     yield '}\n'
-
-
-def _read(text: str) -> CloudSnapshot:
-    """Convert the JSON of a file; raise InvalidSpec with the path of a mistake."""
-    document = _decoded(text)
-    if type(document) is not dict:
-        raise wrong('must be an object with format, hosts, ...', document)
-    _check_format(document.pop('format', None))
-    parts = {name: value for name, value in document.items() if value is not None}
-    snapshot = Snapshots(Hosts()).read(parts)
-    _check_aggregates(snapshot.hosts or (), snapshot.aggregates or ())
-    _check_pools(snapshot.hosts or (), snapshot.pools)
-    return snapshot
 
 
 def _decoded(text: str) -> Any:
