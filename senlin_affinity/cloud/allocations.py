@@ -110,7 +110,7 @@ def parse(
 def lower_bounds(body: Any) -> dict[str, int]:
     """Return a guaranteed number of servers by root provider UUID.
 
-    Capacity of sharing providers counts as 0. Hosts without allocation requests are left out. Raise
+    Capacity of sharing providers counts 0. Hosts without allocation requests are left out. Raise
     CloudError for malformed JSON.
     """
     with reading(CANDIDATES):
@@ -229,8 +229,8 @@ def _is_whole(
 def _may_share(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the summaries of the sharing providers that may share with the host.
 
-    Those with a class that the host gets from several providers or a pool; all if its resources are
-    unknown or partial.
+    All if its resources are unknown or partial, else those with a class that it gets from several
+    providers or a pool.
     """
     resources = host.resources or {}
     shared = {name for name, has in resources.items() if has.is_sum or has.pool is not None}

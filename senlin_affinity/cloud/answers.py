@@ -39,7 +39,7 @@ def allowed(read: Callable[[], T], statuses: Collection[int] = (_FORBIDDEN,)) ->
 def reading(what: str) -> Iterator[None]:
     """Convert KeyError, AttributeError, TypeError and ValueError of the block to CloudError.
 
-    :param what: the operation, for the message: "list the servers".
+    :param what: the operation: "list the servers".
     """
     try:
         yield
@@ -58,12 +58,11 @@ def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
 
 
 def the_only(items: Sequence[T_Item], kind: str, name: str, path: str = '') -> T_Item:
-    """Return the only object; raise InvalidSpec if there is none, or several.
+    """Return the only object; raise InvalidSpec with the path if there is none, or several.
 
     "there is no server 'web'", "2 servers are called 'web': use an id, such as 1, 2" (up to five).
 
     :param kind: the noun for the message.
-    :param path: that of the InvalidSpec.
     """
     if not items:
         raise InvalidSpec(f'there is no {kind} {name!r}', path)

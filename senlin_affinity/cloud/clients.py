@@ -44,11 +44,11 @@ class Clients:
 
     @property
     def has_operator(self) -> bool:
-        """Return whether the operator has another connection (object) than the owner."""
+        """Return whether the operator has another connection (object)."""
         return self.owner.connection is not self.operator.connection
 
     def remembering(self) -> Clients:
-        """Return clients with an empty store of responses, which send no GET request twice."""
+        """Return clients that send no GET request twice."""
         return Clients(replace(self.owner, responses={}), replace(self.operator, responses={}))
 
     def recalling(self) -> Clients:

@@ -45,7 +45,7 @@ T = TypeVar('T')
 FORBIDDEN: Microversion = (1, 32)
 _PLACES = 'OS_CLIENT_CONFIG_FILE, ., ~/.config/openstack, /etc/openstack'
 _NO_CLOUDS = f'No clouds.yaml defines a cloud (searched: {_PLACES}).'
-#: What openstacksdk raises for a number where it expects a string or a mapping.
+#: What openstacksdk raises for a value of the wrong type.
 _ODD_VALUE = (AttributeError, TypeError, ValueError)
 
 
@@ -110,7 +110,7 @@ def _service(
     login.log_in(connection, timeout or REQUEST_TIMEOUT)
     session = connection.session
     try:
-        # For a service that the catalog lacks, openstacksdk raises when an attribute is read.
+        # openstacksdk raises if the catalog lacks the service.
         _in_time(session, name, lambda: getattr(connection, kind).get_endpoint_data)
     except CloudError as error:
         raise CloudError(f'{error}{_other_regions(connection)}', error.status) from error
@@ -169,13 +169,9 @@ def clustering(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
 
 def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
     """Check whether clouds.yaml or the catalog has Senlin's endpoint; True without a catalog."""
-    login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
-    session = owner.connection.session
-    if owner.connection.config.get_endpoint('clustering') or not hasattr(
-        session.auth, 'get_access'
-    ):
+    access = _access(owner, timeout)
+    if access is None or owner.connection.config.get_endpoint('clustering'):
         return True
-    access = _in_time(session, 'Keystone', lambda: session.auth.get_access(session))
     known = access.service_catalog.get_endpoints_data(service_type='clustering')
     return any(known.values())
 
@@ -185,12 +181,19 @@ def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | Non
 
     The name is also None for an auth plugin without Keystone.
     """
+    access = _access(owner, timeout)
+    if access is None:
+        return ids(owner)[1], None
+    return access.project_id, access.project_name
+
+
+def _access(owner: OwnerClient, timeout: float | None) -> Any:
+    """Log in, and return the token's data; None for an auth plugin without Keystone."""
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
     session = owner.connection.session
-    if not hasattr(session.auth, 'get_access'):  # an auth plugin without Keystone
-        return ids(owner)[1], None
-    access = _in_time(session, 'Keystone', lambda: session.auth.get_access(session))
-    return access.project_id, access.project_name
+    if not hasattr(session.auth, 'get_access'):
+        return None
+    return _in_time(session, 'Keystone', lambda: session.auth.get_access(session))
 
 
 def ids(owner: OwnerClient) -> tuple[str | None, str | None]:
@@ -263,8 +266,7 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
 def _hint(cloud: str | None, error: Exception) -> Iterator[str]:
     """Yield a hint for MissingRequiredOptions, then one for a ``cloud`` that clouds.yaml lacks.
 
-    The second: "Did you mean prod?", else "Known: dev, lab." (the first ten), else that no cloud is
-    defined.
+    "Did you mean prod?", else "Known: dev, lab." (the first ten), else that no cloud is defined.
     """
     if isinstance(error, MissingRequiredOptions):
         yield '(set them in clouds.yaml, or as variables such as OS_AUTH_URL)'

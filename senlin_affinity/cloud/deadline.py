@@ -42,9 +42,9 @@ class GivenUp(CloudError):
 
 @contextlib.contextmanager
 def operation(timeout: float) -> Iterator[None]:
-    """End all calls in the block within five timeouts, or with the enclosing operation if earlier.
+    """End all calls in the block, except writes, within five timeouts.
 
-    Writes are exempt.
+    Earlier, if an enclosing operation ends.
     """
     known, ends = _ENDS.get(), time.monotonic() + OPERATION * timeout
     token = _ENDS.set(ends if known is None else min(known, ends))
@@ -70,7 +70,7 @@ def within(
 
     Raise GivenUp if that time or the operation's is over, for an abandoned session, and, with a
     session, instead of an AttributeError, LookupError, RecursionError or TypeError. A timeout or
-    Ctrl-C during the call abandons its session.
+    Ctrl-C abandons the session.
 
     :param session: the keystoneauth session of the call, if it exists already.
     :param is_write: ignore the end of the operation.
@@ -120,7 +120,7 @@ def is_given_up(session: Any) -> bool:
 
 
 class _Nowhere(requests.Session):
-    """The HTTP session of an abandoned session; it sends nothing."""
+    """The HTTP session of an abandoned session."""
 
     def __init__(self, why: str) -> None:
         super().__init__()

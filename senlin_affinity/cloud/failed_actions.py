@@ -177,8 +177,8 @@ class _ActionReader:
     def _failed(self, node: Mapping[str, Any], base: FailedServer) -> FailedServer:
         """Return the failed server of a node as Nova shows it, with user and action of ``base``.
 
-        If the node has no server, or one that ran or that Nova lacks, return ``base`` with the
-        node's name, status and message.
+        Without a server, or if it ran or Nova lacks it, return ``base`` with the node's name,
+        status and message.
         """
         message = str(node['status_reason']).removeprefix(_PREFIX)
         failure = replace(base.failure, cause=cause_of(message), message=message)

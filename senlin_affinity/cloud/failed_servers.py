@@ -98,7 +98,7 @@ class _Servers:
     def by_name(self, name: str) -> dict[str, Any]:
         """Fetch the only server with this name, of the own project or else of any.
 
-        Deleted servers count only if all are. Raise InvalidSpec for none or several.
+        Deleted servers count if all are. Raise InvalidSpec for none or several.
         """
         every = {'name': f'^{_escaped(name)}$', 'changes-since': _ALWAYS}
         own = (each for each in self.listed(**every) if each['name'] == name)
@@ -200,9 +200,9 @@ class _Reader:
     def _failure(self, actions: Iterable[Mapping[str, Any]]) -> CreationFailure:
         """Return the failure by the fault of the server, or else by its create action.
 
-        Then, the message is the first detail of a failed event, and the time is the start. Without
-        a message, the cause is BUILD after one attempt to build it, RETRIES after several, and
-        NOT_SHOWN after none. ``tried`` are the hosts of the attempts.
+        Then, the message is the first detail of a failed event. Without a message, the cause is
+        BUILD after one attempt to build it, RETRIES after several, and NOT_SHOWN after none.
+        ``tried`` are the hosts of the attempts.
         """
         create = next((each for each in actions if each['action'] == 'create'), None)
         events = () if create is None else self._nova.events(self._id, create)
@@ -220,8 +220,8 @@ class _Reader:
     def _siblings(self, requests: set[str]) -> tuple[tuple[Sibling, ...], int, bool]:
         """Return the servers of the request, their number, and whether some may be missing.
 
-        The servers include this one, and are sorted by the length of the name, then by name. The
-        number is at least the highest one in a name (for administrators: launch index + 1).
+        They include this one, and are sorted by the length of the name, then by name. The number is
+        at least the highest in a name (for administrators: launch index + 1).
         """
         reservation = self._body.get(_RESERVATION)
         if reservation:
@@ -243,9 +243,9 @@ class _Reader:
     def _by_request(self, requests: set[str]) -> tuple[list[dict[str, Any]], bool]:
         """Return this server and those of its request, and whether some may be missing.
 
-        Candidates have another number in the name ("web-1", "web-2"), and the same flavor and time.
-        The first 20 belong to the request if their request ids (without any, also their faults) are
-        equal. Some may be missing if there are more candidates, and one belongs to the request.
+        Candidates differ in the number in the name ("web-1", "web-2"), and have the same flavor and
+        time. The first 20 are of the request if their request ids (without any, also their faults)
+        are equal. With more candidates, some may be missing, if one is of the request.
         """
         stem, _dash, number = self._name.rpartition('-')
         created = self._body.get('created')

@@ -17,7 +17,7 @@ from senlin_affinity.model.snapshot import Flavor
 
 EXTRA_SPECS: Microversion = (2, 61)
 _FLAVORS = 'list the flavors'
-#: Only an administrator may list the projects of a flavor (403), and only of a private one (404).
+#: For a non-admin, and for a public flavor.
 _HIDDEN = (403, 404)
 #: Path segments after /flavors/ that are no ids.
 _NO_IDS = ('.', '..', 'detail')
@@ -53,7 +53,7 @@ def is_shared(compute: OwnerRest, flavor_id: str, project_id: str) -> bool | Non
 def flavor(compute: OwnerRest, name_or_id: str, *, are_specs_needed: bool = False) -> Flavor | None:
     """Fetch the flavor with this id, or else with this name; None if there is none.
 
-    If Nova hides its extra specs from 2.61 on, it has none, or is None if ``are_specs_needed``;
+    Without visible extra specs, it has none from 2.61 on, or is None if ``are_specs_needed``;
     before, Nova's 403 is a CloudError.
     """
     what = f'read the flavor {name_or_id!r}'

@@ -87,7 +87,7 @@ def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
     """Yield the unfinished actions, of all projects, whose engine is not up.
 
     An action without an engine counts if it is INIT, has a ``cluster_id``, and no engine that is up
-    has an action of that cluster.
+    has an action of this cluster.
     """
     # The actions are read first: an engine that starts an action in between is up.
     shown, status = senlin.pick(_CLUSTER_IDS), UNFINISHED

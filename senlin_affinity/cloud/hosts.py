@@ -28,7 +28,7 @@ AGGREGATE_UUIDS: Microversion = (2, 41)
 #: Resource classes, and the fields of a hypervisor with their size.
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
-#: The number of rows of a list that cost Nova as much as one request.
+#: The rows of a list that cost as much as a request.
 _ROWS = 4
 #: The limit of a list that may lack the wanted rows.
 _MOST_ROWS = 400
@@ -43,8 +43,7 @@ class Hypervisor(NamedTuple):
     """The facts about a hypervisor that the decisions need.
 
     ``largest`` is the greatest amount of each resource class that one server can get, if known.
-    ``servers`` are those of its servers that the caller named; ``running`` is the number of all,
-    None if unknown.
+    ``servers`` are those that the caller named; ``running`` is the number of all, None if unknown.
     """
 
     id: str
@@ -104,7 +103,7 @@ def hypervisor(compute: OperatorRest, root: str) -> Hypervisor | None:
 def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
     """Fetch the only hypervisor of a service host, by the host's name. One request.
 
-    None if no or several hypervisors match, and for another type than QEMU or KVM.
+    None for no or several hypervisors, and for another type than QEMU or KVM.
     """
     # A service of another type may have more hypervisors, with other names.
     query = {'hypervisor_hostname_pattern': host}

@@ -1,8 +1,6 @@
-"""Read the files that a user names, and standard input, up to a size limit.
+"""Read the files that a user names, and standard input, up to a size limit in MiB.
 
 A pipe, such as the shell's ``<(command)``, is read like a file.
-
-Units: a limit is in MiB.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ def all_of(file: IO[bytes], largest: int = LARGEST) -> bytearray:
 def check(path: str | os.PathLike[str], largest: int = LARGEST_TEXT) -> None:
     """Raise InvalidSpec for a file larger than ``largest`` MiB, a device or a pipe.
 
-    A missing file and a directory pass.
+    Others, also missing ones, pass.
     """
     try:
         found = os.stat(path)

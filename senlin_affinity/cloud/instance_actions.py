@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import check_identity, list_of, reading
+from senlin_affinity.cloud.answers import allowed, check_identity, list_of, reading
 from senlin_affinity.cloud.rest import BASE, OwnerRest
-from senlin_affinity.model.errors import CloudError
 
 #: The most servers per call.
 MOST = 50
@@ -26,24 +25,20 @@ def last_moves(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
 
     Servers without a known time, or unknown to Nova, are left out. {} after a 403 for any of them.
     """
+    moves = allowed(lambda: [(server, _last_move(compute, server)) for server in sorted(servers)])
+    return {server: time for server, time in moves or () if time is not None}
+
+
+def _last_move(compute: OwnerRest, server: str) -> str | None:
+    """Return when the server came to its host; None if that or the server is unknown."""
     what = 'list the actions of a server'
-    found = {}
-    for server in sorted(servers):
-        try:
-            path = f'/servers/{quote(server, safe="")}/os-instance-actions'
-            body = compute.get(path, what, BASE, may_be_missing=True)
-        except CloudError as error:
-            if error.status != 403:
-                raise
-            return {}
-        with reading(what):
-            actions = [] if body is None else list_of(body, 'instanceActions', what)
-            for each in actions:
-                check_identity(each['instance_uuid'], server, what)
-            time = _last(actions)
-            if time is not None:
-                found[server] = time
-    return found
+    path = f'/servers/{quote(server, safe="")}/os-instance-actions'
+    body = compute.get(path, what, BASE, may_be_missing=True)
+    with reading(what):
+        actions = [] if body is None else list_of(body, 'instanceActions', what)
+        for each in actions:
+            check_identity(each['instance_uuid'], server, what)
+        return _last(actions)
 
 
 def _last(actions: Sequence[Mapping[str, Any]]) -> str | None:

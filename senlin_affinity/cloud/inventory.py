@@ -31,7 +31,6 @@ from senlin_affinity.nova.quotas import (
 
 PATTERN_QUERY: Microversion = (2, 53)
 _BAD_REQUEST, _FORBIDDEN = 400, 403
-#: Above all microversions.
 _HIGHEST: Microversion = (2, 1 << 20)
 
 _HIDDEN = (403, 404)
@@ -40,7 +39,7 @@ _NOTHING = '5e7f1a00-0000-4000-8000-000000000000'
 _OF_GROUPS = (SERVER_GROUPS, SERVER_GROUP_MEMBERS)
 #: Limits of a single group or server, for which a project has no usage.
 _UNUSED = (SERVER_GROUP_MEMBERS, METADATA_ITEMS)
-#: The quotas with Nova's names of limit and usage.
+#: Quotas, with Nova's names of limit and usage.
 _ABSOLUTE = (
     (SERVER_GROUPS, 'maxServerGroups', 'totalServerGroupsUsed'),
     (SERVER_GROUP_MEMBERS, 'maxServerGroupMembers', None),
@@ -78,9 +77,9 @@ class NovaInventory:
     def quotas(self) -> Mapping[str, Quota]:
         """Fetch the quotas of the connection's project, by name: ``{'cores': Quota(20, 4), ...}``.
 
-        ``server_groups`` and ``server_group_members``, and if Nova lists them, ``instances``,
-        ``cores``, ``ram`` and ``metadata_items``. A limit below 0 is None. Limits per group or
-        server have no usage.
+        ``server_groups`` and ``server_group_members``, and if listed, ``instances``, ``cores``,
+        ``ram`` and ``metadata_items``. A limit below 0 is None. Limits per group or server have no
+        usage.
         """
         what = 'read the limits of the project'
         body = self._compute.get('/limits', what, self._compute.pick(BASE))
@@ -177,7 +176,7 @@ class NovaInventory:
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """Fetch the hosts whose hypervisor or service name contains the text, in any case.
 
-        Only their names, type and state are known. Those with a matching hypervisor come first; the
+        Only names, type and state are known. Those with a matching hypervisor come first; the
         others have '' as its name and type. Two requests, as an administrator.
         """
         clouds = self._clouds()

@@ -57,7 +57,7 @@ decode = json.JSONDecoder(object_pairs_hook=_checked).decode
 class Field(NamedTuple):
     """A key, the function that checks and converts its value, and the one that returns its JSON.
 
-    If ``is_rare``, the default of the class is not written.
+    If ``is_rare``, the default is not written.
     """
 
     key: str

@@ -21,7 +21,7 @@ from senlin_affinity.model.errors import CloudError
 
 #: What the libraries raise if they get no usable response.
 NO_ANSWER = (keystoneauth.ClientException, sdk.SDKException, requests.RequestException)
-#: The message of the bare Exception that keystoneauth raises if there is no password.
+#: keystoneauth's bare Exception without a password.
 _NO_PASSWORD = 'password is a required attribute'
 
 
@@ -58,7 +58,7 @@ class _Impatient:
 
     @property
     def session(self) -> Any:
-        """Return the HTTP connections of the shared session, which may replace them."""
+        """Return the current HTTP session of the shared session."""
         return self._shared.session
 
     def request(self, *arguments: Any, **more: Any) -> Any:
@@ -77,7 +77,7 @@ class _Impatient:
 
 
 def impatient(shared: Any) -> Any:
-    """Return a wrapper of a keystoneauth session for one authentication."""
+    """Return a wrapper of a session for one authentication."""
     return type('Impatient', (_Impatient, type(shared)), {})(shared)
 
 

@@ -73,7 +73,7 @@ def listed(
 
 
 def names_of(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
-    """Fetch the names of the servers by id, without those that do not exist. One request each."""
+    """Fetch the names of the servers that exist, by id. One request each."""
     names = {}
     for server in servers:
         path = f'/servers/{quote(server, safe="")}'
@@ -94,9 +94,7 @@ def with_hosts_by_id(
 ) -> dict[str, Member]:
     """Convert raw servers to Members, by id; find a host that Nova hides by its ``hostId``.
 
-    If that is none of ``hosts``, the host is None, and ``host_id`` is set.
-
-    :param hosts: the names of service hosts.
+    If it is none of ``hosts``, the host is None, and ``host_id`` is set.
     """
     with reading(_SERVERS):
         projects = {server['tenant_id'] for server in servers}
@@ -260,18 +258,18 @@ def _by_id(compute: Rest, what: str, **query: Any) -> dict[str, Member]:
 
 
 def _servers(compute: Rest, what: str, **query: Any) -> list[dict[str, Any]]:
-    """Fetch the servers that a query finds, on all pages, as parsed JSON."""
+    """Fetch the servers that a query finds, as parsed JSON."""
     return [*by_marker(compute, '/servers/detail', 'servers', what, BASE, **query)]
 
 
 def only_project(groups: Iterable[ServerGroup]) -> str | None:
-    """Return the only project of the groups; None for several, none, or if it is unknown."""
+    """Return the only project of the groups; None for several, none, or an unknown one."""
     projects = {group.project_id for group in groups}
     return projects.pop() if len(projects) == 1 else None
 
 
 def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
-    """Return the query for the only project of the groups, {} without one."""
+    """Return the query for :func:`only_project`."""
     project = only_project(groups)
     return {} if project is None else {'project_id': project}
 
@@ -279,7 +277,7 @@ def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
 def _member(server: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Member:
     """Convert a raw server; its host is ``names[hostId]`` if Nova does not show it.
 
-    ``host_id`` is None if the host is known.
+    ``host_id`` is set without a host.
     """
     host_id = server.get('hostId') or None
     host = server.get(_HOST) or (names or {}).get(host_id or '') or None

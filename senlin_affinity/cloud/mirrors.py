@@ -15,7 +15,7 @@ from senlin_affinity.cloud.rest import OperatorRest, malformed
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import aggregate_sync
 
-#: With more aggregates, the URL would be too long for some servers.
+#: More would make the URL too long.
 _MOST = 100
 _PROVIDERS = 'list the resource providers of aggregates'
 

@@ -32,7 +32,7 @@ NOT_FOUND = 'itemNotFound'
 #: The statuses that Retry-After may accompany, and the number of retries of a read.
 _LATER = (requests.codes.too_many_requests, requests.codes.service_unavailable)
 _MOST_AGAIN = 3
-#: The headers with the id under which the service logs the request.
+#: The headers with the id of the request.
 _IDS = ('x-openstack-request-id', 'x-compute-request-id')
 #: The end of a message about the last response, for :func:`malformed`.
 _LAST: contextvars.ContextVar[str] = contextvars.ContextVar('last', default='')

@@ -23,7 +23,6 @@ from senlin_affinity.policy.properties import TYPE
 
 PAGE = 1000
 _ATTACH = 'CLUSTER_ATTACH_POLICY'
-#: The statuses of an action that has not ended.
 UNFINISHED = (
     'INIT', 'READY', 'RUNNING', 'SUSPENDED', 'WAITING', 'WAITING_LIFECYCLE_COMPLETION',
 )  # fmt: skip
@@ -43,7 +42,7 @@ class Node:
 class Clustering:
     """The users of groups, and the nodes, as far as Senlin's API shows them.
 
-    ``is_complete``: the clusters of all projects that use a group are known.
+    ``is_complete``: all clusters that use a group are known.
     """
 
     uses: GroupUses
@@ -59,14 +58,11 @@ def fetch(
     :param with_foreign_users: also fetch which clusters of other projects use a group, if Senlin
         permits it; their names are ``FOREIGN``.
     """
-    wide = None if with_foreign_users else project
-    try:
-        clusters = list(list_all(senlin, 'clusters', wide))
-    except CloudError as error:
-        if error.status != 403 or wide == project:
-            raise
-        wide = project
-        clusters = list(list_all(senlin, 'clusters', wide))
+    is_wide = with_foreign_users and project is not None
+    clusters = allowed(lambda: [*list_all(senlin, 'clusters', None)]) if is_wide else None
+    wide = project if clusters is None else None
+    if clusters is None:
+        clusters = [*list_all(senlin, 'clusters', project)]
     policies = {each['id']: each for each in list_all(senlin, 'policies', wide)}
     with reading('list the policies of Senlin'):
         ours = [
@@ -98,7 +94,13 @@ def fetch(
         frozenset(names[key] for key in names if _is_own(policies[key], project)),
         frozenset(names[key] for key in attaching & names.keys()),
     )
-    return Clustering(uses, tuple(_nodes(senlin, project)), wide is None)
+    with reading('list the nodes of Senlin'):
+        nodes = tuple(
+            Node(each['id'], str(each['name']), each['cluster_id'] or '', each['physical_id'])
+            for each in list_all(senlin, 'nodes', project)
+            if each['physical_id']
+        )
+    return Clustering(uses, nodes, wide is None)
 
 
 def has_cluster(senlin: OwnerRest, cluster: str) -> bool:
@@ -140,15 +142,6 @@ def bindings(
                     yield BindingRecord(cluster, name, *policy, bool(each['enabled']), held)
 
 
-def _nodes(senlin: OwnerRest, project: str | None) -> Iterator[Node]:
-    """Yield the nodes that have a server."""
-    with reading('list the nodes of Senlin'):
-        for each in list_all(senlin, 'nodes', project):
-            if each['physical_id']:
-                ids = (each['id'], str(each['name']), each['cluster_id'] or '')
-                yield Node(*ids, each['physical_id'])
-
-
 def _hints(senlin: OwnerRest, project: str | None, wide: str | None) -> Iterator[str]:
     """Yield the group in each profile's scheduler hints; of other projects' profiles, ids only.
 
@@ -172,7 +165,7 @@ def list_all(
 ) -> Iterator[dict[str, Any]]:
     """Yield the objects under ``key`` of a project, or of all (None), page by page.
 
-    :param query: with a query, None does not request ``global_project``.
+    :param query: None requests ``global_project`` only without a query.
     """
     if project is None and not query:
         query = {'global_project': 'True'}

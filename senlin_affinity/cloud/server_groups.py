@@ -55,13 +55,13 @@ class NovaServerGroups:
         return tuple(_parse(body, LIST) for body in self._pages())
 
     def of_every_project(self) -> tuple[ServerGroup, ...]:
-        """Fetch all groups as an administrator; for other users, those of the project."""
+        """Fetch all groups as an administrator; otherwise, those of the project."""
         return tuple(_parse(body, LIST) for body in self._pages(all_projects='true'))
 
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
         """Create a group, and return it. One request.
 
-        Raise CloudError with ``is_uncertain`` if the response is malformed, or about another or a
+        Raise CloudError with ``is_uncertain`` for a malformed response, or one about another or a
         used group.
         """
         what = f"create server group '{name}'"

@@ -36,8 +36,7 @@ class Taken:
     """A snapshot, and the reason for each part that is unknown.
 
     ``roots`` are the UUIDs of the hosts' root providers, ``longest`` the number of allocation
-    requests in the longest of Placement's responses. ``owner_sees_hosts``: the owner may list the
-    hosts.
+    requests in Placement's longest response. ``owner_sees_hosts``: the owner may list the hosts.
     """
 
     snapshot: CloudSnapshot
@@ -58,13 +57,13 @@ def take(
 ) -> Taken:
     """Fetch a snapshot.
 
-    :param server_groups: the only groups that questions will be about, by id or name; None: all
-        that the owner may list; empty: none, and ``server_groups`` is None.
+    :param server_groups: the groups that questions will be about, by id or name; None: all that the
+        owner may list; empty: none, and ``server_groups`` is None.
     :param project_id: the project whose quotas are read, and in which group names are looked up;
-        None: the owner's own.
-    :param is_project_of_group: if ``project_id`` is None, and the groups are given by id, read the
-        quotas of their project.
-    :param servers: the ids of the servers that scheduler hints name.
+        None: the owner's.
+    :param is_project_of_group: without a ``project_id``, read the quotas of the project of the
+        groups, if these are given by id.
+    :param servers: the ids of the servers in scheduler hints.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
     taking = _SnapshotBuilder(clients, timeout, project_id)
@@ -131,8 +130,7 @@ class _SnapshotBuilder:
         inventories = providers.ProviderRooms()
         if found is not None:
             read_zones = partial(hosts.zones_of, self._clouds)
-            zones_read = self._part('availability_zones', read_zones)
-            zone_of, zones = ({}, None) if zones_read is None else zones_read
+            zone_of, zones = self._part('availability_zones', read_zones) or ({}, None)
             is_listed = wanted is not None and bool(servers)
             found = hosts.in_order(found)
             inventories = self._rooms(found, providers.MOST_REQUESTS - is_listed)
@@ -211,7 +209,7 @@ class _SnapshotBuilder:
             return None
 
     def _server_groups(self, wanted: Collection[str] | None) -> tuple[ServerGroup, ...] | None:
-        """Fetch the wanted groups; None if there are none to fetch, or if they are hidden."""
+        """Fetch the wanted groups; None if none are wanted, or if they are hidden."""
         nova = NovaServerGroups(self._owners)
         if wanted is None:
             return self._part('server_groups', nova.of_every_project)

@@ -186,9 +186,16 @@ class Snapshots(Schema[CloudSnapshot]):
         super().__init__(
             CloudSnapshot,
             *alike(text, 'taken_at', 'user_id', 'project_id', is_rare=True),
-            *alike(_names, 'availability_zones', 'closed_zones', 'answered', is_rare=True),
+            *alike(
+                lambda items: frozenset(each(items, text)),
+                *('availability_zones', 'closed_zones', 'answered'),
+                is_rare=True,
+            ),
             Field(
-                'compared_aggregates', _sets, lambda each: encode(sorted(map(sorted, each))), True
+                'compared_aggregates',
+                lambda items: frozenset(each(items, fields.texts(Spelt, aggregate_uuid))),
+                lambda sets: encode(sorted(map(sorted, sets))),
+                is_rare=True,
             ),
             _things('hosts', hosts, 'host', 'hypervisor_hostname', words=', or null'),
             _things('aggregates', AGGREGATE, 'uuid'),
@@ -212,13 +219,3 @@ def _things(key: str, table: Schema[Any], *keys: str, words: str = '') -> Field:
         lambda things: map(table.write, things),
         is_rare=True,
     )
-
-
-def _names(items: Any) -> frozenset[str]:
-    """Convert a list of strings to a set; raise InvalidSpec for another type."""
-    return frozenset(each(items, text))
-
-
-def _sets(items: Any) -> frozenset[frozenset[str]]:
-    """Convert a list of lists of strings to a set of sets; UUIDs become canonical."""
-    return frozenset(each(items, fields.texts(Spelt, aggregate_uuid)))

@@ -70,7 +70,7 @@ _HOST = _decoder()
 
 
 class Hosts(Schema[Host]):
-    """The fields of hosts; equal values of hosts that one instance reads become one object."""
+    """The fields of hosts; one instance makes equal values of hosts one object."""
 
     def __init__(self) -> None:
         words = 'must be an object such as {"VCPU": {...}}, or null'

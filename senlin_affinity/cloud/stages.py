@@ -160,7 +160,7 @@ class Stages:
         count.
         """
         names: Collection[str] = ()
-        if self._clients.has_operator:  # for hostId; the servers of an administrator name the hosts
+        if self._clients.has_operator:  # for hostId
             names = hosts.zones_of(self._compute)[0]
         known = members.with_hosts_by_id(members.own_servers(self._owners), names)
         groups = members.with_members(view.snapshot.server_groups or (), known)
@@ -181,7 +181,7 @@ class Stages:
         None if they are too many, nested or sharing, if the answer may be incomplete, if aggregates
         differ in Placement, if more than four zones must be checked, or if a service is too old.
 
-        :param some: a number of candidates that may be enough; the answer may be incomplete.
+        :param some: that many candidates may be enough, so the answer may be incomplete.
         """
         is_new = self._placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
         if not is_new or self._compute.pick(hosts.UUIDS) < hosts.UUIDS:
@@ -269,8 +269,8 @@ class Stages:
     ) -> tuple[Any, Mapping[str, str | None]]:
         """Fetch candidates, and return the response with the requested zone by root provider UUID.
 
-        With ``some`` and the domains of a spread, domain by domain, until there are so many;
-        otherwise, in one request, and without zones.
+        With ``some`` and the domains of a spread, one domain after the other until there are so
+        many; otherwise, one request without zones.
         """
         if not (some and query.domains):
             return self._candidates(query.text, some or MOST + 1), {}
@@ -316,17 +316,17 @@ class Stages:
 
     @cached_property
     def _owners(self) -> OwnerRest:
-        """Return Nova's API for the owner; log in at the first access."""
+        """Return Nova's API for the owner."""
         return clouds.compute(self._clients.owner, self._timeout)
 
     @cached_property
     def _compute(self) -> OperatorRest:
-        """Return Nova's API for the operator; the owner's without operator credentials."""
+        """Return Nova's API for the operator, or else the owner."""
         return clouds.clouds_compute(self._clients, self._owners, self._timeout)
 
     @cached_property
     def _placement(self) -> OperatorRest:
-        """Return Placement's API for the operator; log in at the first access."""
+        """Return Placement's API for the operator."""
         return clouds.placement(self._clients.operator, self._timeout)
 
     def _candidates(self, query: str, limit: int) -> Any:
@@ -340,8 +340,8 @@ class Stages:
     def _is_complete(self, query: str, answer: Any) -> bool:
         """Check whether ``max_allocation_candidates`` has not truncated a response.
 
-        It has not if another response is longer, or if the query requests memory and every host
-        with memory left is in it. One or two requests.
+        That is certain if another response is longer, or if the query requests memory and every
+        host with memory left is in it. One or two requests.
         """
         with reading(CANDIDATES):
             longest, known = len(answer['allocation_requests']) + 1, answer['provider_summaries']
@@ -371,8 +371,6 @@ class Stages:
     def _groups(self, view: CloudView, names: Collection[str]) -> tuple[ServerGroup, ...]:
         """Return the groups, sorted, with the hosts and the migrations of their members.
 
-        Unchanged if no group has members.
-
         :param names: the service hosts of the view. A member on another host has its ``hostId``.
         """
         groups = view.snapshot.server_groups or ()
@@ -390,7 +388,7 @@ class Stages:
 def _zones(
     aggregates: Iterable[Aggregate], aggregates_of: Mapping[str, frozenset[str]]
 ) -> dict[str, str]:
-    """Return the zone by service host, of those that are in an aggregate with a zone."""
+    """Return the zone by service host, without hosts that are in no aggregate with a zone."""
     zones = {each.uuid: each.availability_zone for each in aggregates if each.availability_zone}
     return {host: zones[uuid] for host, its in aggregates_of.items() for uuid in its & zones.keys()}
 

@@ -2,9 +2,6 @@
 
 A wrapper of each HTTP adapter of a session reads the body in pieces, and stops as soon as it is too
 large.
-
-Raises: GivenUp for a response that is too large, and, before sending, for a request that does not
-read. Exceptions of requests propagate unchanged.
 """
 
 from __future__ import annotations
@@ -26,6 +23,8 @@ _DIGITS = 20
 
 def bound(session: Any, largest: int = LARGEST, *, is_read_only: bool = False) -> None:
     """Limit the responses of a keystoneauth session; a second call changes nothing.
+
+    Requests may raise AnswerTooLarge.
 
     :param largest: in MiB, after decompression.
     :param is_read_only: raise GivenUp for requests other than GET and a login.

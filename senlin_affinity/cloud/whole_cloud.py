@@ -69,7 +69,7 @@ def _with_access(
 ) -> CloudSnapshot:
     """Return the snapshot with whether the project may use the flavor. At most one request.
 
-    Unchanged if that is known, or if the flavor or project is not.
+    Unchanged if that is known, or without a flavor or project.
     """
     flavor, project = resolved.flavor, resolved.project_id
     if flavor is None or flavor.is_shared is not None or project is None:
