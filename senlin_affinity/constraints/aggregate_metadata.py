@@ -187,8 +187,8 @@ def _strict(resolved: ResolvedRequest) -> Requirements | None:
 def agreement(requirements: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
     """Return a function that checks whether a set of aggregates certainly matches.
 
-    For each extra spec, one of them must match, or none may have the key if the extra spec permits
-    that; none may have ``force_metadata_check``.
+    It does if, for each extra spec, one matches, or none has the key and the extra spec permits
+    that, and if none has ``force_metadata_check``.
 
     :param metadata: that of all aggregates, by UUID.
     """

@@ -227,7 +227,7 @@ def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
 def _is_any_stale(resolved: ResolvedRequest) -> bool:
     """Check whether only Placement has an enabled host in an aggregate that carries a zone.
 
-    False with the filter.
+    False with AvailabilityZoneFilter.
     """
     if resolved.is_enforced(ZONE_FILTER):
         return False

@@ -110,7 +110,7 @@ class ImageConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield MINIMUM if only properties of the image are known, and there are some.
 
-        ZERO_DISK if the flavor has disk 0, and the server does not boot from a volume.
+        ZERO_DISK for a flavor with disk 0, and no boot from a volume.
         """
         request, flavor = resolved.request, resolved.flavor
         if request.image is None and request.image_properties:

@@ -212,7 +212,7 @@ class ServerGroupConstraint(Constraint):
             yield LATE_CHECK
 
     def without(self, resolved: ResolvedRequest) -> Data:
-        """Return the change to a soft policy of the group; {} without a group."""
+        """Return the change to a soft policy of the group; {} without one."""
         group = resolved.server_group
         return {} if group is None else {'server_group': soft_group(group)}
 

@@ -295,8 +295,8 @@ class Attach:
     def _created(self, name: str) -> Step[Attached]:
         """Create the group; the policy owns it if Nova answers.
 
-        If it is lost, return :meth:`_found_created`. Raise QuotaExceeded, and PolicyMismatch for
-        another cluster's name.
+        If the answer is lost, return :meth:`_found_created`. Raise QuotaExceeded, and
+        PolicyMismatch for another cluster's name.
         """
         self._check_name(name)
         wanted = self.wanted
@@ -374,7 +374,10 @@ def find(
 
 
 def _find(name: str, wanted: Properties, *, is_locked: bool) -> Step[ServerGroup | None]:
-    """Return the one group of this name or id, as :func:`find` does; None if there is none."""
+    """Return the one group of this name or id; None if there is none.
+
+    Raise PolicyMismatch for several groups, and for one that does not match the spec.
+    """
     with saying(f"Failed in retrieving servergroup '{name}'."):
         found: tuple[ServerGroup, ...] = ()
         if not is_uuid(name):

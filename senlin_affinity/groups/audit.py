@@ -178,7 +178,7 @@ def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, st
 
 
 def conflicting_policies(uses: GroupUses) -> Iterator[tuple[str, str]]:
-    """Yield each cluster with enabled policies for different groups, and these, by its name.
+    """Yield each cluster with enabled policies for different groups, by name, with the policies.
 
     Example: ``('web', 'p1 (senlin.policy.affinity-1.0): <group>; p2 (...-1.1): <group>')``
     """

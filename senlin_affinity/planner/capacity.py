@@ -63,7 +63,6 @@ def total_capacity(
     parts or crossing domains, quotas, flavor.
 
     :param hosts: None: unknown, so nothing is expected to fit.
-    :param unmodelled: caveats about what no constraint covers.
     :param most_caveats: the maximum number of caveats about hosts; None: all.
     """
     of_request = [verdict.bounds for verdict in request]
@@ -176,8 +175,8 @@ def _caveats(
 ) -> Iterator[str]:
     """Yield the first cause of each host's caveat, such as 'vSphere clusters'; a text may repeat.
 
-    The last cause, once per row, is "constraint NAME (WHY)" for each. For each unbounded
-    constraint, "constraint NAME, which returns no number of servers" precedes.
+    Without another cause, "constraint NAME (WHY)" for each, once per row. Before these, "constraint
+    NAME, which returns no number of servers" for each unbounded one.
     """
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.memo(placement_answer)

@@ -47,24 +47,24 @@ def carry_out(data: Data, resolved: ResolvedRequest) -> ResolvedRequest:
 
 
 def _with_request(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
-    """Return it with other fields of ``PlacementRequest``."""
+    """Return the request with other fields of ``PlacementRequest``."""
     return replace(resolved, request=replace(resolved.request, **fields))
 
 
 def _with_rules(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
-    """Return it with other fields of ``Rules``."""
+    """Return the request with other fields of ``Rules``."""
     return replace(resolved, rules=replace(resolved.rules, **fields))
 
 
 def _with_hosts(resolved: ResolvedRequest, hosts: Iterable[Host]) -> ResolvedRequest:
-    """Return it with other hosts of the snapshot."""
+    """Return the request with other hosts."""
     return replace(resolved, snapshot=replace(resolved.snapshot, hosts=tuple(hosts)))
 
 
 def _each_host(
     resolved: ResolvedRequest, names: Iterable[str], change: Callable[[Host], Host]
 ) -> ResolvedRequest:
-    """Return it with ``change`` applied to each host of these service hosts."""
+    """Return the request with ``change`` applied to each host of these service hosts."""
     chosen, hosts = set(names), resolved.snapshot.hosts or ()
     return _with_hosts(resolved, (change(each) if each.host in chosen else each for each in hosts))
 

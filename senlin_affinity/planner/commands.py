@@ -1,6 +1,6 @@
 """Generate the ``openstack`` command lines that carry out a remedy, quoted for a shell.
 
-Source: the reference of python-openstackclient, and that of osc-placement for traits.
+Source: the references of python-openstackclient and osc-placement.
 """
 
 from __future__ import annotations

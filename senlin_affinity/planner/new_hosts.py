@@ -187,7 +187,7 @@ def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
 def _plain(what_if: WhatIf, host: Host, room: int) -> Host:
     """Return the host without the aggregates and traits that change neither room nor domains.
 
-    Aggregates that carry its zone stay. All but OWNER_NOVA and the required traits go together.
+    Aggregates that carry its zone stay. All traits but OWNER_NOVA and required ones go, or none.
     """
     resolved = what_if.resolved
     sets = [item for item in what_if.before.constraints if is_of_domains(item)]

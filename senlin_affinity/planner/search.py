@@ -47,7 +47,7 @@ _MOST_STEPS = 2**31 - 1
 
 
 def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
-    """Evaluate each proposal, then each waiver (code ``rule_given_up``), also those of no help.
+    """Evaluate each proposal, then each waiver (code ``rule_given_up``), helpful or not.
 
     Waivers are of the waivable constraints that are the first to reject a host in ``hosts_after``.
     """
@@ -150,7 +150,7 @@ def _joint(what_if: WhatIf) -> Iterator[Remedy]:
 
 
 def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
-    """Yield each two constraints with proposals that alone reject a host.
+    """Yield each two constraints with proposals, if only these two reject some host.
 
     Constraints that use resources do not count.
     """

@@ -219,7 +219,7 @@ def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
 
 
 def compared(request: ScaleRequest, view: CloudView) -> CloudView:
-    """Mark the aggregates in the query of a view that passed :func:`fits` as equal in Placement."""
+    """Mark the queried aggregates as equal in Nova and Placement; the view passed :func:`fits`."""
     sets = frozenset(asked_of_placement(request.resolve(view)))
     return replace(view, snapshot=replace(view.snapshot, compared_aggregates=sets))
 

@@ -138,7 +138,7 @@ class Explanation:
         yield from self.notes
 
     def headline(self) -> str:
-        """Return the first sentence of the example in :meth:`sentences`."""
+        """Return a sentence like the first one in the example of :meth:`sentences`."""
         failed, failure = self.failed, self.failed.failure
         what = _HEADLINES.get(failure.cause, 'failed')
         at = f' at {failure.at[:16].replace("T", " ")} UTC' if failure.at else ''
@@ -148,7 +148,7 @@ class Explanation:
         return f'{failed.name} {what}{at}{together if failed.number > 1 else ""}{deleted}.'
 
     def _fit(self) -> Iterator[str]:
-        """Yield "2 of 3 fit: <reason>." (for one server, "No host takes it: ...") if not all fit.
+        """Yield "2 of 3 fit: <reason>." (for one, "No host takes it: ...") if ``fits`` is False.
 
         "Nova places such a request as a whole." precedes it if Nova found no host, unless an action
         of Senlin created the servers.

@@ -112,10 +112,7 @@ def _on_drs_host(scale_request: ScaleRequest, binding: Binding, view: CloudView)
 
 
 def _undecided(scale_request: ScaleRequest, error: AffinityError) -> HookResult:
-    """Let nova-scheduler choose the hosts, with the error as warning, or raise it.
-
-    The docstring of the module says when.
-    """
+    """Let nova-scheduler choose the hosts, with a warning, or raise the error (see the module)."""
     may_reject = scale_request.properties.preflight == 'enforce'
     if scale_request.must_choose or (may_reject and not isinstance(error, CloudError)):
         raise error

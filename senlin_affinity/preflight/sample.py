@@ -117,7 +117,7 @@ def query(
     *,
     is_large: bool = False,
 ) -> Query | None:
-    """Return the query for a sample; None if no sample can be enough (at most 1000 hosts, and ten).
+    """Return the query for a sample; None if no sample of at most 1010 hosts can be enough.
 
     :param is_large: as in :func:`_host_count`.
     """

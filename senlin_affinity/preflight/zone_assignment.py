@@ -2,9 +2,9 @@
 
 Nodes that the planner placed get the zone of their planned host. In a hard spread, each other node
 gets the eligible zone with the fewest servers of the group. In a soft spread, Nova chooses its
-zone, because a node with a zone fails if that zone is full. A node that Nova may place in any zone
-may take the capacity that was planned for another, so no node gets a zone if it is unknown whether
-all nodes fit, or if a node is planned for the default zone.
+zone, because a node with a zone fails if that zone is full. Such a node may take the capacity that
+was planned for another, so no node of a soft spread gets a zone if it is unknown whether all fit,
+or if one is planned for the default zone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ZoneAssignment:
         """Return the planned zone of each node, then None for the others: ``('az-1', None)``.
 
         () if no node has a planned zone, if it is unknown whether the others fit, or if a node is
-        planned for the default zone, or on a host that is in its zone in Nova, not in Placement.
+        planned for the default zone, or on a host whose zone Placement does not know.
         """
         decision = self.decision
         planned = tuple(placed.zone for placed in decision.placements)
@@ -64,7 +64,8 @@ class ZoneAssignment:
         Without an eligible zone: () if the hosts are known and the request does not fit; otherwise,
         raise CloudError.
 
-        :param constraints: as in :meth:`_eligible`.
+        :param constraints: a zone in which they reject every host for more than its capacity is not
+            eligible.
         """
         decision, most = self.decision, self.spread.max_per_domain
         planned = [placed.zone for placed in decision.placements if placed.zone is not None]
