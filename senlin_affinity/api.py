@@ -9,14 +9,14 @@ Example::
     view = api.fetch(connection, question)      # or api.load('cloud.json'), without requests
     decision = api.answer(question, view)
 
-Question, CloudView and Decision are plain values: equal if their contents are equal, and they can
-be pickled. One view serves every question about the same server group, project and image; the
-allocation candidates in it belong to the question that it was fetched for.
+Question, CloudView and Decision are plain values and can be pickled. One view serves every question
+about the same server group, project and image; its allocation candidates are those of the question
+that it was fetched for.
 
 Raises: InvalidSpec for an invalid question or file, and for names that the cloud does not have;
 CloudError for a cloud that does not answer; PluginError for a constraint that does not load;
-OSError for a file that cannot be written. A part that the user may not read raises nothing:
-``CloudView.unavailable`` gives the reason.
+OSError for a file that cannot be written. ``CloudView.unavailable`` has the parts that the user may
+not read.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def fetch(
         image nor allocation candidates.
     :param timeout: read timeout in seconds; None: the connection's ``api_timeout``, else 60.
     """
-    # Imported here: openstacksdk takes a second to load, and a plan of a file needs none.
+    # Imported here: openstacksdk takes a second to load.
     from senlin_affinity.cloud import whole_cloud
 
     if question is not None:
@@ -70,7 +70,7 @@ def fetch(
 def load(path: str | os.PathLike[str], largest: int | None = None) -> CloudView:
     """Load a view from a file of ``senlin-affinity snapshot save``.
 
-    :param largest: how many MiB it may have; None: 256.
+    :param largest: the maximum size in MiB; None: 256.
     """
     from senlin_affinity.cloud import input_file, snapshot_file
 
@@ -97,10 +97,7 @@ def run(
     remedies: bool = True,
     timeout: float | None = None,
 ) -> Decision:
-    """Fetch what the question needs, and answer it.
-
-    The parameters are those of :func:`fetch` and :func:`answer`.
-    """
+    """Fetch what the question needs, and answer it; see :func:`fetch` and :func:`answer`."""
     view = fetch(connection, question, timeout)
     return answer(question, view, constraints, remedies=remedies)
 
@@ -114,8 +111,8 @@ def answer(
 ) -> Decision:
     """Decide whether the servers fit, where they would go, and if not, why and what would help.
 
-    :param constraints: None means all that are installed.
-    :param remedies: whether to search for remedies, which is most of the cost of a rejection.
+    :param constraints: None: all that are installed.
+    :param remedies: whether to search for remedies, most of the cost of a rejection.
     """
     chosen = load_constraints() if constraints is None else constraints
     return planner.decide(ask(_read(question, chosen), view), chosen, remedies=remedies)
@@ -125,7 +122,7 @@ def _read(question: Question, constraints: Sequence[Constraint]) -> Question:
     """Return the question with its options parsed; raise InvalidSpec for an invalid option."""
     if not question.options:
         return question
-    # Imported here: without options, a plan does not need oslo.config.
+    # Imported here: without options, oslo.config is not needed.
     from senlin_affinity.conf import opts
 
     return replace(question, options=opts.read(question.options, constraints))

@@ -83,7 +83,7 @@ def parse(
 ) -> CandidateAnswer:
     """Convert the JSON of a response to a capacity per host: ``(CandidateCapacity(query, 4, 4),)``.
 
-    A host without allocation requests has (). Raise CloudError for malformed JSON.
+    () without allocation requests. Raise CloudError for malformed JSON.
 
     :param roots: the UUID of the root provider of each host.
     :param longest: the number of allocation requests in the longest other response.
@@ -131,8 +131,8 @@ def lower_bounds(body: Any) -> dict[str, int]:
 class _HostAlternatives(NamedTuple):
     """The alternative allocations of a server on a host, and the free capacity by (UUID, class).
 
-    ``lent`` are the keys of providers in other trees, except a ``Resource.pool`` of the host.
-    ``counted`` is the number of servers if no other host used these.
+    ``lent`` are the keys of other trees, except a ``Resource.pool`` of the host. ``counted`` is the
+    number of servers if no other host used these.
     """
 
     taken: list[Takes]
@@ -167,8 +167,8 @@ def _alternatives(
 def _counts(hosts: Sequence[_HostAlternatives | None], *, is_whole: bool) -> Iterator[Count | None]:
     """Yield the ``room`` of ``counted`` and the ``certain`` of each host; None for a None.
 
-    For ``certain``, a ``lent`` key counts 0, unless ``is_whole`` and its free capacity is enough
-    for the ``room`` of all hosts that use it.
+    For ``certain``, a ``lent`` key counts 0, unless ``is_whole`` and enough is free for the
+    ``room`` of all hosts that use it.
     """
     known = [each for each in hosts if each is not None]
     lent = {key for each in known for key in each.lent}

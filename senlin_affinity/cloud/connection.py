@@ -50,7 +50,7 @@ _ODD_VALUE = (AttributeError, TypeError, ValueError)
 
 
 class PlacementCandidates:
-    """The microversion of one Placement, which is discovered on first use."""
+    """The microversion of one Placement."""
 
     def __init__(self, placement: Callable[[], OperatorRest]) -> None:
         self._placement = placement
@@ -216,10 +216,10 @@ def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
 def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:
     """Connect to a cloud of clouds.yaml; None: to the one that the environment names.
 
-    Raise CloudError for an unknown cloud, and for invalid options. On success, log openstacksdk's
+    Raise CloudError for an unknown cloud and invalid options. On success, log openstacksdk's
     warnings.
 
-    :param timeout: the ``api_timeout`` of the connection; None: that of clouds.yaml.
+    :param timeout: the ``api_timeout``; None: that of clouds.yaml.
     """
     options = {} if timeout is None else {'api_timeout': timeout}
     with _kept_warnings() as warned:

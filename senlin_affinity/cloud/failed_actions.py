@@ -57,8 +57,8 @@ def find(
 ) -> tuple[FailedServer, Question]:
     """Fetch what failed, and the question whether the same nodes would fit now.
 
-    The question is ``settings`` with the count, profile, group and zone of the failed nodes, and
-    the policy if its check rejected them.
+    That is ``settings`` with the count, profile, group and zone of the failed nodes, and the policy
+    if its check rejected them.
 
     :param kind: 'cluster' or 'node'.
     :param named: its id or name.

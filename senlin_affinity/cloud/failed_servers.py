@@ -288,7 +288,7 @@ class _Reader:
     def _zone(self, failure: CreationFailure) -> str | None:
         """Return the requested zone, or the default one; None if unknown.
 
-        Below 2.96, it is known only for a server that found no host.
+        Below 2.96, only a server that found no host has it.
         """
         is_own = _PINNED not in self._body and failure.cause is Cause.NO_HOST
         return self._body.get(_ZONE if is_own else _PINNED) or None
@@ -337,7 +337,7 @@ class _Reader:
 
 
 def _is_failed(body: Mapping[str, Any]) -> bool:
-    """Check whether a server is in ERROR or deleted, and was never launched."""
+    """Check whether a server is in ERROR or deleted, and never ran."""
     return body['status'] in ('ERROR', 'DELETED') and not body.get(_LAUNCHED)
 
 

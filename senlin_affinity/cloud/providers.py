@@ -114,7 +114,7 @@ class _Answers:
         the host ``is_partial``, without the classes that these may supply.
 
         :param largest: the greatest amount of each class that one server can get.
-        :param shared: None: there are no sharing providers.
+        :param shared: None: nothing is shared.
         """
         own = [self.providers[uuid] for uuid in self.trees[root]]
         sharing = shared.given_to(root) if shared is not None else []

@@ -93,7 +93,7 @@ class Rest:
         return self._json(self._send('POST', path, what, microversion, json=body), what)
 
     def delete(self, path: str, what: str, microversion: Microversion) -> bool:
-        """Send a DELETE request; return True for a 204, False for a 404 with ``itemNotFound``.
+        """Send a DELETE request: True for a 204, False for a 404 with ``itemNotFound``.
 
         Raise CloudError for any other response.
         """

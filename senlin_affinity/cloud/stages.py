@@ -96,7 +96,7 @@ class Stages:
     def _flavor(self, name: str, key: Hashable) -> Flavor | None:
         """Fetch the flavor with this id or name; keep the id of a name for a minute under the key.
 
-        None if there is none, or if its extra specs are hidden.
+        None without a flavor, or if its extra specs are hidden.
         """
         recent = self._recent(key)
         if recent is not None:

@@ -1,7 +1,7 @@
 """Find the installed files of ``etc/senlin-affinity``.
 
-A wheel installs them under the prefix of the environment (or the user's, or the system's); an
-editable install leaves them in the checkout.
+A wheel installs them under the prefix of the environment, the user or the system; an editable
+install leaves them in the checkout.
 
 Raises: FileNotFoundError with the searched paths.
 """
@@ -31,7 +31,7 @@ def example(name: str) -> Path:
 
 def _folders() -> Iterator[Path]:
     yield Path(senlin_affinity.__file__).resolve().parents[1] / FOLDER
-    # The paths that the installer recorded are correct in every install scheme.
+    # The installer recorded the paths.
     with contextlib.suppress(metadata.PackageNotFoundError):
         for file in metadata.distribution('senlin-affinity').files or ():
             before, found, _ = str(file.locate()).partition(f'/{FOLDER}/')

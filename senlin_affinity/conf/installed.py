@@ -1,7 +1,6 @@
 """Load the installed constraints: those of this project, and those of other packages.
 
-Each entry point of :data:`~senlin_affinity.constraints.base.NAMESPACE` yields one validated
-constraint, sorted by ``order``.
+Each entry point of :data:`~senlin_affinity.constraints.base.NAMESPACE` yields one constraint.
 
 Raises: PluginError for a constraint that does not load, is not a subclass of Constraint, declares a
 code outside its own name or a part that no snapshot has, or shares its name or an option's name
@@ -28,14 +27,14 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 
 _BASE = 'senlin_affinity.constraints.base.Constraint'
 _DECLARED = ('name', 'order', 'summary', 'needs')
-#: The methods that check something, each with the method that it needs.
+#: The methods that check something, with the method that they need.
 _CHECKS = {'check_host': '', 'check_domains': 'domains', 'check_request': ''}
 _PARTS = tuple(field.name for field in fields(CloudSnapshot))
 
 
 def load_constraints() -> tuple[Constraint, ...]:
-    """Return every installed constraint, sorted by ``order``."""
-    # stevedore only lists the entry points: it does not catch SystemExit, for example.
+    """Return every installed constraint, sorted by ``order``, then by name."""
+    # stevedore only lists the entry points: it does not catch SystemExit.
     found = NamedExtensionManager(NAMESPACE, names=[]).list_entry_points()
     return check_constraints([Extension(each.name, each, _load(each), None) for each in found])
 
@@ -51,7 +50,7 @@ def _load(entry_point: Any) -> Any:
 
 
 def check_constraints(extensions: Iterable[Extension]) -> tuple[Constraint, ...]:
-    """Create the constraint of each extension, and validate what it declares."""
+    """Create the constraint of each extension, and validate and sort them."""
     extensions = tuple(extensions)
     for name, times in Counter(extension.name for extension in extensions).items():
         if times > 1:
@@ -93,7 +92,7 @@ def _make(extension: Extension) -> Constraint:
 def check_declarations(constraint: Constraint, target: str) -> None:
     """Validate what one constraint declares.
 
-    :param target: the words for the constraint at the beginning of an error.
+    :param target: the beginning of an error.
     """
     if not isinstance(constraint, Constraint):
         raise PluginError(f'{target} is not a subclass of {_BASE}')

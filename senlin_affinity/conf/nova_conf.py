@@ -1,21 +1,16 @@
 """Read Nova's configuration files, as far as they affect the scheduling of servers.
 
 The files are read in order (of a directory, each ``*.conf`` sorted by name); later values override
-earlier ones, as in Nova. Only ``[filter_scheduler] enabled_filters`` and the options that
-constraints mirror (``Option.nova``) are kept; passwords and everything else are dropped, also from
-errors. An option that no file sets counts as specified with Nova's default. The exception is a
-value with a ``$name`` of another option, such as ``$my_ip``: it causes a warning, and the option is
-unspecified.
+earlier ones. Only ``[filter_scheduler] enabled_filters`` and the options that constraints mirror
+(``Option.nova``) are kept; passwords and everything else are dropped, also from errors. An option
+that no file sets counts as specified with Nova's default; but a value with a ``$name`` of another
+option, such as ``$my_ip``, causes a warning, and the option is unspecified.
 
 If ``[filter_scheduler] available_filters`` contains this project's request filter, its options are
-read as well, and Nova enforces reservations. Without the filter, Nova ignores these options.
-
-An engine reads the files again after a file was replaced, or changed its size or time.
+read as well, and Nova enforces reservations. Otherwise, Nova ignores these options.
 
 Raises: OSError for an unreadable file; InvalidSpec with the file and the number of the line or the
 name of the option, never with its text.
-
-Source: Nova's configuration reference.
 """
 
 from __future__ import annotations
@@ -41,15 +36,15 @@ from senlin_affinity.nova.reservations import ENFORCED_BY, NOVA, REQUEST_FILTER_
 
 LOG = logging.getLogger(__name__)
 _GROUP, _DEFAULT = 'filter_scheduler', 'DEFAULT'
-#: An option that several lines and files add to.
+#: Several lines and files add to this option.
 _AVAILABLE = (_GROUP, 'available_filters')
-#: The second is the path before version 0.10, which nova.conf may still contain.
+#: The second is the path before version 0.10.
 _REQUEST_FILTERS = {
     'senlin_affinity.plugins.nova.request_filter.install',
     'senlin_affinity.plugins.nova_request_filter.install',
 }
 _LINE = re.compile(r':(\d+), ')
-#: Text that no list item contains: a line that begins with a space continues the previous one.
+#: Not in list items: an indented line continues the previous one.
 _ODD = re.compile(r'[\n=]')
 _Texts = dict[tuple[str, str], tuple[str, str]]
 _Stamp = tuple[str, int, int, int]
@@ -111,7 +106,8 @@ def _stamp(path: str) -> _Stamp:
 def with_nova_conf(conf: Any, constraints: Collection[Any] = ()) -> Settings:
     """Return the settings of an engine's own file, overridden by the files of Nova that it names.
 
-    An unreadable file of Nova causes a warning, and then all of Nova's files are ignored.
+    All of Nova's files are ignored, with a warning, if one is unreadable or invalid. They are read
+    again after one changed its inode, size or time.
     """
     own, paths = opts.settings(conf, constraints), conf.affinity.nova_conf
     if not paths:
@@ -166,7 +162,10 @@ def _texts(path: str, known: Collection[tuple[str, str]]) -> _Texts:
 
 
 def _is_set(conf: Any, group: str, name: str, text: str, path: str) -> bool:
-    """Set an option to a text; return False if the text refers to an unknown option."""
+    """Set an option to a text; return False if that refers to an unknown option.
+
+    Raise InvalidSpec for an invalid text.
+    """
     where = f'{path}: [{group}] {name}'
     try:
         conf.set_override(name, text, group=group)

@@ -2,12 +2,10 @@
 
 Constraints declare the options that they read; this module declares the rest.
 
-Units: ``request_timeout`` is in seconds; 0 is not allowed, so that no request waits forever. It
-limits the silence of a service; the deadline of a request, and of a log-in, is three times as long.
+Units: ``request_timeout`` is in seconds.
 
-Source: ``[scheduler]``, which Senlin itself does not have, holds the two prefixes of Placement's
-specification "Support filtering by forbidden aggregate membership", and three options of nova.conf
-under their names there.
+Source: ``[scheduler]`` holds the two prefixes of Placement's specification "Support filtering by
+forbidden aggregate membership", and three options of nova.conf.
 """
 
 from __future__ import annotations
@@ -107,7 +105,7 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
     ),
 )
 
-#: The constraints of this project with options, which every process registers.
+#: The constraints of this project with options.
 _OURS: tuple[Any, ...] = (
     AvailabilityZoneConstraint,
     CandidatesConstraint,
@@ -125,14 +123,14 @@ _OURS: tuple[Any, ...] = (
 
 
 def options_of(constraints: Iterable[Any]) -> tuple[Option, ...]:
-    """Return the options of the given constraints, and those of this project's own constraints."""
+    """Return the options of the given constraints, and of this project's own."""
     declared = (option for each in (*_OURS, *constraints) for option in each.options)
     return tuple(dict.fromkeys(declared))
 
 
 def register(conf: Any, constraints: Iterable[Any] = ()) -> Any:
     """Register all options with a ``ConfigOpts``, and return ``conf.affinity``; repeatable."""
-    # Pass the name: all ConfigOpts with which one group object is registered share its values.
+    # The name, because all ConfigOpts that register one group object share its values.
     conf.register_opts(AFFINITY_OPTIONS, group=AFFINITY.name)
     for option in options_of(constraints):
         try:
@@ -177,7 +175,9 @@ def read(
 ) -> dict[str, Any]:
     """Parse options that are given by name or key, and return their values by key.
 
-    :param where: the prefix of the name in the path of an InvalidSpec.
+    Raise InvalidSpec for an unknown option and an invalid value.
+
+    :param where: the prefix of the name in the path of the error.
     """
     if not given:
         return {}
@@ -199,7 +199,7 @@ def read(
 
 
 def list_opts() -> list[tuple[Any, Sequence[Any]]]:
-    """Return the groups and their options for oslo-config-generator, including those of plugins."""
+    """Return the groups and options for oslo-config-generator, including those of plugins."""
     groups = {AFFINITY.name: (AFFINITY, [*AFFINITY_OPTIONS]), SCHEDULER.name: (SCHEDULER, [])}
     for option in options_of(load_constraints()):
         group = cfg.OptGroup(option.group)

@@ -4,8 +4,6 @@ Example::
 
     as_oslo(Option('most_per_rack', 2, 'Servers of one group in one rack.', minimum=1))
         -> cfg.IntOpt('most_per_rack', default=2, min=1, help=...)
-
-Units: a list of oslo.config is a tuple of strings.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ _TYPES: Mapping[type, Any] = {
     tuple: cfg.ListOpt,
 }
 
-#: The beginnings of oslo.config's and Python's messages, each with its replacement.
+#: Beginnings of messages, with their replacements.
 _WORDS: Mapping[str, str] = {
     r'Value for option \w+ from .* is not valid: ': '',
     r'invalid literal for int\(\) with base 10: ': 'must be an integer, not ',
@@ -46,13 +44,13 @@ def as_oslo(option: Option) -> Any:
 
 
 def value_of(conf: Any, option: Option, group: str = '') -> Any:
-    """Return the value of a registered option; ``group`` overrides the group of the option."""
+    """Return the value of a registered option, in ``group`` if given; a list as a tuple."""
     value = conf[group or option.group][option.dest]
     return tuple(value) if isinstance(value, list) else value
 
 
 def why_invalid(error: Exception) -> str:
-    """Return the message about an invalid value, such as "must be an integer, not 'x'"."""
+    """Return the message about an invalid value: "must be an integer, not 'x'"."""
     text = ' '.join(str(error).split())
     for pattern, words in _WORDS.items():
         text = re.sub(f'^{pattern}', words, text)

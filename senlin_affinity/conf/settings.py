@@ -20,8 +20,8 @@ from senlin_affinity.nova.reservations import REQUEST_FILTER_KEYS
 class Settings:
     """The scheduler filters (None: not specified) and the options of constraints.
 
-    ``values`` are the values that are not defaults, by key; ``keys`` are the keys of all specified
-    options. ``found`` names the options that a file contains and that count.
+    ``values`` are those that are not defaults, by key; ``keys`` are all specified ones. ``found``
+    names the options that a file contains and that count.
     """
 
     filters: tuple[str, ...] | None = None
@@ -32,7 +32,7 @@ class Settings:
     def over(self, other: Settings) -> Settings:
         """Return the options of both settings; this one takes precedence over the other.
 
-        For options of this project's request filter, the other one takes precedence.
+        For options of this project's request filter, the other one does.
         """
         given = other.keys & REQUEST_FILTER_KEYS
         keys = self.keys - given
