@@ -85,7 +85,7 @@ def check_unique(
 ) -> None:
     """Raise CloudError if two objects have the same value of ``key``, or if one lacks it.
 
-    :param earlier: the values of previous pages; those of this page are added.
+    :param earlier: the values of previous pages, to which these are added.
     """
     earlier = set() if earlier is None else earlier
     with reading(what):

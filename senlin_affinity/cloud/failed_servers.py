@@ -79,8 +79,8 @@ class _Servers:
     def by_id(self, server: str) -> dict[str, Any]:
         """Fetch a server as parsed JSON; a deleted one from the list.
 
-        If only its actions are visible, the id is also the name: ``{'id': 'x', 'name': 'x',
-        'status': 'DELETED'}``. Raise InvalidSpec without actions.
+        If only its actions are visible: ``{'id': 'x', 'name': 'x', 'status': 'DELETED'}``. Raise
+        InvalidSpec without actions.
         """
         body = self._get(f'/servers/{quote(server, safe="")}', _READ, 'server')
         if body is not None:

@@ -89,7 +89,7 @@ def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
     An action without an engine counts if it is INIT, has a ``cluster_id``, and no engine that is up
     has an action of this cluster.
     """
-    # The actions are read first: an engine that starts an action in between is up.
+    # Read first: an engine that starts an action in between is up.
     shown, status = senlin.pick(_CLUSTER_IDS), UNFINISHED
     actions = [*list_all(senlin, 'actions', None, shown, global_project='True', status=status)]
     alive = {service for _host, service, is_up in _services(senlin) if is_up}

@@ -44,8 +44,8 @@ def _last_move(compute: OwnerRest, server: str) -> str | None:
 def _last(actions: Sequence[Mapping[str, Any]]) -> str | None:
     """Return the ``start_time`` of the last move that took effect; None if there is none.
 
-    A later confirm, revert or cancel that succeeded decides. Without one, a creation took effect,
-    and another move if its ``message`` is None.
+    A later confirm, revert or cancel that succeeded decides. Without one, a creation did, and
+    another move if its ``message`` is None.
     """
     holds: bool | None = None  # whether the move before took effect; None: see its message
     for each in sorted(actions, key=lambda each: str(each['start_time']), reverse=True):

@@ -35,7 +35,7 @@ def log_in(connection: Connection, timeout: float) -> None:
     """
     try:
         session = connection.session
-        if session.timeout is None:  # without one, log-in and discovery could wait forever
+        if session.timeout is None:  # could wait forever
             session.timeout = timeout
         transport.bound(session)
         within(session.timeout, impatient(session).get_token, session)

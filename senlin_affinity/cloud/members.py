@@ -206,7 +206,7 @@ def migrations(compute: OperatorRest) -> Migrations:
     or a reverted resize or cold migration, left a former host in the last day.
     """
     offered = compute.pick(_PAGED)
-    # A resize that waits to be confirmed may be old; other migrations in progress are recent.
+    # Only a resize that waits to be confirmed may be old.
     query = {'status': 'finished'} if offered < _PAGED else {'limit': str(LIMIT)}
     found = _migrations(compute, offered, **query)
     hosts_of: dict[str, set[str]] = {}

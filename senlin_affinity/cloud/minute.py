@@ -18,7 +18,7 @@ OLDEST = 60.0
 class Minute:
     """Values that were read less than a minute ago. Threads may share it.
 
-    :param clock: returns the seconds since any fixed time.
+    :param clock: returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

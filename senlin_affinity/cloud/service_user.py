@@ -66,7 +66,13 @@ def connect(conf: Any, timeout: float, largest: int, region: str | None = None) 
     """
     named = section(conf)
     try:
-        login = _senlins(conf) if named == _SENLINS else _keystoneauths(conf)
+        if named == _SENLINS:
+            login = _senlins(conf)
+        else:
+            loading.register_auth_conf_options(conf, GROUP.name)
+            login = loading.load_auth_from_conf_options(conf, GROUP.name)
+        if login is None:
+            raise ValueError('its auth_section has no auth_type')
         session = loading.load_session_from_conf_options(conf, GROUP.name, auth=login)
     except (exceptions.ClientException, cfg.Error, ValueError) as error:
         raise CloudError(
@@ -83,17 +89,6 @@ def connect(conf: Any, timeout: float, largest: int, region: str | None = None) 
     return Connection(
         config=cloud_region.from_session(session, region_name=group.region_name or region, **more)
     )
-
-
-def _keystoneauths(conf: Any) -> Any:
-    """Return the credentials of keystoneauth's options; raise CloudError without any."""
-    loading.register_auth_conf_options(conf, GROUP.name)
-    login = loading.load_auth_from_conf_options(conf, GROUP.name)
-    if login is None:
-        raise CloudError(
-            f'[{GROUP.name}] defines no valid credentials: its auth_section has no auth_type'
-        )
-    return login
 
 
 def _senlins(conf: Any) -> Any:

@@ -58,7 +58,7 @@ def _sorted(mapping: Mapping[str, Any], write: Callable[[Any], str]) -> str:
 
 
 def list_of(table: Schema[Any]) -> Callable[[Iterable[Any]], str]:
-    """Return a function that converts things to the JSON text of a list."""
+    """Return a function that returns the JSON text of a list."""
     return lambda things: f'[{", ".join(map(table.write, things))}]'
 
 

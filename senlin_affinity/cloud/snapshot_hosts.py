@@ -26,7 +26,6 @@ from senlin_affinity.cloud.snapshot_fields import (
     resources_written,
     short,
 )
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.member_of import Spelt
@@ -77,6 +76,7 @@ class Hosts(Schema[Host]):
         self._class = cache(resource_class)
         resources = by_name(words, self._class, RESOURCE.read)
         aggregates = fields.texts(Spelt, aggregate_uuid)
+        one = cache(lambda grants: grants)
         texts = lru_cache(1024)(lambda values: f'[{", ".join(map(short, sorted(values)))}]')
         super().__init__(
             Host,
@@ -89,7 +89,12 @@ class Hosts(Schema[Host]):
             Field('traits', fields.texts(frozenset, text), texts),
             Field('resources', resources, resources_written),
             *alike(fields.flag, 'is_nested', 'is_partial', is_rare=True),
-            Field('grants', _grants(), list_of(GRANT), is_rare=True),
+            Field(
+                'grants',
+                lambda items: one(tuple(map(one, each(items, GRANT.read, 'query')))),
+                list_of(GRANT),
+                is_rare=True,
+            ),
             Field('servers', fields.amount, is_rare=True),
             *alike(aggregates, 'unmirrored', 'stale_aggregates', write=texts, is_rare=True),
             Field('disabled_reason', text, is_rare=True),
@@ -164,11 +169,5 @@ def _service_host(value: Any) -> str:
 
 
 def _one_object(words: str) -> Callable[[Any], str]:
-    """Return a function that checks a string; equal strings become one object."""
+    """Return a function that checks a string, and makes equal ones one object."""
     return lambda value: intern(text(value, words))
-
-
-def _grants() -> Callable[[Any], tuple[CandidateCapacity, ...]]:
-    """Return a function that converts candidate capacities; equal ones become one object."""
-    one = cache(lambda grants: grants)
-    return lambda items: one(tuple(map(one, each(items, GRANT.read, 'query'))))

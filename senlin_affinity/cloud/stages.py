@@ -249,10 +249,7 @@ class Stages:
     def _unread(
         self, groups: Iterable[ServerGroup], zone_of: Mapping[str, str], read: Collection[str] = ()
     ) -> tuple[Host, ...]:
-        """Return hosts that are not read: one for each set of aggregates, and those of members.
-
-        :param read: the names of hosts to leave out.
-        """
+        """Return a host for each set of aggregates, and those of members, but not in ``read``."""
         others = {name: its for name, its in self._aggregates_of.items() if name not in read}
         members = {each.host for group in groups for each in group.members}
         names = {name for name in others if name in members}

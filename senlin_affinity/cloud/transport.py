@@ -52,7 +52,9 @@ class _Bounded(BaseAdapter):
         self, request: requests.PreparedRequest, stream: bool = False, **more: Any
     ) -> requests.Response:
         """Send the request, and read the response, unless the caller reads it as a stream."""
-        if self._is_read_only and request.method != 'GET' and not _is_log_in(request):
+        path = request.path_url.partition('?')[0]
+        is_login = request.method == 'POST' and path.endswith('/v3/auth/tokens')
+        if self._is_read_only and request.method != 'GET' and not is_login:
             raise GivenUp(f'{request.method} is rejected: this connection is read-only')
         response = self._inner.send(request, stream=True, **more)
         if not stream:
@@ -76,10 +78,7 @@ class _Bounded(BaseAdapter):
         return bytes(body)
 
     def _too_large(self, response: requests.Response, size: str = '') -> AnswerTooLarge:
-        """Close the response, and return the error "the answer is larger than 128 MiB ...".
-
-        :param size: the announced size: " (300 MiB)".
-        """
+        """Close the response, and return the error; ``size`` is " (300 MiB)" if announced."""
         response.close()
         return AnswerTooLarge(
             f'the answer is larger than {self._largest // _MEBIBYTE} MiB{size}: raise '
@@ -95,9 +94,3 @@ def _announced(response: requests.Response) -> int:
     is_plain = 'Content-Encoding' not in response.headers
     is_number = length.isascii() and length.isdigit() and len(length) < _DIGITS
     return int(length) if is_plain and is_number else 0
-
-
-def _is_log_in(request: requests.PreparedRequest) -> bool:
-    """Check whether the request is a POST to ``.../v3/auth/tokens``."""
-    path = request.path_url.partition('?')[0]
-    return request.method == 'POST' and path.endswith('/v3/auth/tokens')

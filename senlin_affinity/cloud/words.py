@@ -37,7 +37,7 @@ def one_line(text: str) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error, then its causes and theirs, wherever libraries store them."""
+    """Yield the error, then its causes and theirs."""
     waiting, known = [error], set()
     while waiting:
         found = waiting.pop(0)
