@@ -43,7 +43,6 @@ from senlin_affinity.nova.reservations import (
 from senlin_affinity.nova.reserved_aggregates import (
     are_asked_by_nova,
     are_images_read,
-    are_kept,
     counting,
     reserved_prefixes,
 )
@@ -238,7 +237,7 @@ def _keys(resolved: ResolvedRequest) -> tuple[str, ...]:
 def _parts(resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...]:
     """Return the requirement of each enabled flow, or a Verdict on every host."""
     flows = (
-        (are_kept(resolved.rules), _reservations),
+        (reserved_prefixes(resolved.rules), _reservations),
         (resolved.option(ISOLATION), _isolation),
         (resolved.option(TENANTS), _tenant),
     )

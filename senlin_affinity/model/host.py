@@ -90,7 +90,7 @@ class Host:
         return other
 
     def grant(self, query: str | None) -> CandidateCapacity | None:
-        """Return Placement's grant for a query; None if there is none, or if it is unknown."""
+        """Return Placement's grant for a query, or None."""
         for each in self.grants or ():
             if each.query == query:
                 return each

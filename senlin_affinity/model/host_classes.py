@@ -66,10 +66,7 @@ class HostClasses(NamedTuple):
         return cls([], [], {}).with_hosts(enumerate(hosts))
 
     def with_hosts(self, changed: Iterable[tuple[int, Host]]) -> HostClasses:
-        """Return the classes with other hosts at these indexes, in ascending order.
-
-        Indexes after the last host append hosts.
-        """
+        """Return the classes with other hosts at these indexes, as ``CloudSnapshot.with_hosts``."""
         numbers, examples, by_key = [*self.numbers], [*self.examples], {**self.by_key}
         for index, host in changed:
             number = by_key.setdefault(class_key(host), len(examples))

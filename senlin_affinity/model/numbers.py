@@ -2,8 +2,8 @@
 
 Example: ``whole(3, path, 1) == whole('3', path, 1) == whole('03', path, 1) == 3``.
 
-Raises: InvalidSpec for everything else: a boolean, a float (also ``2.0``), null, a sign, blanks, a
-trailing newline, digits of other scripts.
+Raises: InvalidSpec for anything else, such as true, ``2.0``, null, ``+3``, blanks, a trailing
+newline or digits of other scripts.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def tenant_reason(sentence: str, advice: str = '') -> Reason:
 
 
 def caveat(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
-    """Return why an upper bound may be too high; '' if the constraint declares no such text."""
+    """Return why an upper bound may be too high, or ''."""
     reason = reasons.get(verdict.code, Reason(''))
     return reason.caveat or ('' if '{' in reason.sentence else reason.sentence)
 

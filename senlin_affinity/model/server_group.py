@@ -172,7 +172,7 @@ class ServerGroup:
 def parse_create(body: Mapping[str, Any]) -> ServerGroup:
     """Validate a request to create a server group, in the specification's form or Nova's.
 
-    The returned group has an empty id. A ``policies`` list (Nova below 2.64) raises InvalidSpec.
+    The returned group has an empty id. A ``policies`` list raises InvalidSpec.
     """
     path = 'server_group'
     inner = _only(_only(body, '', path)[path], path, 'name', 'policy', rules=True)

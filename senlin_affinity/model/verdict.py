@@ -3,9 +3,8 @@
 Example::
 
     Verdict.passed('server_group.free_slots', room=2, group='web', members=1)
-    Verdict.rejected('server_group.host_full', group='web', members=3)
 
-Units: the bounds are numbers of further servers; None: the constraint sets no limit.
+The bounds are numbers of further servers; None: the constraint sets no limit.
 """
 
 from __future__ import annotations

@@ -21,11 +21,6 @@ class PlacementAnswer(NamedTuple):
     query: str | None = None
     is_complete: bool = False
 
-    @property
-    def is_truncated(self) -> bool:
-        """Return whether there is an answer that may be incomplete."""
-        return self.query is not None and not self.is_complete
-
 
 NOT_ASKED = PlacementAnswer()
 

@@ -26,19 +26,14 @@ def reserved_prefixes(rules: Rules) -> tuple[str, ...]:
     return tuple(filter(None, (rules.value(REQUIRED_PREFIX), *rules.value(FORBIDDEN_PREFIXES))))
 
 
-def are_kept(rules: Rules) -> bool:
-    """Return whether any prefix of reservations is set."""
-    return bool(reserved_prefixes(rules))
-
-
 def are_images_read(rules: Rules) -> bool:
     """Return whether the image can have the key of a reservation."""
-    return are_kept(rules) and not rules.value(FLAVORS_ONLY)
+    return bool(reserved_prefixes(rules)) and not rules.value(FLAVORS_ONLY)
 
 
 def pins_reserved(rules: Rules) -> bool:
     """Return whether only the choice of every node's host enforces reservations."""
-    return are_kept(rules) and rules.value(ENFORCED_BY) != NOVA
+    return bool(reserved_prefixes(rules)) and rules.value(ENFORCED_BY) != NOVA
 
 
 def reads_images(rules: Rules) -> bool:
@@ -48,7 +43,7 @@ def reads_images(rules: Rules) -> bool:
 
 def is_nova_keeping(rules: Rules) -> bool:
     """Return whether Nova itself enforces reservations, by a request filter or by isolation."""
-    return are_kept(rules) and bool(rules.value(ENFORCED_BY) == NOVA)
+    return bool(reserved_prefixes(rules)) and bool(rules.value(ENFORCED_BY) == NOVA)
 
 
 def are_asked_by_nova(rules: Rules) -> bool:

@@ -196,7 +196,7 @@ def _caveats(
             disk = (host.resources or {}).get(DISK_GB)
             is_shared = disk is not None and disk.is_sum and DISK_GB in asked
             yield 'shared resources' if is_shared else CHOICE
-        elif grant is None and host.grants is not None and answer.is_truncated:
+        elif grant is None and host.grants is not None and answer.query and not answer.is_complete:
             yield "Placement's answer, which may be truncated"
         elif host.is_nested and not is_exact:
             yield 'hosts with nested resource providers'
