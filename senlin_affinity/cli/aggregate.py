@@ -33,10 +33,10 @@ COLUMNS = ('outcome', 'code', 'reason', 'advice', 'facts')
 
 
 class CheckAggregate(base.ShowOne):
-    """Say whether a host of these aggregates takes a flavor with these extra specs, and why.
+    """Show whether a host in these aggregates accepts a flavor with these extra specs, and why.
 
-    The metadata before the first --aggregate are those of one aggregate without a name; each
-    --aggregate begins another one. Without any of them the host is in no aggregate.
+    Metadata before the first --aggregate belong to an aggregate without a name; each --aggregate
+    starts another aggregate. Without --metadata and --aggregate, the host is in no aggregate.
     """
 
     example = '--extra-spec a=1 --metadata a=1'
@@ -101,7 +101,7 @@ class CheckAggregate(base.ShowOne):
 
 
 class DiffAggregates(base.Lister):
-    """List the flavors and hosts on which this project's filter and Nova's differ.
+    """List the flavors and hosts for which this project's filter and Nova's have different results.
 
     Run it before AggregateInstanceTypeFilter replaces AggregateInstanceExtraSpecsFilter. The exit
     status is 3 if there are differences.

@@ -17,7 +17,7 @@ from senlin_affinity.preflight.failed_server import FailedServer
 
 
 class ExplainCluster(server.ExplainServer):
-    """Say why the last action of a Senlin cluster failed, and whether it would succeed now."""
+    """Explain why the last action of a Senlin cluster failed, and whether it would succeed now."""
 
     example = 'web'
     kind: ClassVar[str] = 'cluster'
@@ -37,7 +37,7 @@ class ExplainCluster(server.ExplainServer):
 
 
 class ExplainNode(ExplainCluster):
-    """Say why the last action of a Senlin node failed, and whether it would succeed now."""
+    """Explain why the last action of a Senlin node failed, and whether it would succeed now."""
 
     example = 'web-1'
     kind = 'node'

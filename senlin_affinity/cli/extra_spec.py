@@ -33,7 +33,7 @@ _REGISTRIES: Mapping[str, Callable[[], Registry]] = {
 
 
 class ValidateExtraSpecs(base.Lister):
-    """Check extra specs as a flavor would have them, and report all errors."""
+    """Validate extra specs of a flavor, and report all errors."""
 
     example = 'hw:cpu_policy=dedicated'
     kind = EXTRA_SPEC

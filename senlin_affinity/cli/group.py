@@ -24,7 +24,7 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.model.terminal_text import escaped
 
-_EVERYWHERE = 'of all projects (for administrators)'
+_EVERYWHERE = 'include all projects (for administrators)'
 _NOT_ASKED = 'not asked'
 _UNCHECKED = (
     'clusters of other projects may use these orphans: only an administrator can check this\n'
@@ -120,7 +120,7 @@ class ListGroups(_OfGroups, base.Lister):
 
 
 class DeleteGroups(_OfGroups):
-    """Delete the server groups of the project that are named after a deleted cluster and unused."""
+    """Delete the unused server groups of the project that are named after a deleted cluster."""
 
     example = '--orphans --dry-run'
 

@@ -27,7 +27,7 @@ _SPREAD = 'by=rack[,max_skew=N][,max_per_domain=N][,mode=soft]'
 
 
 class Plan(base.ShowOne):
-    """Say whether more servers fit: how many, where, why not more, and what would help."""
+    """Show whether more servers fit and where, why hosts are rejected, and what would help."""
 
     example = '--count 6 --flavor m1.small --server-group web'
 

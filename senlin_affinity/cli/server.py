@@ -20,7 +20,7 @@ from senlin_affinity.preflight.failed_server import FailedServer, question_of
 
 
 class ExplainServer(base.ShowOne):
-    """Say why a server failed, whether the same request would fit now, and what would help."""
+    """Explain why a server failed, whether its request would fit now, and what would help."""
 
     example = 'web-4'
 
