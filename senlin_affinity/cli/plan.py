@@ -136,20 +136,13 @@ class Plan(base.ShowOne):
 def _question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:
     """Return the question of the arguments, with the settings of the cloud."""
     return dataclasses.replace(
-        settings,
+        request_options.question(parsed_args, settings),
         count=parsed_args.count,
-        flavor=parsed_args.flavor,
-        server_group=parsed_args.server_group,
         policy=given.spec(parsed_args.policy, properties.load) if parsed_args.policy else None,
         profile=given.spec(parsed_args.profile, _profile) if parsed_args.profile else None,
-        availability_zone=parsed_args.availability_zone,
         member_of=tuple(parsed_args.member_of),
         spread=tuple(parsed_args.spread),
-        image_properties=dict(parsed_args.image_property) or None,
-        is_volume_booted=parsed_args.boot_from_volume,
         project_id=parsed_args.project,
-        image=request_options.image(parsed_args),
-        scheduler_hints=request_options.hints(parsed_args),
     )
 
 

@@ -7,6 +7,7 @@ Raises: UsageError and InvalidSpec for files of settings, as in
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base, config_file
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.model.image import NONE, Image
+from senlin_affinity.model.image import NONE
 
 _STATUS = {True: 0, False: 3, None: 1}
 _UNSURE = 4
@@ -126,18 +127,24 @@ def read_settings(
     return asked, found
 
 
-def image(parsed_args: argparse.Namespace) -> str | Image | None:
-    """Return the name of the image, or the image without requirements."""
-    named: str | None = parsed_args.image
-    return NONE if named == _NO_IMAGE else named
+def question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:
+    """Return the question of the arguments, with the settings of the cloud, without the count.
 
-
-def hints(parsed_args: argparse.Namespace) -> Mapping[str, Any]:
-    """Return the hints as ``openstack server create`` sends them: a key given twice is a list."""
+    A hint that is given twice is a list, as ``openstack server create`` sends it.
+    """
     values: dict[str, list[str]] = {}
     for key, value in parsed_args.hint:
         values.setdefault(key, []).append(value)
-    return {key: each if len(each) > 1 else each[0] for key, each in values.items()}
+    return dataclasses.replace(
+        settings,
+        flavor=parsed_args.flavor,
+        image=NONE if parsed_args.image == _NO_IMAGE else parsed_args.image,
+        image_properties=dict(parsed_args.image_property) or None,
+        is_volume_booted=parsed_args.boot_from_volume,
+        availability_zone=parsed_args.availability_zone,
+        server_group=parsed_args.server_group,
+        scheduler_hints={key: each if len(each) > 1 else each[0] for key, each in values.items()},
+    )
 
 
 def status(decision: api.Decision, parsed_args: argparse.Namespace) -> int:

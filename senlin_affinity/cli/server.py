@@ -78,7 +78,9 @@ class ExplainServer(base.ShowOne):
         failed = failed_servers.find(clients, parsed_args.server, parsed_args.timeout)
         values = {f'--{key.replace("_", "-")}': value for key, value in vars(parsed_args).items()}
         unset = {key: each for key, each in failed.hidden.items() if not values[key]}
-        return dataclasses.replace(failed, hidden=unset), _given(parsed_args, settings)
+        given = request_options.question(parsed_args, settings)
+        given = dataclasses.replace(given, count=parsed_args.max)
+        return dataclasses.replace(failed, hidden=unset), given
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print sentences, or one of cliff's other formats."""
@@ -86,20 +88,6 @@ class ExplainServer(base.ShowOne):
             return super().produce_output(parsed_args, column_names, data)
         show_explanation(self._explained, self._view, self.app.stdout, is_long=parsed_args.long)
         return 0
-
-
-def _given(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:
-    return dataclasses.replace(
-        settings,
-        count=parsed_args.max,
-        flavor=parsed_args.flavor,
-        image=request_options.image(parsed_args),
-        image_properties=dict(parsed_args.image_property) or None,
-        is_volume_booted=parsed_args.boot_from_volume,
-        availability_zone=parsed_args.availability_zone,
-        server_group=parsed_args.server_group,
-        scheduler_hints=request_options.hints(parsed_args),
-    )
 
 
 def _host(zone: str | None) -> str | None:
