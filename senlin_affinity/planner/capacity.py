@@ -175,8 +175,7 @@ def _caveats(
 ) -> Iterator[str]:
     """Yield the first cause of each host's caveat, such as 'vSphere clusters'; a text may repeat.
 
-    Without another cause, "constraint NAME (WHY)" for each, once per row. Before these, "constraint
-    NAME, which returns no number of servers" for each unbounded one.
+    Without another cause, "constraint NAME (WHY)" for each, once per row.
     """
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.memo(placement_answer)

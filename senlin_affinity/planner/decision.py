@@ -48,7 +48,7 @@ class PlacedServer(NamedTuple):
 class Remedy:
     """A change that would help, and the capacity with it.
 
-    ``size`` is as in :mod:`~senlin_affinity.planner.search`. ``data`` describes the change
+    ``size`` is the number of servers, hosts or values that change. ``data`` describes the change
     (:mod:`~senlin_affinity.planner.changes`); ``commands`` carry it out (empty: no command exists).
     ``for_tenant``: the user could make it within the current quotas, and it names only the user's
     objects. ``is_held_back``: an operator has recorded a reason against it, so it ranks last.
@@ -81,9 +81,9 @@ class Decision:
     """The answer to one request. ``fits`` is None if that is unknown.
 
     ``at_most`` are the reasons why Nova may place fewer servers than ``capacity``. ``placements``
-    are the planned hosts of the servers that are expected to fit. ``remedies`` are in the order of
-    ``search.find``; empty if the request fits. ``tried`` are the changes that the user could make,
-    whether they help or not. ``assumptions`` could change the capacity. ``violated`` are the hosts
+    are the planned hosts of the servers that are expected to fit. ``remedies`` would help, the
+    best first; empty if the request fits. ``tried`` are the changes that the user could make,
+    helpful or not. ``assumptions`` could change the capacity. ``violated`` are the hosts
     whose members already violate the group's policy. ``about_capacity`` names the constraints that
     reject only full hosts.
     """
@@ -149,7 +149,8 @@ class Decision:
     def summary(self) -> str:
         """Return "HEAD: PART; PART", without the name of any host.
 
-        HEAD is ``_BY_BOUND`` or one of ``_HEADS``. The parts are "4 of 6 placed", :func:`_hosts` or
+        HEAD is "fits", "fits by an upper bound only", "does not fit" or "not known whether it
+        fits". The parts are "4 of 6 placed", "1/4 hosts left: CODE on 2 (DETAIL), CODE on 1" or
         "the hosts are not known", "CODE (SENTENCE)" for each rejection of the request, and for
         caveats "at most 4, because of A, B" ("perhaps fewer" if the capacity is None).
         """
@@ -168,6 +169,9 @@ class Decision:
 
     def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
         """Return the decision as plain values for JSON.
+
+        The keys are fits, wanted, capacity, capacity_is_upper_bound, capacity_certain, at_most,
+        certain, assumptions, line, placements, hosts, request, remedies and violated.
 
         :param skipped: whether to include the verdicts with the outcome SKIP.
         """
@@ -211,7 +215,7 @@ class Decision:
 
 
 def _hosts(decision: Decision) -> str:
-    """Return "1/4 hosts left: resources.exhausted on 2 (DISK_GB, VCPU), host_state.down on 1"."""
+    """Return "1/4 hosts left: resources.exhausted on 2 (DISK_GB), host_state.down on 1"."""
     total = sum(number for _row, number in decision.tally)
     left = sum(number for row, number in decision.tally if row.code is None)
     counts = ', '.join(
@@ -235,7 +239,7 @@ def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
 
 
 def _details(code: str, decision: Decision) -> str:
-    """Return the sorted ``detail`` facts of a code, as in " (DISK_GB, VCPU)"; '' if it has none."""
+    """Return the sorted ``detail`` facts of a code, " (DISK_GB, VCPU)"; '' without any."""
     detail = decision.reasons[code].detail
     if not detail:
         return ''

@@ -302,8 +302,7 @@ def _marks(column: Sequence[Verdict], reasons: Mapping[str, Reason]) -> Iterator
 def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
     """Return a key that is equal for verdicts that may share a row.
 
-    Besides code, outcome and the kinds of bounds, it has the text of the fact that
-    ``Reason.detail`` names, or of all facts if the number is unknown.
+    It ignores numbers, and facts but ``Reason.detail`` unless the number is unknown.
     """
     reason, bounds, detail = reasons[verdict.code], verdict.bounds, None
     if not bounds.is_known:

@@ -93,8 +93,7 @@ class WhatIf:
         If ``high`` is not enough, the smallest that helps as much; ``high`` if that does not help.
 
         :param attempt: evaluates a number; a larger one never has less capacity.
-        :param room: the capacity that a number adds at most without domains; fewer evaluations
-            then suffice.
+        :param room: the most that a number adds, without domains.
         """
         plan = cache(attempt)
 

@@ -22,9 +22,9 @@ APPLICABLE = 'os.nova.server-1.0'
 
 
 def group_hint(spec: Mapping[str, Any]) -> str | None:
-    """Return the server group in a profile's hints, also from a list of one; None without one.
+    """Return the server group in a profile's hints, also from a list of one.
 
-    Raise InvalidSpec for any other value.
+    None if it is empty or missing; raise InvalidSpec for any other value.
     """
     for place in (spec.get('properties'), spec):
         group = _mapping(_mapping(place).get('scheduler_hints')).get('group')
