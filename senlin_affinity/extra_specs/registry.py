@@ -91,12 +91,8 @@ class Index:
         for sides in ((namespace, None), (None, key), (None, None)):
             found = [each for each in self._templates.get(sides, ()) if each.matches(name)]
             if found:
-                return min(found, key=_precedence)
+                return min(found, key=lambda it: (-len(PLACEHOLDER.sub('', it.name)), it.name))
         return None
-
-
-def _precedence(validator: ExtraSpecValidator) -> tuple[int, str]:
-    return -len(PLACEHOLDER.sub('', validator.name)), validator.name
 
 
 class Registry:

@@ -27,8 +27,6 @@ FORMS = 'U, in:U,V, !U or !in:U,V'
 
 _HEX = re.compile(r'([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})')
 _SPELT = re.compile('-'.join(f'[0-9a-f]{{{length}}}' for length in (8, 4, 4, 4, 12)))
-_WRONG_CASE = re.compile(r'in:', re.IGNORECASE)
-_WORDED = re.compile(r'not:', re.IGNORECASE)
 
 
 def canonical(text: str) -> str | None:
@@ -143,9 +141,9 @@ def read(values: Iterable[str], path: str, look_up: Callable[[str], str]) -> Mem
 
 def hint(part: str) -> str:
     """Return a hint in brackets for a misspelled prefix (``IN:``, ``not:``), or ''."""
-    if _WRONG_CASE.match(part):
+    if part.lower().startswith('in:'):
         return ' (write the prefix in lower case: in:)'
-    if _WORDED.match(part):
+    if part.lower().startswith('not:'):
         return ' (write a forbidden aggregate as !U)'
     return ''
 
