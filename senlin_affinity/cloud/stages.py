@@ -366,7 +366,9 @@ class Stages:
         return is_none_stale and names <= {*short, *short.values()}
 
     def _groups(self, view: CloudView, names: Collection[str]) -> tuple[ServerGroup, ...]:
-        """Return the groups, sorted, with the hosts and the migrations of their members.
+        """Return the groups, sorted by name, with the hosts and the migrations of their members.
+
+        Unchanged if no group has members.
 
         :param names: the service hosts of the view. A member on another host has its ``hostId``.
         """

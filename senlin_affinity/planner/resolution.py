@@ -63,9 +63,9 @@ def _check_texts(request: PlacementRequest) -> None:
 
 
 def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
-    """Return the project's groups if one has the requested id or name; None for unknown groups.
+    """Return ``server_groups_of`` the project if one has the requested id or name.
 
-    Otherwise all groups, or with a project its groups and those with the id.
+    Otherwise all groups (None: unknown), or with a ``project_id`` its groups and those with the id.
     """
     groups, own = snapshot.server_groups, snapshot.server_groups_of(request.project_id)
     if any(request.server_group in (group.id, group.name) for group in own):
