@@ -117,7 +117,8 @@ class _Answers:
         :param shared: None: nothing is shared.
         """
         own = [self.providers[uuid] for uuid in self.trees[root]]
-        sharing = shared.given_to(root) if shared is not None else []
+        givers = () if shared is None else shared.givers.get(root, ())
+        sharing = [self.providers[uuid] for uuid in sorted(givers)]
         if len(own) == 1 and not sharing:
             (provider,) = own
             traits = provider.traits
@@ -156,9 +157,10 @@ class _Shared:
         self, sharing: frozenset[str], hosts: Collection[str], answers: _Answers, *bodies: Any
     ) -> None:
         first, second = bodies
-        self._providers = providers = answers.providers
+        providers = answers.providers
         self._hosts = hosts
-        self._givers: dict[str, set[str]] = {}
+        #: The sharing providers of other trees with which the second response pairs a tree.
+        self.givers: dict[str, set[str]] = {}
         self._with_disk: set[str] = set()
         for request in second['allocation_requests']:
             uuids = list(request['allocations'])
@@ -167,7 +169,7 @@ class _Shared:
             for root in roots:
                 for uuid in sharing.intersection(uuids):
                     if providers[uuid].root != root:
-                        self._givers.setdefault(root, set()).add(uuid)
+                        self.givers.setdefault(root, set()).add(uuid)
         summaries = first['provider_summaries'].values()
         self._with_memory = {summary['root_provider_uuid'] for summary in summaries}
         lengths = [len(body['allocation_requests']) for body in (first, second)]
@@ -176,10 +178,6 @@ class _Shared:
         disks = [each.amounts[DISK_GB] for each in shown if DISK_GB in each.amounts]
         self._is_hidden = sum(disk['used'] < disk['capacity'] for disk in disks) < len(sharing)
         self._classes = {name for provider in shown for name in provider.amounts}
-
-    def given_to(self, root: str) -> list[_Provider]:
-        """Return the sharing providers that the second response pairs with a tree, by UUID."""
-        return [self._providers[uuid] for uuid in sorted(self._givers.get(root, ()))]
 
     def pooled(
         self, own: Iterable[_Provider], sharing: Iterable[_Provider]
@@ -276,7 +274,7 @@ def _listed(placement: OperatorRest, key: str, **query: str) -> frozenset[str]:
 
 def _sum(
     own: Iterable[_Provider],
-    sharing: Iterable[_Provider],
+    sharing: Collection[_Provider],
     largest: Mapping[str, int],
     pooled: Mapping[str, _Provider],
 ) -> dict[str, Resource]:
@@ -286,19 +284,16 @@ def _sum(
     Any other class of several providers, or shared one, ``is_sum``. Neither has a ``max_unit``.
     """
     resources: dict[str, Resource] = {}
-    for providers, is_shared in ((own, False), (sharing, True)):
-        for provider in providers:
-            for name in provider.amounts:
-                if name in pooled:
-                    resources[name] = provider.resource(name, pool=provider.uuid)
-                    continue
-                capacity, used = provider.resource(name)[:2]
-                before = resources.get(name)
-                if before is not None:
-                    capacity, used = before.capacity + capacity, before.used + used
-                is_sum = is_shared or before is not None
-                max_unit = None if is_sum else largest.get(name)
-                resources[name] = Resource(capacity, used, max_unit, is_sum=is_sum)
+    for provider in (*own, *sharing):
+        for name in provider.amounts:
+            if name in pooled:
+                resources[name] = provider.resource(name, pool=provider.uuid)
+            elif name in resources or provider in sharing:
+                before, more = resources.get(name, _NOTHING), provider.resource(name)
+                capacity, used = before.capacity + more.capacity, before.used + more.used
+                resources[name] = Resource(capacity, used, is_sum=True)
+            else:
+                resources[name] = provider.resource(name, max_unit=largest.get(name))
     return resources
 
 
