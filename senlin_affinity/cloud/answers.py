@@ -107,7 +107,7 @@ def by_marker(
     """Yield each object under ``key`` as parsed JSON; request the next page when it is needed.
 
     The last page is empty, or has no ``next`` in ``<key>_links`` (and fewer than 50 hypervisors).
-    Raise CloudError before a page with an object of an earlier one; servers may be on two pages.
+    Raise CloudError before a page that repeats an object; only servers may be on two pages.
     """
     marker: Mapping[str, str] = {}
     known: set[str] = set()

@@ -246,20 +246,18 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
     """Collect openstacksdk's warnings about its files as keys of a dict; do not log them."""
     kept: dict[str, None] = {}
 
-    class Keeper(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            kept.setdefault(words.one_line(record.getMessage()))
+    def keep(record: logging.LogRecord) -> bool:
+        kept.setdefault(words.one_line(record.getMessage()))
+        return False
 
-    logger, keeper = logging.getLogger('openstack.config'), Keeper(logging.WARNING)
-    propagates, level = logger.propagate, logger.level
-    logger.propagate = False
+    logger = logging.getLogger('openstack.config')
+    level = logger.level
     logger.setLevel(logging.WARNING)
-    logger.addHandler(keeper)
+    logger.addFilter(keep)
     try:
         yield kept
     finally:
-        logger.removeHandler(keeper)
-        logger.propagate = propagates
+        logger.removeFilter(keep)
         logger.setLevel(level)
 
 

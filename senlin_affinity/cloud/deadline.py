@@ -14,6 +14,7 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from typing import Any, NoReturn, TypeVar
 
 import requests
@@ -81,37 +82,34 @@ def within(
     if seconds <= 0:
         raise GivenUp(f'the operation did not finish within {OPERATION} times the request timeout')
     context = contextvars.copy_context()
-    values: list[T] = []
-    errors: list[BaseException] = []
-    is_over = threading.Event()
+    future: futures.Future[T] = futures.Future()
 
     def work() -> None:
         try:
-            values.append(context.run(call))
+            future.set_result(context.run(call))
         except BaseException as error:  # noqa: BLE001 - the caller raises it again
-            errors.append(error)
-        finally:
-            is_over.set()
+            future.set_exception(error)
 
     why = 'been interrupted'
     try:
         threading.Thread(target=work, name='senlin-affinity request', daemon=True).start()
-        if not is_over.wait(seconds):
+        if not futures.wait([future], seconds).done:
             why = f'no complete answer within {seconds:.3g} seconds'
             raise GivenUp(why, is_uncertain=True)
     except BaseException:
         if session is not None:
             session.session = _Nowhere(why)
         raise
-    if not errors:
-        return values[0]
-    if session is not None and isinstance(errors[0], _ODD):
-        raise GivenUp('an answer does not conform to the API', is_uncertain=True) from errors[0]
-    cause = errors[0].__context__
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if session is not None and isinstance(error, _ODD):
+        raise GivenUp('an answer does not conform to the API', is_uncertain=True) from error
+    cause = error.__context__
     try:
-        raise errors[0]
+        raise error
     finally:
-        errors[0].__context__ = cause  # "raise" has replaced it
+        error.__context__ = cause  # "raise" has replaced it
 
 
 def is_given_up(session: Any) -> bool:
