@@ -61,10 +61,6 @@ class DrsConstraint(Constraint):
         """Return ``{'enable_drs_extension': False}``."""
         return {'enable_drs_extension': False}
 
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``('enabled', 'up')``, or () without the extension."""
-        return ('enabled', 'up') if resolved.rules.is_drs_required else ()
-
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
         """Return None (any host), or () without the extension."""
         return None if resolved.rules.is_drs_required else ()

@@ -83,10 +83,6 @@ class ServerCountConstraint(Constraint):
         room = most - host.servers
         return Verdict.passed('server_count.room', room=room, servers=host.servers, most=most)
 
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``('aggregates',)``, or () without the filters."""
-        return ('aggregates',) if resolved.memo(_is_enforced) else ()
-
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
         """Return None (any host), or () without the filters."""
         return None if resolved.memo(_is_enforced) else ()
@@ -123,7 +119,7 @@ def _limit(resolved: ResolvedRequest, host: Host) -> int | None:
         return None
     limits = (each.metadata[KEY] for each in aggregates if KEY in each.metadata)
     try:
-        of_aggregates = min(map(int, limits), default=most)
-    except ValueError:
+        of_aggregates = min(map(int, limits))
+    except ValueError:  # no limits, or one that is not an integer
         of_aggregates = most
     return min(most, of_aggregates) if resolved.is_enforced(_OF_HOSTS) else of_aggregates

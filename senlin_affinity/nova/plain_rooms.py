@@ -41,7 +41,7 @@ def _rooms(asked: Demand, hosts: Sequence[Host]) -> Sequence[int]:
     known = [{} if _is_odd(host) else host.resources or {} for host in hosts]
     rooms, *others = [_of_class(known, *each) for each in asked.amounts.items()]
     for other in others:
-        rooms = [one if one < two else two for one, two in zip(rooms, other, strict=True)]
+        rooms = [*map(min, rooms, other)]
     if asked.may_be_pinned and any(map(contains, known, repeat(PCPU))):
         rooms = [0 if PCPU in has else room for room, has in zip(rooms, known, strict=True)]
     return rooms

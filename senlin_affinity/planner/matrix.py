@@ -347,7 +347,7 @@ def _least(numbers: list[float], columns: Iterable[Sequence[Verdict]], which: in
     """
     for column in columns:
         others = _map(lambda verdict: limited(verdict.bounds[which]), column)
-        numbers = [one if one < two else two for one, two in zip(numbers, others, strict=True)]
+        numbers = [*map(min, numbers, others)]
     return numbers
 
 

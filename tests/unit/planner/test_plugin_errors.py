@@ -129,6 +129,22 @@ def test_an_exception_is_reported(method, wrong, words, is_host_specific):
     assert ' on ' not in in_words(caught.value)
 
 
+@pytest.mark.parametrize(
+    ('method', 'more'),
+    [
+        ('host_fields', {'is_host_specific': False, 'uses_resources': False}),
+        ('specific_hosts', {'is_host_specific': True}),
+        ('without', {'is_waivable': True, 'check_host': lambda *_: Verdict.rejected('odd.ok')}),
+    ],
+)
+def test_an_exception_in_an_optional_method_is_reported(method, more):
+    odd = Odd()
+    for name, each in {**more, method: fails}.items():
+        setattr(odd, name, each)
+    with pytest.raises(ConstraintError, match=f'^constraint odd: {method} failed'):
+        plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
+
+
 def test_an_object_of_another_class():
     with pytest.raises(PluginError, match='is not an instance of a subclass of Constraint'):
         plan(request_of(ROW), snapshot_of(ROW), [object()])

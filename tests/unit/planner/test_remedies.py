@@ -1,10 +1,13 @@
 """The remedies, row by row; each was planned."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.planner import what_if
+from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import Kind
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.planner.new_hosts import MOST_NEW_HOSTS
@@ -18,6 +21,7 @@ OF_SPREAD = ('max_skew', 'max_per_domain')
 OF_GROUP = ('max_server_per_host', 'new_group')
 ASKERS = (*OF_GROUP, *OF_SPREAD, 'availability_zone', 'any_zone', 'flavor')
 GIVEN_UP = ('rule_given_up', 'soft_policy', 'no_reservation')
+FIVE = {'VCPU': [5, 0], 'MEMORY_MB': [2560, 0], 'DISK_GB': [5, 0]}
 MANY = {name: [10**40, 0] for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
 
 
@@ -85,6 +89,46 @@ def test_a_larger_quota_includes_the_missing_servers(used, size):
     assert (remedy.code, remedy.size) == ('quota', size)
 
 
+@pytest.mark.parametrize(
+    ('project', 'user', 'limits', 'user_limits'),
+    [
+        ((3, 2), (3, 1), {'instances': 6}, {'instances': 5}),
+        ((9, 2), (3, 1), {}, {'instances': 5}),
+        ((3, 2), (9, 1), {'instances': 6}, {}),
+    ],
+    ids=['of both', 'of the user', 'of the project'],
+)
+def test_the_quotas_of_the_project_and_of_the_user_are_raised(project, user, limits, user_limits):
+    row = {'hosts': {'cmp-1': {}}, 'request': {'count': 4}, 'project': 'web'}
+    quotas = {'instances': Quota(*project, of_user=Quota(*user))}
+    cloud = replace(snapshot_of(row), quotas=quotas, user_id='amy')
+    (remedy,) = plan(request_of(row), cloud, CONSTRAINTS, rules_of(row)).remedies
+    of_user = {'user_id': 'amy', 'user_limits': user_limits} if user_limits else {}
+    assert remedy.data == {'quotas': {'project_id': 'web', 'limits': limits, **of_user}}
+    assert remedy.capacity == 4
+
+
+@pytest.mark.parametrize(
+    ('more', 'described', 'at_most'),
+    [
+        ({'nested': True}, {'is_nested': True}, ('hosts with nested resource providers',)),
+        ({'resources': {name: [*each, 512, 1] for name, each in FIVE.items()}},
+         {'units': {name: {'max_unit': 512} for name in FIVE}}, ()),
+    ],
+    ids=['a provider tree', 'a largest amount per server'],
+)  # fmt: skip
+def test_new_hosts_have_the_properties_of_the_old_ones(more, described, at_most):
+    row = {'hosts': {'cmp-1': {'resources': FIVE, **more}}, 'request': {'count': 9}}
+    (remedy,) = [each for each in answer(row).remedies if 'new_hosts' in each.data]
+    new = remedy.data['new_hosts']
+    found = {key: new[key] for key in ('is_nested', 'is_partial', 'units') if key in new}
+    assert found == described
+    changed = carry_out(remedy.data, resolve(request_of(row), snapshot_of(row), rules_of(row)))
+    after = plan(changed.request, changed.snapshot, CONSTRAINTS, changed.rules)
+    assert (after.capacity, after.at_most) == (10, at_most)
+    assert changed.snapshot.hosts[1].resources == changed.snapshot.hosts[0].resources
+
+
 @pytest.mark.parametrize('count', [10**6, 10**9, 10**30])
 @pytest.mark.parametrize('group', [None, {'policy': 'anti-affinity', 'members': ['cmp-1']}])
 def test_a_plan_has_no_more_new_hosts_than_the_limit(count, group, monkeypatch):
@@ -147,3 +191,16 @@ def test_without_traits_forbidden_traits_remain(more, capacity):
         'removed_extra_specs': ['trait:CUSTOM_FAST'],
         'removed_image_properties': ['trait:HW_CPU_X86_AVX2'],
     }
+
+
+def test_hosts_that_lack_a_trait_of_a_driver_are_given_no_trait():
+    """An administrator can set custom traits only."""
+    specs = {'trait:CUSTOM_A': 'required', 'trait:HW_CPU_X86_AVX2': 'required'}
+    there = {'traits': ['CUSTOM_A', 'HW_CPU_X86_AVX2']}
+    hosts = {'cmp-1': {'free': 1, **there}, 'cmp-2': {'free': 4}}
+    row = {'hosts': hosts, 'flavor': {'extra_specs': specs}, 'request': {'count': 3}}
+    codes = {each.code for each in answer(row).remedies}
+    assert codes
+    assert 'host_traits' not in codes
+    hosts['cmp-2']['traits'] = there['traits'][1:]
+    assert 'host_traits' in {each.code for each in answer(row).remedies}
