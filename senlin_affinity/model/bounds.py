@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
 
     @classmethod
     def unknown(cls, upper: int | None = None) -> Bounds:
-        """Return the bounds of a number of which only the upper bound may be known."""
+        """Return bounds that expect 0 servers, with this upper bound."""
         return cls(0, 0, upper)
 
     @classmethod

@@ -50,7 +50,7 @@ class Spread:
 
 
 def hint(spreads: Iterable[Spread]) -> str | None:
-    """Return a question if a criterion looks like ``availability_zone``, else None."""
+    """Return a question if a criterion looks like ``availability_zone`` and none is, else None."""
     named = [spread.by for spread in spreads]
     if ZONE in named:
         return None

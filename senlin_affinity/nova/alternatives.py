@@ -19,7 +19,7 @@ from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.quotas import room_for_group
 
-#: With less, a server would rarely serve the same purpose.
+#: With less than half, a server would rarely serve the same purpose.
 _MOST_REDUCTION = 2
 #: Each is evaluated.
 _MOST_SMALLER = 5
