@@ -9,6 +9,7 @@ listed at exactly 2.53.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -166,22 +167,17 @@ def aggregates(compute: OperatorRest) -> tuple[tuple[Aggregate, ...], dict[str, 
     """
     body = compute.get('/os-aggregates', _AGGREGATES, AGGREGATE_UUIDS)
     found = []
-    by_host: dict[str, tuple[str, ...]] = {}
+    by_host: defaultdict[str, list[str]] = defaultdict(list)
     with reading(_AGGREGATES):
         listed = list_of(body, 'aggregates', _AGGREGATES)
         check_unique(listed, 'uuid', _AGGREGATES)
         for item in sorted(listed, key=lambda each: each['uuid']):
-            uuid, members = item['uuid'], item['hosts']
-            found.append(
-                Aggregate(uuid, item['name'], item['availability_zone'], dict(item['metadata']))
-            )
-            if by_host.keys().isdisjoint(members):
-                by_host |= dict.fromkeys(members, (uuid,))
-            else:
-                for host in members:
-                    by_host[host] = (*by_host.get(host, ()), uuid)
+            uuid, zone = item['uuid'], item['availability_zone']
+            found.append(Aggregate(uuid, item['name'], zone, dict(item['metadata'])))
+            for host in item['hosts']:
+                by_host[host].append(uuid)
     as_set: Any = cache(all_spelt)
-    sets = dict(zip(by_host, map(as_set, by_host.values()), strict=True))
+    sets = {host: as_set((*uuids,)) for host, uuids in by_host.items()}
     return tuple(sorted(found, key=lambda item: (item.name, item.uuid))), sets
 
 

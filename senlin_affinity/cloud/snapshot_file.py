@@ -18,8 +18,6 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -181,14 +179,13 @@ def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) ->
     """
     uuids = {aggregate.name: aggregate.uuid for aggregate in aggregates}
     named = uuids.keys() - set(uuids.values())
-    if named.isdisjoint(chain.from_iterable(map(attrgetter('aggregates'), hosts))):
-        return
-    number = next(number for number, host in enumerate(hosts) if host.aggregates & named)
-    name = min(hosts[number].aggregates & named)
-    raise InvalidSpec(
-        f'{name!r} is the name of an aggregate: write its uuid, {uuids[name]!r}',
-        f'hosts[{number}].aggregates',
-    )
+    for number, host in enumerate(hosts):
+        if found := host.aggregates & named:
+            name = min(found)
+            raise InvalidSpec(
+                f'{name!r} is the name of an aggregate: write its uuid, {uuids[name]!r}',
+                f'hosts[{number}].aggregates',
+            )
 
 
 def _check_pools(hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resource]]) -> None:
