@@ -31,8 +31,8 @@ from senlin_affinity.cloud.rest import (
     OperatorRest,
     OwnerRest,
     Rest,
+    find,
     shown,
-    unreachable,
 )
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.model.errors import CloudError, InvalidSpec
@@ -111,7 +111,7 @@ def _service(
     session = connection.session
     try:
         # openstacksdk raises if the catalog lacks the service.
-        _in_time(session, name, lambda: getattr(connection, kind).get_endpoint_data)
+        find(name, session.timeout, session, lambda: getattr(connection, kind).get_endpoint_data)
     except CloudError as error:
         raise CloudError(f'{error}{_other_regions(connection)}', error.status) from error
     return Rest(getattr(connection, kind), name, timeout or session.timeout, client.responses)
@@ -193,24 +193,18 @@ def _access(owner: OwnerClient, timeout: float | None) -> Any:
     session = owner.connection.session
     if not hasattr(session.auth, 'get_access'):
         return None
-    return _in_time(session, 'Keystone', lambda: session.auth.get_access(session))
+    return find('Keystone', session.timeout, session, lambda: session.auth.get_access(session))
 
 
 def ids(owner: OwnerClient) -> tuple[str | None, str | None]:
     """Return the ids of the token's user and project; None for one that it lacks."""
     session = owner.connection.session
-    return _in_time(session, 'Keystone', lambda: (session.get_user_id(), session.get_project_id()))
-
-
-def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
-    """Return the result of ``call`` within three timeouts of the session.
-
-    If it fails, raise CloudError "could not find ``service``: ...".
-    """
-    try:
-        return within(session.timeout, call, session)
-    except (*NO_ANSWER, GivenUp) as error:
-        raise unreachable(service, error) from error
+    return find(
+        'Keystone',
+        session.timeout,
+        session,
+        lambda: (session.get_user_id(), session.get_project_id()),
+    )
 
 
 def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:

@@ -54,7 +54,7 @@ _HOSTLESS = ('ERROR', 'SHELVED_OFFLOADED', 'BUILD')
 
 def without_host(compute: OperatorRest) -> dict[str, Member]:
     """Fetch the servers of all projects in ERROR, SHELVED_OFFLOADED or BUILD, by id."""
-    return _by_id(compute, _SERVERS, all_tenants='1', status=_HOSTLESS)
+    return _by_id(compute, all_tenants='1', status=_HOSTLESS)
 
 
 def listed(
@@ -66,7 +66,7 @@ def listed(
     of the groups is unknown, or not the only one.
     """
     query = {'all_tenants': '1', **_project(groups)} if is_administrator else {}
-    servers = _servers(compute, _SERVERS, **query)
+    servers = _servers(compute, **query)
     with reading(_SERVERS):
         by_id = {server['id']: _member(server) for server in servers}
         return by_id, {server['id']: str(server['name']) for server in servers}
@@ -86,7 +86,7 @@ def names_of(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
 
 def own_servers(compute: OwnerRest) -> list[dict[str, Any]]:
     """Fetch the servers of the connection's project as parsed JSON."""
-    return _servers(compute, _SERVERS)
+    return _servers(compute)
 
 
 def with_hosts_by_id(
@@ -126,7 +126,7 @@ def _server(compute: OperatorRest, server: str) -> Member:
     path = f'/servers/{quote(server, safe="")}'
     body = compute.get(path, _SERVER, BASE, may_be_missing=True)
     if body is None:  # nonexistent, or of another project
-        listed_as = _by_id(compute, _SERVERS, all_tenants='1', uuid=server)
+        listed_as = _by_id(compute, all_tenants='1', uuid=server)
         return listed_as.get(server, Member(server, state=DELETED))
     with reading(_SERVER):
         found = _member(body['server'])
@@ -250,16 +250,16 @@ def _migrations(
         yield from _migrations(compute, microversion, **{**query, 'status': 'finished'})
 
 
-def _by_id(compute: Rest, what: str, **query: Any) -> dict[str, Member]:
+def _by_id(compute: Rest, **query: Any) -> dict[str, Member]:
     """Fetch the servers that a query finds, by id."""
-    servers = _servers(compute, what, **query)
-    with reading(what):
+    servers = _servers(compute, **query)
+    with reading(_SERVERS):
         return {server['id']: _member(server) for server in servers}
 
 
-def _servers(compute: Rest, what: str, **query: Any) -> list[dict[str, Any]]:
+def _servers(compute: Rest, **query: Any) -> list[dict[str, Any]]:
     """Fetch the servers that a query finds, as parsed JSON."""
-    return [*by_marker(compute, '/servers/detail', 'servers', what, BASE, **query)]
+    return [*by_marker(compute, '/servers/detail', 'servers', _SERVERS, BASE, **query)]
 
 
 def only_project(groups: Iterable[ServerGroup]) -> str | None:

@@ -125,21 +125,15 @@ class Rest:
 
     def _endpoint_data(self) -> Any:
         """Return keystoneauth's endpoint data; raise CloudError if the catalog has none."""
-        try:
-            data = self._in_time(self._adapter.get_endpoint_data)
-        except (*NO_ANSWER, GivenUp) as error:
-            raise unreachable(self.name, error) from error
+        timeout = self._timeout or REQUEST_TIMEOUT
+        adapter = self._adapter
+        data = find(self.name, timeout, adapter.session, adapter.get_endpoint_data)
         if data is None:
             raise CloudError(
                 f'could not find {self.name}: '
                 'the catalog has no endpoint for it, or the endpoint does not answer'
             )
         return data
-
-    def _in_time(self, call: Callable[[], T], *, is_write: bool = False) -> T:
-        """Return the result of ``call`` within three timeouts (:func:`within`)."""
-        timeout = self._timeout or REQUEST_TIMEOUT
-        return within(timeout, call, self._adapter.session, is_write=is_write)
 
     def _read(
         self, path: str, what: str, microversion: Microversion | None, params: dict[str, Any]
@@ -191,10 +185,12 @@ class Rest:
         request['status_code_retries'] = 0
         headers, retries = {'Accept': 'application/json'}, int(is_read)
         try:
-            return self._in_time(
+            return within(
+                self._timeout or REQUEST_TIMEOUT,
                 lambda: self._adapter.request(
                     path, method, connect_retries=retries, headers=headers, **request
                 ),
+                self._adapter.session,
                 is_write=not is_read,
             )
         except (*NO_ANSWER, GivenUp) as error:
@@ -287,11 +283,16 @@ def shown(microversion: Microversion) -> str:
     return '.'.join(map(str, microversion))
 
 
-def unreachable(service: str, error: BaseException) -> CloudError:
-    """Return the error "could not find ``service``: ``error``", with the status of ``error``."""
-    return CloudError(
-        f'could not find {service}: {words.error_text(error)}', getattr(error, 'http_status', None)
-    )
+def find(service: str, timeout: float, session: Any, call: Callable[[], T]) -> T:
+    """Return the result of ``call`` within three timeouts.
+
+    If it fails, raise CloudError "could not find ``service``: ...".
+    """
+    try:
+        return within(timeout, call, session)
+    except (*NO_ANSWER, GivenUp) as error:
+        why = f'could not find {service}: {words.error_text(error)}'
+        raise CloudError(why, getattr(error, 'http_status', None)) from error
 
 
 def _has_fault(response: requests.Response, fault: str) -> bool:
