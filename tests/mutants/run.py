@@ -1,8 +1,9 @@
 """``make mutants``: list the small mistakes that no test detects.
 
 ``operators`` generates the mutants, without those in ``equivalent/``; ``server`` runs the tests on
-them. Then the tests in ``OF_NOVA`` run on the surviving mutants in a second process, because Nova
-and Senlin register options of the same names.
+them. The surviving mutants are checked further: the tests in ``OF_NOVA`` run in a second process,
+because Nova and Senlin register options of the same names; mypy and the unit tests run on a copy of
+the checkout; the tests in ``OF_SERVICES`` run last, because they are slow.
 
 Units: ``BAR`` is the percentage of killed mutants below which the exit status is 1.
 """
@@ -10,20 +11,24 @@ Units: ``BAR`` is the percentage of killed mutants below which the exit status i
 from __future__ import annotations
 
 import argparse
+import ast
 import collections
+import itertools
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import yaml
 
-from tests.mutants.operators import Mutant, mutants
+from tests.mutants.operators import Mutant, functions_of, mutants
 from tests.mutants.server import BUDGET, Result, Server, tell
 
 ROOT = Path(__file__).parents[2]
@@ -46,10 +51,20 @@ TESTS = (
     'tests/unit',
     'tests/property',
     *map(str, Path('tests/engine').glob('test_plugin_*.py')),
-    'tests/functional/cli/test_policy_validate.py',
+    'tests/functional/cli',
     'tests/functional/test_silent_cloud.py',
 )
 OF_NOVA = ('tests/nova',)
+#: Tests that start services, and the seconds of tests per mutant: each mutant starts its own.
+OF_SERVICES = ('tests/engine', 'tests/functional', 'tests/accuracy')
+SERVICE_BUDGET = 90.0
+#: Further tests of functions that run while a module is imported.
+AT_IMPORT = {
+    'extra_specs': (
+        'tests/functional/test_extra_specs_like_nova.py',
+        'tests/nova/test_image_properties.py',
+    ),
+}
 EQUIVALENT = Path(__file__).with_name('equivalent')
 BAR = 98.0
 #: Outcomes of mutants that no test detects.
@@ -66,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--budget', type=float, default=BUDGET, help='seconds of tests per mutant')
     parser.add_argument('--workers', type=int, default=os.cpu_count() or 1)
     parser.add_argument('--tests', nargs='*', help='the tests to run')
+    parser.add_argument('--quick', action='store_true', help='without the tests of services')
     parser.add_argument('--report', type=Path, help='write the outcome of every mutant here')
     given = parser.parse_args(arguments)
     chosen = list(choose(given))
@@ -82,7 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Server(PACKAGE, given.workers, given.budget).run(given.tests or TESTS, work)
     if given.tests is None:
-        results = beside_nova(results, given)
+        results = run_on_survivors(results, given, OF_NOVA, given.budget)
+        results = list(check_on_disk(results))
+        if not given.quick:
+            results = run_on_survivors(results, given, OF_SERVICES, SERVICE_BUDGET)
     if given.report:
         facts = ('key', 'path', 'function', 'diff')
         rows = [
@@ -97,8 +116,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return summary(results, time.monotonic() - begun)
 
 
-def beside_nova(results: Sequence[Result], given: argparse.Namespace) -> list[Result]:
-    """Run the tests of Nova on the surviving mutants, and return all results."""
+def run_on_survivors(
+    results: Sequence[Result], given: argparse.Namespace, tests: Sequence[str], budget: float
+) -> list[Result]:
+    """Run these tests on the surviving mutants, in a new process, and return all results."""
     left = [each.mutant.key for each in results if each.outcome in LEFT]
     if not left:
         return list(results)
@@ -106,7 +127,7 @@ def beside_nova(results: Sequence[Result], given: argparse.Namespace) -> list[Re
         report = Path(folder, 'report.json')
         command = [sys.executable, '-m', 'tests.mutants.run', *map(str, given.paths)]
         options = [f'--keys={",".join(left)}', f'--workers={given.workers}', f'--report={report}']
-        more = [f'--budget={given.budget}', '--tests', *OF_NOVA]
+        more = [f'--budget={budget}', '--tests', *tests]
         subprocess.run([*command, *options, *more], stdout=subprocess.DEVNULL, check=False)
         rows = json.loads(report.read_text(encoding='utf-8'))
     by = {row['key']: row['by'] for row in rows if row['outcome'] == 'killed'}
@@ -114,6 +135,58 @@ def beside_nova(results: Sequence[Result], given: argparse.Namespace) -> list[Re
         Result(each.mutant, 'killed', by[each.mutant.key]) if each.mutant.key in by else each
         for each in results
     ]
+
+
+def check_on_disk(results: Sequence[Result]) -> Iterator[Result]:
+    """Check the surviving mutants in a copy of the checkout, and yield all results.
+
+    mypy kills a mutant that has a type error. The unit tests of its package run on the mutants
+    that no test calls: their functions run while a module is imported.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        copy, seconds = Path(folder, 'checkout'), itertools.count(int(time.time()))
+
+        def write(path: Path, text: str) -> None:
+            """Write a file with a new time: mypy and Python compare its seconds and the size."""
+            path.write_text(text, encoding='utf-8')
+            os.utime(path, (second := next(seconds), second))
+
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns('.venv*', '.git', '.*_cache'))
+        for each in results:
+            by = ''
+            if each.outcome in LEFT:
+                path = copy / each.mutant.path
+                before = path.read_text(encoding='utf-8')
+                after = in_module(before, each.mutant)
+                write(path, after)
+                # The source of a mutant has no comments, and some permit a type error.
+                is_typed = before.count('type: ignore') == after.count('type: ignore')
+                by = 'mypy' if is_typed and fails(copy, 'mypy') else ''
+                if not by and each.outcome == 'uncovered':
+                    package = Path(each.mutant.path).with_suffix('').parts[1]
+                    tests = [f'tests/unit/{package}', *AT_IMPORT.get(package, ())]
+                    by = ' '.join(tests) if fails(copy, 'pytest', '-qx', '-n0', *tests) else ''
+                write(path, before)
+            yield Result(each.mutant, 'killed', by) if by else each
+
+
+def fails(folder: Path, *command: str) -> bool:
+    """Run a module of Python in a folder, and return whether its status is not 0."""
+    words = [sys.executable, '-m', *command]
+    return bool(subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode)
+
+
+def in_module(source: str, mutant: Mutant) -> str:
+    """Return the source of a module with a mutant."""
+    lines = source.splitlines()
+    for name, _owner, function in functions_of(ast.parse(source)):
+        end = function.end_lineno or function.lineno
+        if name == mutant.function and function.lineno < mutant.lines.start <= end:
+            begin = min(each.lineno for each in (function, *function.decorator_list))
+            text = textwrap.indent(mutant.source, ' ' * function.col_offset)
+            lines[begin - 1 : end] = text.splitlines()
+            break
+    return '\n'.join([*lines, ''])
 
 
 def choose(given: argparse.Namespace) -> Iterator[Mutant]:

@@ -32,8 +32,8 @@ from _pytest.runner import runtestprotocol
 from tests.mutants.exchange import Name, exchange, functions
 from tests.mutants.operators import Mutant
 
-#: The time of the tests of one mutant, and the additional time until its process is killed.
-BUDGET, PATIENCE = 20.0, 20.0
+#: The time of the tests of one mutant.
+BUDGET = 20.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Server:
     """A pytest plugin that runs mutants instead of the tests.
 
     :param package: the folder of the mutated code.
-    :param budget: seconds of tests for each mutant.
+    :param budget: seconds of tests for each mutant; its process is killed after twice the time.
     """
 
     def __init__(self, package: Path, workers: int, budget: float = BUDGET) -> None:
@@ -172,7 +172,7 @@ class Server:
         ready, _, _ = select.select(list(running), [], [], 1.0)
         for report in list(running):
             child, begun, mutant = running[report]
-            is_late = time.monotonic() - begun > self._budget + PATIENCE
+            is_late = time.monotonic() - begun > 2 * self._budget
             if report not in ready and not is_late:
                 continue
             if is_late and report not in ready:
@@ -206,6 +206,8 @@ class Server:
                 reports = runtestprotocol(item, log=False, nextitem=following)
                 if any(report.failed for report in reports):
                     said = f'killed {item.nodeid}'
+                    # End the services of the remaining tests.
+                    item.session._setupstate.teardown_exact(None)
                     return
         except BaseException as error:  # noqa: BLE001 - caused by the mutant
             said = f'killed ({type(error).__name__})'

@@ -7,6 +7,7 @@ import pytest
 
 from tests.mutants.exchange import exchange, functions
 from tests.mutants.operators import mutants
+from tests.mutants.run import in_module
 
 
 def changed(source):
@@ -41,6 +42,24 @@ def changed(source):
 )
 def test_the_mutants_of_one_statement(body, expected):
     assert changed(f'def f(a, b):\n    {body}') == expected
+
+
+def test_a_mutant_replaces_its_function_in_the_module():
+    module = """
+        def f(a):
+            return a
+
+        class Held:
+            @property
+            def f(self):
+                return self.a  # kept elsewhere
+
+        WORDS = 'after'
+    """
+    source = textwrap.dedent(module)
+    (mutant,) = [each for each in mutants('m.py', source) if each.function == 'Held.f']
+    expected = source.replace('return self.a  # kept elsewhere', 'return None')
+    assert in_module(source, mutant) == expected
 
 
 def test_the_key_does_not_depend_on_the_rest_of_the_file():
