@@ -135,3 +135,19 @@ def test_two_policies_with_two_groups():
     assert found == ('web', f'policy p2 ({old}): g2; policy p1 (senlin.policy.affinity-1.1): g1')
     bindings[1] = bound(C1, 'g1', 'p2', old)
     assert not list(audit.conflicting_policies(uses(bound=tuple(bindings))))
+
+
+def test_conflicting_policies_are_sorted_by_the_names_and_ids_of_their_clusters():
+    clusters = {GONE: 'web', C2: 'web', C1: 'db'}
+    bindings = tuple(
+        BindingRecord(each, name, 'p', f'{kind} of {each[0]}', kind, True, Binding(kind, False))
+        for each, name in clusters.items()
+        for kind in ('1.0', '1.1')
+    )
+    for order in (clusters, dict(reversed(clusters.items()))):
+        found = [*audit.conflicting_policies(GroupUses(order, bound=bindings))]
+        assert [(name, words.partition(' (')[0]) for name, words in found] == [
+            ('db', '1.0 of 6'),
+            ('web', '1.0 of 5'),
+            ('web', '1.0 of 7'),
+        ]

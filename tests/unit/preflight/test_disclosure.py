@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
@@ -15,7 +16,7 @@ from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.policy.placement import Placement
 from senlin_affinity.preflight import disclosure, hook
 from tests.support.our_constraints import OURS
-from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
+from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
 from tests.unit.preflight.test_hook import Story
 
@@ -147,6 +148,55 @@ def test_a_tenant_reads_the_owners_sentence_of_a_rejected_request():
     rule = revealing_constraint(type('Open', (kind,), {'reasons': opened}), code)
     outcome = TenantStory(ROW).outcome([rule, RESOURCES])
     assert outcome.answer.reason == 'does not fit: at most 0 of 3; ask for fewer'
+
+
+def opened(sentence):
+    """Return a constraint on hosts with this sentence for the owner, which requires nothing."""
+    reasons = {'fence.open': Reason('open', for_owner=sentence)}
+    return type('Open', (Fence,), {'name': 'open', 'reasons': reasons})()
+
+
+def test_the_owners_sentences_contain_the_owners_input():
+    row = {
+        'hosts': {'cmp-1': {}},
+        'aggregates': {'ssd': {'metadata': {'rack': '1', 'row': '1', 'room': '1'}}, 'big': {}},
+        'group': {'policy': 'affinity', 'rules': {}},
+        'request': {
+            'count': 2,
+            'availability_zone': 'nova',
+            'member_of': ['ssd', 'big'],
+            'spread': [{'by': 'rack'}, {'by': 'row', 'mode': 'soft'}, {'by': 'room'}],
+            'scheduler_hints': {'same_host': str(UUID(int=1)), 'different_host': str(UUID(int=2))},
+            'enabled_filters': ['SameHostFilter', 'DifferentHostFilter'],
+        },
+    }
+    names = ('count', 'flavor', 'availability_zone', 'member_of', 'spread')
+    names += ('scheduler_hints', 'group', 'affinity_group')
+    resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
+    constraints = [*CONSTRAINTS, *(opened(f'{name}: {{{name}}}') for name in names)]
+    found = [*disclosure.requirements(resolved, constraints)]
+    assert found[-len(names) :] == [
+        'count: 2',
+        'flavor: small',
+        'availability_zone: nova',
+        'member_of: ssd, big',
+        'spread: rack, room',
+        'scheduler_hints: same_host, different_host',
+        'group: web',
+        'affinity_group: web',
+    ]
+    assert found[: -len(names)] == [
+        'the servers must be in zone nova',
+        'the servers must satisfy member_of ssd, big',
+        'the servers must satisfy the scheduler hints same_host, different_host',
+        'the servers of server group web must share a host',
+        'the servers must be spread by rack, room',
+    ]
+    row = {'group': {'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}}}
+    resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
+    names = ('max_server_per_host', 'availability_zone', 'member_of', 'spread', 'affinity_group')
+    constraints = [*(opened(f'{name}: {{{name}}}') for name in names)]
+    assert [*disclosure.requirements(resolved, constraints)] == ['max_server_per_host: 2']
 
 
 @pytest.mark.parametrize('kind', OURS, ids=lambda kind: kind.name)

@@ -10,7 +10,13 @@ from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.explanation import explain
-from senlin_affinity.preflight.failed_server import Cause, CreationFailure, FailedServer, Sibling
+from senlin_affinity.preflight.failed_server import (
+    Cause,
+    CreationFailure,
+    FailedServer,
+    SenlinAction,
+    Sibling,
+)
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
 
@@ -205,10 +211,81 @@ def test_a_host_of_another_zone_is_not_the_limit():
     assert [*found.why()][-1] == 'No host takes it: too little VCPU left (1 of 4 hosts).'
 
 
+def action_of_senlin(**more):
+    """Return a cluster's failed action, of which two of three nodes failed."""
+    started = Sibling('id-1', 'web-1', 'ACTIVE', is_failed=False)
+    failed = (Sibling('id-2', 'web-2', 'ERROR'), Sibling('id-3', 'web-3', 'ERROR'))
+    reason, at = "Failed policy 'p'", '2026-11-24T09:14:05Z'
+    nodes = ('node-1', 'node-2')
+    action = SenlinAction('CLUSTER_SCALE_OUT', 'web', Cause.POLICY, reason, at, nodes)
+    return failed_server(3, siblings=(started, *failed), action=action, **more)
+
+
 def test_the_keys_of_json():
-    answer = explained({'hosts': THREE, 'group': GROUP}).as_dict()
-    assert answer['failure']['cause'] == 'no_host'
-    assert answer['server'] == {'id': 'id-4', 'name': 'web-4', 'status': 'ERROR'}
-    assert (answer['requested'], answer['requested_is_lower_bound']) == (4, False)
-    assert len(answer['siblings']) == 4
-    assert {'fits', 'capacity', 'hosts', 'remedies', 'line'} <= {*answer}
+    changes = {'changes': ('1 host was disabled',), 'hidden': {'metadata': 'no metadata'}}
+    found = explained(
+        {'hosts': {'cmp-1': {}, 'cmp-2': {'free': 0}}, 'group': GROUP},
+        action_of_senlin(is_number_at_least=True, tried=('cmp-9',), **changes),
+    )
+    answer = found.as_dict()
+    assert {key: answer.pop(key) for key in [*answer][:11]} == {
+        'server': {'id': 'id-3', 'name': 'web-3', 'status': 'ERROR'},
+        'failure': {
+            'cause': 'no_host',
+            'message': NOT_ENOUGH,
+            'at': '2026-11-24T09:14:05Z',
+            'tried': ('cmp-9',),
+            'source': 'Nova',
+            'is_placement': True,
+        },
+        'requested': 3,
+        'requested_is_lower_bound': True,
+        'siblings': [
+            {'id': 'id-1', 'name': 'web-1', 'status': 'ACTIVE'},
+            {'id': 'id-2', 'name': 'web-2', 'status': 'ERROR'},
+            {'id': 'id-3', 'name': 'web-3', 'status': 'ERROR'},
+        ],
+        'explanation': [
+            'Nodes that failed in CLUSTER_SCALE_OUT of web: node-1, node-2.',
+            'web-3 found no host at 2026-11-24 09:14 UTC (one of at least 3 servers requested '
+            'together).',
+            f'Nova: {NOT_ENOUGH}',
+            'Nova tried cmp-9.',
+            '1 of 2 fit: server group web allows 1 per host, and 1 of 2 hosts is full.',
+            'The same request would fail today.',
+            'For two minutes after the failure, nova-scheduler may count the failed servers on '
+            'the chosen hosts.',
+        ],
+        'must_delete_first': False,
+        'changes': ['1 host was disabled'],
+        'hidden': {'metadata': 'no metadata'},
+        'requirements': [
+            'flavor small: 1 VCPU, 512 MiB of memory, 1 GiB of disk',
+            'a host may hold 1 of server group web',
+        ],
+        'action': {
+            'name': 'CLUSTER_SCALE_OUT',
+            'target': 'web',
+            'cause': 'policy',
+            'reason': "Failed policy 'p'",
+            'at': '2026-11-24T09:14:05Z',
+            'nodes': ('node-1', 'node-2'),
+        },
+    }
+    assert answer == found.decision.as_dict()
+
+
+def test_skipped_verdicts_are_optional_in_json():
+    found = explained({'hosts': THREE})
+    short = found.as_dict(skipped=False)
+    assert short['hosts'] == found.decision.as_dict(skipped=False)['hosts']
+    assert short['hosts'] != found.as_dict()['hosts']
+
+
+@pytest.mark.parametrize('failed', [failed_server(2), action_of_senlin()])
+def test_an_owners_change_has_no_commands_for_a_cluster(failed):
+    row = {'hosts': {'cmp-1': {}, 'cmp-2': {'disabled': True}}, 'group': GROUP}
+    found = dict(explained(row, failed).remedies())
+    assert found['delete the 2 servers, then request 1'] == ()
+    assert found['1 host enabled and started (capacity 2)']
+    assert bool(found['max_server_per_host: 2 (capacity 2)']) is (failed.action is None)
