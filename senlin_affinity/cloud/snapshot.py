@@ -105,10 +105,10 @@ class _SnapshotBuilder:
     def take(
         self, wanted: Collection[str] | None, hinted: Collection[str], *, is_any: bool
     ) -> Taken:
-        """Fetch all parts, one after the other; the parameters are those of :func:`take`.
+        """Fetch all parts. ``servers`` is None without ``hinted`` ones, or if the hosts are hidden.
 
-        ``servers`` of the snapshot is None without ``hinted`` ones, or if the hosts cannot be
-        listed.
+        The parameters are ``server_groups``, ``servers`` and ``is_project_of_group`` of
+        :func:`take`.
         """
         inventory = NovaInventory(self._owners, lambda: self._clouds)
         groups = self._server_groups(wanted)
