@@ -58,8 +58,9 @@ def fetch(
     :param with_foreign_users: also fetch which clusters of other projects use a group, if Senlin
         permits it; their names are ``FOREIGN``.
     """
-    is_wide = with_foreign_users and project is not None
-    clusters = allowed(lambda: [*list_all(senlin, 'clusters', None)]) if is_wide else None
+    clusters = None
+    if with_foreign_users:
+        clusters = allowed(lambda: [*list_all(senlin, 'clusters', None)])
     wide = project if clusters is None else None
     if clusters is None:
         clusters = [*list_all(senlin, 'clusters', project)]

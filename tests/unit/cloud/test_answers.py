@@ -6,6 +6,7 @@ import pytest
 
 from senlin_affinity.cloud import clients, flavors, fleet, hosts, images, members, projects, senlin
 from senlin_affinity.cloud.connection import clouds_compute, compute
+from senlin_affinity.groups.audit import FOREIGN
 from senlin_affinity.model.errors import CloudError
 from tests.support.edge import Edge, Failure
 from tests.support.fake_glance import FakeGlance, FakeImage
@@ -234,6 +235,35 @@ def test_a_binding_of_another_cluster_is_an_error():
     bindings = [{'cluster_id': 'd', 'policy_id': 'p1', 'data': None}]
     with pytest.raises(CloudError, match='the answer is about another object'):
         senlin.fetch(Senlin(bindings, policies=[POLICY]), 'p')
+
+
+class Tenants(Senlin):
+    """Return two clusters to an administrator (``status`` 200), and one of them to a tenant."""
+
+    def __init__(self, status):
+        every = [{'id': each, 'name': each, 'project': each} for each in 'pq']
+        super().__init__(clusters=every)
+        self.status = status
+
+    def get(self, path, what, _microversion=None, params=None):
+        if 'global_project' in params and self.status >= 400:
+            raise CloudError('Senlin rejected global_project', self.status)
+        return super().get(path, what, params=params)
+
+
+@pytest.mark.parametrize(
+    ('status', 'shown', 'is_complete'),
+    [(200, {'p': 'p', 'q': FOREIGN}, True), (403, {'p': 'p'}, False)],
+)
+def test_foreign_clusters_are_left_out_if_senlin_forbids_to_list_them(status, shown, is_complete):
+    found = senlin.fetch(Tenants(status), 'p', with_foreign_users=True)
+    assert (found.uses.clusters, found.is_complete) == (shown, is_complete)
+
+
+@pytest.mark.parametrize(('status', 'project'), [(500, 'p'), (403, None)])
+def test_other_failures_to_list_all_clusters_are_errors(status, project):
+    with pytest.raises(CloudError, match='Senlin rejected global_project'):
+        senlin.fetch(Tenants(status), project, with_foreign_users=True)
 
 
 def test_hypervisors_after_a_page_without_a_link_are_fetched():

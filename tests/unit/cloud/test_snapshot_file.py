@@ -191,6 +191,11 @@ def test_a_rule_of_digits_is_parsed_as_a_number():
     assert found.server_groups[0].rules == {'max_server_per_host': 3}
 
 
+def test_a_group_of_a_very_old_nova_has_no_policy():
+    (group,) = parse_parts(server_groups=[{'id': 'g', 'name': 'web', 'policy': ''}]).server_groups
+    assert group.policy == ''
+
+
 def test_equal_snapshots_have_equal_texts_with_one_line_per_host():
     traits = [f'CUSTOM_{number}' for number in range(20)]
     texts = set()
