@@ -7,10 +7,16 @@ import pytest
 
 from senlin_affinity.cloud import clients, failed_actions
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
-from senlin_affinity.preflight.failed_server import Cause, SenlinAction, question_of
+from senlin_affinity.preflight.failed_server import (
+    Cause,
+    CreationFailure,
+    FailedServer,
+    SenlinAction,
+    question_of,
+)
 from senlin_affinity.preflight.question import Question
 from tests.support.edge import Edge
-from tests.unit.cloud.test_failed_servers import Story, action, uuid
+from tests.unit.cloud.test_failed_servers import FLAVOR, Story, action, server, uuid
 
 REJECTED = "Policy check failure: Failed policy 'web': does not fit: at most 2 of 3"
 SPEC = {
@@ -46,25 +52,29 @@ def part(target, at=2, reason='no', status='FAILED', name='NODE_CREATE'):
     return acted(name, status, reason, at, target, cause='Derived Action')
 
 
+def bound(policy='web', group='g', enabled=True, kind='senlin.policy.affinity-1.1'):
+    held = {'servergroup_id': group, 'inherited_group': True}
+    return {
+        'cluster_id': uuid(1), 'policy_id': uuid(60), 'policy_name': policy,
+        'policy_type': kind, 'enabled': enabled,
+        'data': {'AffinityPolicy': {'version': '1.1', 'data': held}},
+    }  # fmt: skip
+
+
 class Senlin:
     """A Senlin with one cluster, its nodes and its actions; its policy is called web."""
 
     def __init__(self, *actions, nodes=(), clusters=None, policy='web'):
         self.clusters = [cluster()] if clusters is None else clusters
-        self.actions, self.nodes, self.policy = actions, nodes, policy
+        self.actions, self.nodes = actions, nodes
+        self.bindings = [bound(policy)] if policy else []
         self.asked = []
 
     def get(self, path, what, microversion=None, params=None):
         self.asked.append((path, microversion, params))
         kind, *rest = path.strip('/').split('/')
         if rest[1:]:
-            held = {'servergroup_id': 'g', 'inherited_group': True}
-            binding = {
-                'cluster_id': rest[0], 'policy_id': uuid(60), 'policy_name': self.policy,
-                'policy_type': 'senlin.policy.affinity-1.1', 'enabled': True,
-                'data': {'AffinityPolicy': {'version': '1.1', 'data': held}},
-            }  # fmt: skip
-            return {'cluster_policies': [binding] if self.policy else []}
+            return {'cluster_policies': self.bindings}
         specs = {'profiles': SPEC, 'policies': POLICY}
         if kind in specs:
             key = {'profiles': 'profile', 'policies': 'policy'}[kind]
@@ -92,16 +102,28 @@ def find(senlin, kind='cluster', named='web'):
 def test_a_rejection_is_repeated_with_the_policy_and_its_group():
     senlin = Senlin(acted(inputs={'count': 3}))
     failed, given = find(senlin)
-    assert failed.action == SenlinAction(
-        'CLUSTER_SCALE_OUT', 'cluster web', Cause.POLICY, REJECTED, '2026-11-26T09:00:01Z'
+    at = '2026-11-26T09:00:01Z'
+    assert failed == FailedServer(
+        '',
+        'CLUSTER_SCALE_OUT of cluster web (3 nodes)',
+        'FAILED',
+        CreationFailure(Cause.POLICY, REJECTED, at, source='Senlin'),
+        'p',
+        'u',
+        flavor_name='tiny',
+        action=SenlinAction('CLUSTER_SCALE_OUT', 'cluster web', Cause.POLICY, REJECTED, at),
     )
-    assert (failed.id, failed.name) == ('', 'CLUSTER_SCALE_OUT of cluster web (3 nodes)')
-    assert (failed.failure.cause, failed.failure.source) == (Cause.POLICY, 'Senlin')
+    assert given.profile == SPEC
     question = question_of(failed, given)
     assert (question.count, question.flavor, question.server_group) == (3, 'tiny', 'g')
     assert (question.project_id, question.properties.pins_hosts) == ('p', True)
-    assert ('/actions', (1, 14)) in [each[:2] for each in senlin.asked]
-    assert len(senlin.asked) <= 7
+    assert senlin.asked == [
+        ('/clusters', None, {'limit': 1000, 'name': 'web'}),
+        ('/actions', (1, 14), {'limit': 1000, 'cluster_id': uuid(1), 'sort': 'created_at:desc'}),
+        (f'/profiles/{uuid(50)}', None, None),
+        (f'/clusters/{uuid(1)}/policies', None, None),
+        (f'/policies/{uuid(60)}', None, None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -115,13 +137,20 @@ def test_a_rejection_is_repeated_with_the_policy_and_its_group():
         ('CLUSTER_RESIZE', {'adjustment_type': 'CHANGE_IN_CAPACITY', 'number': 5}, {}, 5),
         ('CLUSTER_RESIZE', {'adjustment_type': 'CHANGE_IN_PERCENTAGE', 'number': 150.0}, {}, 3),
         ('CLUSTER_RESIZE', {'adjustment_type': 'CHANGE_IN_PERCENTAGE', 'number': 10.0}, {}, 1),
-        ('CLUSTER_CREATE', {}, {}, 4),
+        ('CLUSTER_RESIZE', {'adjustment_type': 'CHANGE_IN_PERCENTAGE', 'number': 175.0}, {}, 3),
+        ('CLUSTER_RESIZE', {'adjustment_type': 'EXACT_CAPACITY', 'number': 1}, {}, 1),
+        ('CLUSTER_RESIZE', {'adjustment_type': 'CHANGE_IN_CAPACITY', 'count': 2}, {}, 2),
+        ('CLUSTER_RESIZE', None, None, 1),
+        ('CLUSTER_RESIZE', {'count': 2}, {'creation': None}, 2),
+        ('CLUSTER_CREATE', {}, {'creation': {'count': 5}}, 4),
     ],
 )
 def test_the_number_of_nodes_of_a_rejected_action(name, inputs, data, count):
     two = [cluster(nodes=['a', 'b'])]
     senlin = Senlin(acted(name, reason='no', inputs=inputs, data=data), clusters=two)
-    assert find(senlin)[1].count == count
+    failed, given = find(senlin)
+    words = f' ({count} nodes)' if count > 1 else ''
+    assert (given.count, failed.name) == (count, f'{name} of cluster web{words}')
 
 
 @pytest.mark.parametrize(
@@ -140,29 +169,47 @@ def test_a_failure_with_another_cause(status, reason, cause):
     assert (failed.failure.cause, failed.action.cause, given.policy) == (cause, cause, None)
 
 
-def test_the_server_of_a_node_that_failed():
-    """A deleted server, of which Nova shows a tenant only the actions."""
-    nodes = [node(2, 'ACTIVE'), node(3, server_id=uuid(9), servergroup='own', zone='az-1')]
-    senlin = Senlin(
-        acted(reason='Failed in creating nodes.'),
-        part(2, status='SUCCEEDED'),
-        part(3),
-        nodes=nodes,
-    )
-    story = Story([], actions={uuid(9): [action('delete', None), action()]})
+def find_with_nova(senlin, story):
     with story.edge as edge:
         edge.answer('/servers/detail', story._list)
         edge.answer('/servers/[^/]*', lambda _query: story._show(edge))
         edge.answer('/servers/.*/os-instance-actions', lambda _query: story._actions(edge))
         edge.answer('/servers/.*/os-instance-actions/.*', lambda _query: story._events())
         connected = clients.of(edge.connection())
-        failed, given = failed_actions.find(senlin, connected, 'cluster', 'web', Question(1))
-    assert (failed.id, failed.name, failed.status) == (uuid(9), 'web-3', 'DELETED')
+        return failed_actions.find(senlin, connected, 'cluster', 'web', Question(1))
+
+
+def test_the_server_of_a_node_that_failed():
+    """A deleted server, of which Nova shows a tenant only the actions."""
+    placed = {'servergroup': 'own', 'zone': 'az-1'}
+    nodes = [node(2, 'ACTIVE'), node(3), node(4, server_id=uuid(9), **placed)]
+    parts = [part(2, status='SUCCEEDED'), part(3), part(4), part(5)]
+    senlin = Senlin(acted(reason='Failed in creating nodes.'), *parts, nodes=nodes)
+    story = Story([], actions={uuid(9): [action('delete', None), action()]})
+    failed, given = find_with_nova(senlin, story)
+    assert (failed.id, failed.name, failed.status) == (uuid(9), 'web-4', 'DELETED')
     assert (failed.failure.cause, failed.hidden) == (Cause.NOT_SHOWN, {})
-    assert failed.action.nodes == ('web-3',)
+    assert (failed.project_id, failed.user_id) == ('p', 'u')
+    assert failed.action.nodes == ('web-3', 'web-4')
     question = question_of(failed, given)
-    assert (question.count, question.flavor, question.server_group) == (1, 'tiny', 'own')
+    assert (question.count, question.flavor, question.server_group) == (2, 'tiny', 'own')
     assert question.availability_zone == 'az-1'
+
+
+def test_a_server_that_nova_shows_has_its_name_and_flavor():
+    senlin = Senlin(acted(), part(3), nodes=[node(3, server_id=uuid(1))])
+    senlin.actions[0]['status_reason'] = 'Failed in creating nodes.'
+    shown = server(1, flavor={**FLAVOR, 'original_name': 'small'}, image='')
+    failed, _given = find_with_nova(senlin, Story([shown]))
+    assert (failed.id, failed.name, failed.flavor_name) == (uuid(1), 'web-1', 'small')
+    assert (failed.project_id, failed.user_id, failed.hidden) == ('p', 'u', {})
+    assert failed.action.nodes == ('web-3',)
+
+
+def test_a_server_that_ran_once_does_not_explain_the_failure():
+    senlin = Senlin(acted(reason='no'), part(3), nodes=[node(3, reason='no', server_id=uuid(1))])
+    failed, _given = find_with_nova(senlin, Story([server(1, 'ACTIVE')]))
+    assert (failed.id, failed.name, failed.failure.message) == ('', 'web-3', 'no')
 
 
 def test_nodes_whose_servers_nova_rejected():
@@ -170,10 +217,12 @@ def test_nodes_whose_servers_nova_rejected():
     reason = 'Failed in creating server: Quota exceeded for instances: Requested 1.'
     nodes = [node(2, reason=reason), node(3, reason=reason)]
     done = acted(status='SUCCEEDED', reason='Action completed successfully.')
-    failed, given = find(Senlin(done, part(2), part(3), nodes=nodes))
-    assert (failed.name, failed.failure.cause) == ('web-2', Cause.QUOTA)
+    senlin = Senlin(done, part(2, at=1), part(3), nodes=nodes)
+    failed, given = find(senlin)
+    assert (failed.name, failed.status, failed.failure.cause) == ('web-2', 'ERROR', Cause.QUOTA)
     assert failed.failure.message == 'Quota exceeded for instances: Requested 1.'
     assert (failed.action.nodes, given.count, given.server_group) == (('web-2', 'web-3'), 2, 'g')
+    assert senlin.asked[-1] == ('/nodes', None, {'limit': 1000, 'cluster_id': uuid(1)})
 
 
 def test_parts_of_earlier_actions_and_of_checks_do_not_count():
@@ -193,12 +242,46 @@ def test_actions_that_create_no_node_do_not_hide_a_failure():
     assert find(Senlin(acted(), *later, failed_check))[0].action.name == 'CLUSTER_SCALE_OUT'
 
 
+def test_the_last_action_began_last():
+    """A later request may begin earlier; an action without a start waits."""
+    early, late = acted(reason='early', at=9), acted(reason='late', at=1)
+    early['start_time'], late['start_time'] = 1.0, 2.0
+    assert find(Senlin(early, late))[0].failure.message == 'late'
+    waiting = acted(status='INIT', at=2, start_time=None)
+    with pytest.raises(InvalidSpec, match='is INIT$'):
+        find(Senlin(early, late, waiting))
+
+
+def test_the_group_is_that_of_the_first_enabled_affinity_policy():
+    senlin = Senlin(acted())
+    others = [bound(group='off', enabled=False), bound(group='other', kind='senlin.policy.x-1.0')]
+    senlin.bindings = [*others, *senlin.bindings, bound(group='second')]
+    assert find(senlin)[1].server_group == 'g'
+
+
+def test_a_node_without_a_cluster_has_no_policy():
+    alone = node(3, reason='Failed in creating server: No valid host was found.')
+    alone['cluster_id'] = ''
+    senlin = Senlin(acted('NODE_CREATE', target=3, reason='no'), nodes=[alone])
+    failed, given = find(senlin, 'node', 'web-3')
+    assert (failed.name, failed.failure.cause, failed.action.nodes) == ('web-3', Cause.NO_HOST, ())
+    assert (given.server_group, given.count) == (None, 1)
+    assert [path for path, _version, _query in senlin.asked] == [
+        '/nodes',
+        '/actions',
+        f'/profiles/{uuid(50)}',
+    ]
+
+
 def test_a_node_with_its_own_action():
     failed = node(3, 'INIT', reason='does not fit')
-    senlin = Senlin(acted('NODE_CREATE', target=3, reason=REJECTED), nodes=[node(2), failed])
+    derived = acted('NODE_CREATE', target=3, reason=REJECTED, cause='Derived Action')
+    senlin = Senlin(derived, nodes=[node(2), failed])
     for named in ('web-3', uuid(3)):
         found, given = find(senlin, 'node', named)
         assert (found.action.target, found.action.nodes) == ('node web-3', ())
+        actions = {'limit': 1000, 'target': uuid(3), 'sort': 'created_at:desc'}
+        assert senlin.asked[-4] == ('/actions', (1, 14), actions)
         assert (found.action.cause, given.count, given.server_group) == (Cause.POLICY, 1, 'g')
 
 
@@ -231,8 +314,17 @@ def test_failures_without_an_explanation(senlin, named, words):
 
 
 def test_a_failed_action_that_creates_no_server():
-    words = '^CLUSTER_ATTACH_POLICY of cluster web failed: no rights .not explained, because'
-    with pytest.raises(AffinityError, match=words):
+    words = '^{} of cluster web failed: {} .not explained, because this action creates no server.$'
+    with pytest.raises(AffinityError, match=words.format('CLUSTER_ATTACH_POLICY', 'no rights')):
         find(Senlin(acted(at=1), acted('CLUSTER_ATTACH_POLICY', reason='no rights', at=2)))
-    with pytest.raises(AffinityError, match='^CLUSTER_CHECK of cluster web failed: timeout .not'):
+    with pytest.raises(AffinityError, match=words.format('CLUSTER_CHECK', 'timeout')):
         find(Senlin(acted('CLUSTER_CHECK', reason='timeout')))
+
+
+def test_an_answer_about_another_profile_is_an_error():
+    senlin = Senlin(acted())
+    get = senlin.get
+    senlin.get = lambda path, *more, **query: get(path.replace(uuid(50), uuid(51)), *more, **query)
+    words = f'could not get profile {uuid(50)}: the answer is about another object'
+    with pytest.raises(CloudError, match=words):
+        find(senlin)

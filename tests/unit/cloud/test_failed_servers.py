@@ -10,7 +10,8 @@ import pytest
 from senlin_affinity.cloud import clients, failed_servers
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
-from senlin_affinity.preflight.failed_server import Cause
+from senlin_affinity.model.image import Image
+from senlin_affinity.preflight.failed_server import Cause, Sibling
 from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 
@@ -21,8 +22,8 @@ NO_HOST = 'No valid host was found. There are not enough hosts available.'
 FLAVOR = {
     'vcpus': 1,
     'ram': 128,
-    'disk': 1,
-    'ephemeral': 0,
+    'disk': 2,
+    'ephemeral': 3,
     'swap': 0,
     'original_name': 'tiny',
     'extra_specs': {'trait:CUSTOM_A': 'required'},
@@ -36,6 +37,13 @@ SINCE = {
     'pinned_availability_zone': 96,
     'properties': 98,
     'scheduler_hints': 100,
+}
+#: What is said about hidden parts.
+HIDDEN = {
+    '--flavor': 'the flavor',
+    '--availability-zone': 'the requested zone (from 2.96)',
+    '--hint': 'the scheduler hints (from 2.100)',
+    '--server-group': 'the server group (from 2.71)',
 }
 
 
@@ -60,7 +68,7 @@ def server(number=1, status='ERROR', **more):
         'OS-SRV-USG:launched_at': None,
         'OS-SRV-USG:terminated_at': None,
         'pinned_availability_zone': 'az-1',
-        'scheduler_hints': {'group': ['g'], 'different_host': ['s']},
+        'scheduler_hints': {'group': ['hinted'], 'different_host': ['s']},
         'server_groups': ['g'],
         'OS-EXT-SRV-ATTR:reservation_id': 'r-1',
         'OS-EXT-SRV-ATTR:launch_index': number - 1,
@@ -97,6 +105,12 @@ class Story:
             finally:
                 self.asked = [f'{each} {each.query}' for each in edge.nova.asked]
 
+    def lists(self):
+        """Return the queries for lists of servers."""
+        queries = [each.query for each in self.edge.nova.asked if each.path == '/servers/detail']
+        assert {each.pop('limit') for each in queries} == {'1000'}
+        return queries
+
     def _path(self, edge):
         return edge.nova.asked[-1].path.split('/')
 
@@ -108,7 +122,7 @@ class Story:
                 if name == 'properties' and body.get('image'):
                     body['image'] = {'id': body['image']['id']}
                 if name == 'flavor':
-                    body['flavor'] = {'id': 'tiny'}
+                    body['flavor'] = {'id': 'flavor-id'}
         if self.user == 'demo':
             body = {key: value for key, value in body.items() if key not in ADMINISTRATORS}
         return body
@@ -122,10 +136,13 @@ class Story:
             return 403
         found = list(self.servers.values())
         if 'name' in query:
-            found = [each for each in found if re.search(query['name'], each['name'])]
+            name = re.compile(query['name'], re.IGNORECASE)  # as in MySQL
+            found = [each for each in found if name.search(each['name'])]
         if 'reservation_id' in query:
             key = 'OS-EXT-SRV-ATTR:reservation_id'
             found = [each for each in found if each[key] == query['reservation_id']]
+        if 'all_tenants' not in query:
+            found = [each for each in found if each['tenant_id'] == PROJECT]
         if 'changes-since' not in query:
             found = [each for each in found if each['status'] != 'DELETED']
         lists = [self._shown(each) for each in found]
@@ -142,7 +159,9 @@ class Story:
 
 
 def glance():
-    return FakeGlance(FakeImage('cirros', {'trait:CUSTOM_B': 'required'}, IMAGE))
+    return FakeGlance(
+        FakeImage('cirros', {'trait:CUSTOM_B': 'required', 'status': 'queued'}, IMAGE)
+    )
 
 
 def test_the_request_of_a_failed_server():
@@ -152,14 +171,21 @@ def test_the_request_of_a_failed_server():
     assert (found.failure.cause, found.failure.message) == (Cause.NO_HOST, NO_HOST)
     assert found.failure.at == FAILED
     specs = FLAVOR['extra_specs']
-    assert found.flavor == Flavor('tiny', 'tiny', 1, 128, 1, extra_specs=specs)
-    assert found.image.properties == {'hw_architecture': 'x86_64', 'trait:CUSTOM_B': 'required'}
+    assert found.flavor == Flavor('tiny', 'tiny', 1, 128, 2, 3, extra_specs=specs)
+    properties = {'hw_architecture': 'x86_64', 'trait:CUSTOM_B': 'required'}
+    assert found.image == Image(IMAGE, properties=properties, status='queued')
     assert (found.availability_zone, found.server_group) == ('az-1', 'g')
     assert found.hints == {'different_host': 's'}
     assert [each.name for each in found.siblings] == ['web-1', 'web-2']
     assert (found.number, found.is_number_at_least) == (2, False)
     assert (found.project_id, found.user_id, found.hidden) == (PROJECT, USER, {})
-    assert len(story.asked) <= 12
+    assert story.lists() == [
+        {'name': '^web-1$', 'changes-since': '1970-01-01T00:00:00Z'},
+        {'name': '^web-[0-9]+$', 'changes-since': CREATED},
+        {'changes-since': FAILED},
+    ]
+    assert len(story.asked) == 7
+    assert {each.microversion for each in story.edge.nova.asked} == {'2.100'}
 
 
 def test_an_administrator_finds_siblings_by_their_reservation():
@@ -181,20 +207,57 @@ def test_an_administrator_finds_siblings_by_their_reservation():
     ]
     assert (found.number, found.is_number_at_least, found.wanted) == (4, True, 3)
     assert found.failure.tried == ('cmp-1', 'cmp-2')
-    assert [*found.hidden] == ['--host']
-    assert len(story.asked) <= 12
+    assert found.hidden == {'--host': 'the requested host, if any'}
+    assert story.lists() == [
+        {'all_tenants': '1', 'reservation_id': 'r-1', 'changes-since': '1970-01-01T00:00:00Z'},
+        {'all_tenants': '1', 'deleted': 'true', 'changes-since': FAILED},
+    ]
+    assert len(story.asked) == 5
 
 
-def test_a_tenant_queries_the_actions_of_at_most_20_servers():
-    story = Story([server(number) for number in range(1, 31)], glance=glance())
+@pytest.mark.parametrize(
+    ('number', 'request_id', 'expected'),
+    [(22, 'req-1', (21, True)), (21, 'req-1', (21, False)), (22, 'req-2', (1, False))],
+)
+def test_a_tenant_queries_the_actions_of_at_most_20_servers(number, request_id, expected):
+    story = Story([server(each) for each in range(1, number + 1)], glance=glance())
+    story.actions.update({each: [action(request=request_id)] for each in story.actions})
+    story.actions[uuid(7)] = [action()]
     found = story.find('web-7')
-    asked = [each for each in story.asked if 'os-instance-actions ' in each]
-    assert len(asked) == 1 + failed_servers.MOST
-    assert (found.number, found.is_number_at_least) == (21, True) or found.number > 21
+    assert sum('os-instance-actions ' in each for each in story.asked) == 1 + failed_servers.MOST
+    assert (found.number, found.is_number_at_least) == expected
+    siblings = [f'web-{each}' for each in range(1, expected[0] + 1)]
+    assert [each.name for each in found.siblings] == (siblings if expected[0] > 1 else ['web-7'])
+
+
+@pytest.mark.parametrize(('user', 'numbers'), [('demo', [2, 10]), ('admin', [1])])
+def test_siblings_are_numbered(user, numbers):
+    """A tenant counts by the names; the other requests of a server do not matter."""
+    story = Story([server(number) for number in reversed(numbers)], user, glance=glance())
+    story.actions[uuid(10)] = [action('delete', None, 'req-9'), action()]
+    found = story.find(uuid(numbers[0]))
+    assert [each.name for each in found.siblings] == [f'web-{number}' for number in numbers]
+    assert (found.number, found.is_number_at_least) == (numbers[-1], user == 'demo')
+
+
+def test_siblings_are_created_within_a_second():
+    times = {1: CREATED, 2: '2026-11-24T02:17:44Z', 3: '2026-11-24T02:17:42Z'}
+    servers = [server(number, created=time) for number, time in times.items()]
+    story = Story([*servers, server(4, created='2026-11-24T02:17:45Z')], glance=glance())
+    assert [each.name for each in story.find('web-1').siblings] == ['web-1', 'web-2', 'web-3']
+
+
+@pytest.mark.parametrize('name', ['web', '7', 'web-x'])
+def test_a_name_without_a_number_has_no_siblings(name):
+    story = Story([server(1, name=name), server(2)], glance=glance())
+    found = story.find(uuid(1))
+    assert found.siblings == (Sibling(uuid(1), name, 'ERROR'),)
+    assert (found.number, found.is_number_at_least) == (1, False)
+    assert story.lists() == [{'changes-since': FAILED}]
 
 
 def test_servers_of_other_requests_are_not_siblings():
-    later = server(2, created='2026-11-24T02:17:46Z')
+    later = server(2, created='2026-11-24T02:17:45Z')
     larger = server(3, flavor={**FLAVOR, 'ram': 256})
     other = server(4)
     story = Story([server(1), later, larger, other], glance=glance())
@@ -208,8 +271,9 @@ def test_servers_of_other_requests_are_not_siblings():
 def test_a_late_quota_leaves_no_actions():
     """Nova puts such servers into cell0 without actions."""
     fault = {'message': 'Quota exceeded for instances: Requested 2', 'created': FAILED}
-    servers = [server(1, fault=fault), server(2, fault=fault), server(3)]
-    story = Story(servers, glance=glance(), actions={uuid(3): [action()], uuid(1): [], uuid(2): []})
+    servers = [server(1, fault=fault), server(2, fault=fault), server(3, fault=fault), server(4)]
+    story = Story(servers, glance=glance(), actions={each['id']: [] for each in servers})
+    story.actions[uuid(3)] = [action()]
     found = story.find('web-1')
     assert found.failure.cause is Cause.QUOTA
     assert [each.name for each in found.siblings] == ['web-1', 'web-2']
@@ -219,38 +283,73 @@ def test_a_late_quota_leaves_no_actions():
 @pytest.mark.parametrize(('user', 'cause'), [('demo', Cause.NOT_SHOWN), ('admin', Cause.NO_HOST)])
 def test_a_deleted_server_is_listed(named, user, cause):
     """It has no fault; an administrator reads the details of the event."""
+    begun = {'event': 'conductor_begin', 'result': 'Success', 'details': 'no message'}
     event = {'event': 'conductor_schedule_and_build_instances', 'result': 'Error'}
     event |= {'details': NO_HOST} if user == 'admin' else {}
     actions = [action('delete', None, 'req-9', '2026-11-24T02:18:01.5'), action()]
-    story = Story([server(1, 'DELETED')], user, glance=glance(), events=[event])
+    story = Story([server(1, 'DELETED')], user, glance=glance(), events=[begun, event])
     story.actions[uuid(1)] = actions
     found = story.find(named)
     assert (found.status, found.failure.cause) == ('DELETED', cause)
-    assert (found.flavor_name, found.server_group) == ('tiny', 'g')
+    assert (found.flavor_name, found.server_group) == ('tiny', 'hinted')
     assert found.failure.at == '2026-11-24T02:17:43Z'
 
 
 def test_a_deleted_server_with_only_its_actions():
-    story = Story([], actions={uuid(1): [action('delete', None), action()]})
+    deleted = action('delete', None, time='2026-11-24T02:18:01.5')
+    story = Story([server(2, 'DELETED')], actions={uuid(1): [deleted, action()]})
     found = story.find(uuid(1))
-    assert (found.status, found.flavor_name) == ('DELETED', None)
-    assert {*found.hidden} == {'--flavor', '--hint', '--server-group', '--availability-zone'}
+    assert (found.id, found.name, found.status) == (uuid(1), uuid(1), 'DELETED')
+    assert (found.flavor_name, found.hidden) == (None, HIDDEN)
+    assert story.lists() == [
+        {'all_tenants': '1', 'changes-since': '2026-11-24T02:18:01Z', 'uuid': uuid(1)},
+        {'changes-since': '2026-11-24T02:18:01Z', 'uuid': uuid(1)},
+        {'changes-since': CREATED},
+    ]
+
+
+def test_a_request_id_is_escaped():
+    story = Story([server(1)], glance=glance(), actions={uuid(1): [action(request='req/1')]})
+    story.find(uuid(1))
+    assert f'GET /servers/{uuid(1)}/os-instance-actions/req%2F1 {{}}' in story.asked
+
+
+def test_a_name_is_searched_exactly_and_then_in_all_projects():
+    """Nova searches for a regular expression, without case in MySQL."""
+    others = [server(2, name='A.1'), server(3, name='a+1')]
+    foreign = server(1, name='a.1', tenant_id='other')
+    story = Story([*others, foreign], 'admin', glance=glance())
+    assert story.find('a.1').id == uuid(1)
+    query = {'name': r'^a\.1$', 'changes-since': '1970-01-01T00:00:00Z'}
+    assert story.lists()[:2] == [query, {'all_tenants': '1', **query}]
+
+
+def test_a_name_prefers_the_own_project_and_servers_that_are_not_deleted():
+    foreign, deleted = server(2, name='web-1', tenant_id='x'), server(3, 'DELETED', name='web-1')
+    story = Story([foreign, deleted, server(1)], 'admin', glance=glance())
+    assert story.find('web-1').id == uuid(1)
+
+
+def test_extra_specs_that_nova_hides():
+    flavor = {key: value for key, value in FLAVOR.items() if key != 'extra_specs'}
+    found = Story([server(1, flavor=flavor)], glance=glance()).find('web-1')
+    assert (found.flavor, found.flavor_name) == (None, 'tiny')
 
 
 @pytest.mark.parametrize(
     ('version', 'hidden'),
     [
-        ('2.100', set()),
-        ('2.98', {'--hint'}),
-        ('2.93', {'--availability-zone', '--hint'}),
-        ('2.60', {'--availability-zone', '--hint', '--server-group'}),
-        ('2.25', {'--availability-zone', '--hint', '--server-group'}),
+        ('2.100', ()),
+        ('2.98', ('--hint',)),
+        ('2.93', ('--availability-zone', '--hint')),
+        ('2.60', ('--availability-zone', '--hint', '--server-group')),
+        ('2.25', ('--availability-zone', '--hint', '--server-group')),
     ],
 )
 def test_parts_that_an_older_nova_does_not_return(version, hidden):
     found = Story([server(1)], version=version, glance=glance()).find('web-1')
-    assert {*found.hidden} == hidden
-    assert found.flavor_name == 'tiny'
+    assert found.hidden == {option: HIDDEN[option] for option in hidden}
+    assert found.flavor_name == ('flavor-id' if version == '2.25' else 'tiny')
     assert (found.flavor is None) is (version == '2.25')
     # A server that found no host has the requested zone.
     assert found.availability_zone == 'az-1'
@@ -272,13 +371,14 @@ def test_hints_are_as_they_were_requested():
 def test_an_image_that_glance_does_not_show():
     found = Story([server(1)], glance=FakeGlance()).find('web-1')
     assert found.image.properties == {'hw_architecture': 'x86_64'}
-    assert [*found.hidden] == ['--image-property']
+    why = f'image {IMAGE}, which Glance does not show'
+    assert found.hidden == {'--image-property': why}
 
 
 def test_a_server_that_boots_from_a_volume():
     found = Story([server(1, image='')]).find('web-1')
     assert (found.is_volume_booted, found.image) == (True, None)
-    assert [*found.hidden] == ['--image-property']
+    assert found.hidden == {'--image-property': 'the image properties of the volume'}
 
 
 @pytest.mark.parametrize(
@@ -287,14 +387,15 @@ def test_a_server_that_boots_from_a_volume():
         (
             server(1, 'ACTIVE'),
             [action(message=None)],
-            'is ACTIVE; its last action, create, succeeded',
+            'is ACTIVE; its last action, create, succeeded$',
         ),
         (
             server(1, 'ERROR', **{'OS-SRV-USG:launched_at': CREATED}),
             [action('resize', time='2026-12'), action(message=None)],
-            'is ERROR; its last action, resize, failed, but this command explains failed creations',
+            'is ERROR; its last action, resize, failed, '
+            'but this command explains failed creations only$',
         ),
-        (server(1, 'BUILD'), [], 'is BUILD: its creation did not fail'),
+        (server(1, 'BUILD'), [], 'is BUILD: its creation did not fail$'),
     ],
 )
 def test_a_server_that_did_not_fail(body, actions, words):
@@ -331,13 +432,39 @@ def test_a_deleted_server_that_several_hosts_tried_to_start():
         assert story.find('web-1').failure.cause is cause
 
 
-def test_changes_since_the_failure():
-    ended = {'OS-SRV-USG:launched_at': CREATED, 'OS-SRV-USG:terminated_at': '2026-11-24T02:30:00.1'}
-    ended['OS-EXT-SRV-ATTR:reservation_id'] = 'r-2'
-    servers = [server(1), server(5, 'DELETED', name='old', **ended)]
-    assert Story(servers, glance=glance()).find('web-1').changes == (
-        '1 server was deleted, the last at 2026-11-24 02:30 UTC',
-    )
+def ended(number, time, launched=CREATED):
+    """Return a server that another request created, and that ended at this time."""
+    times = {'OS-SRV-USG:launched_at': launched, 'OS-SRV-USG:terminated_at': time}
+    more = {'name': 'old', 'OS-EXT-SRV-ATTR:reservation_id': 'r-2', **times}
+    return server(number, 'DELETED', **more)
+
+
+@pytest.mark.parametrize(
+    ('others', 'changes'),
+    [
+        ([], ()),
+        ([None, '2026-11-24T02:17:43.9'], ()),
+        (['2026-11-24T02:17:44'], ('1 server was deleted, the last at 2026-11-24 02:17 UTC',)),
+        (
+            ['2026-11-24T02:30:00.1', '2026-11-24T02:20:00.1'],
+            ('2 servers were deleted, the last at 2026-11-24 02:30 UTC',),
+        ),
+    ],
+)
+def test_servers_that_ended_since_the_failure(others, changes):
+    servers = [ended(number, time) for number, time in enumerate(others, 5)]
+    never_ran = ended(8, '2026-11-24T03:00:00.0', launched=None)
+    sibling = {**ended(9, '2026-11-24T03:00:00.0'), 'OS-EXT-SRV-ATTR:reservation_id': 'r-1'}
+    story = Story([server(1), *servers, never_ran, sibling], 'admin', glance=glance())
+    assert story.find('web-1').changes == changes
+
+
+def test_a_failure_without_a_time_has_no_changes():
+    fault = {'message': NO_HOST}
+    later = ended(5, '2026-11-24T02:30:00.1')
+    story = Story([server(1, fault=fault), later], glance=glance(), actions={uuid(1): []})
+    found = story.find(uuid(1))
+    assert (found.failure.at, found.changes) == (None, ())
 
 
 def test_a_nova_that_does_not_answer():
