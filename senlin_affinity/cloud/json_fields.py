@@ -280,8 +280,7 @@ def texts(
         except (InvalidSpec, TypeError) as error:
             if not all(type(item) is str for item in value):
                 raise wrong(_NO_LIST, value) from error
-            each(value, one)  # raises the error with its place
-            raise
+            found = gathered(each(value, one))  # raises the error with its place
         return shared.setdefault(found, found)
 
     return read

@@ -5,7 +5,7 @@ import pytest
 from senlin_affinity.cloud import clients, images
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.image import Image
-from tests.support.edge import FAILURES, Edge, Failure
+from tests.support.edge import FAILURES, SERVER_ERROR, Edge, Failure
 from tests.support.fake_glance import FakeGlance, FakeImage
 
 WINDOWS = FakeImage(
@@ -71,6 +71,13 @@ def test_a_failure_of_glance_is_an_error(failure):
         with pytest.raises(CloudError) as caught:
             images.find(clients.OwnerClient(cloud.connection()), 'windows')
     assert failure.words in str(caught.value)
+
+
+def test_a_failure_for_an_id_is_an_error():
+    with cloud_with_images(WINDOWS) as cloud:
+        cloud.fail('GET', f'/v2/images/{WINDOWS.id}', SERVER_ERROR)
+        with pytest.raises(CloudError, match='Glance answered 500'):
+            images.find(clients.OwnerClient(cloud.connection()), WINDOWS.id)
 
 
 def test_a_catalog_without_glance_is_an_error():

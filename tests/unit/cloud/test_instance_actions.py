@@ -53,3 +53,19 @@ def test_actions_of_another_server_are_an_error():
     compute = SimpleNamespace(get=lambda *_words, **_options: body)
     with pytest.raises(CloudError, match='the answer is about another object'):
         last_moves(compute, ['t'])
+
+
+@pytest.mark.parametrize('status', [403, 500])
+def test_forbidden_actions_give_no_times(status):
+    def get(path, what, microversion, *, may_be_missing):
+        assert may_be_missing
+        if path != '/servers/a%2Fb/os-instance-actions':
+            raise CloudError('failed', status)
+
+    compute = SimpleNamespace(get=get)
+    assert last_moves(compute, ['a/b']) == {}
+    if status == 403:
+        assert last_moves(compute, ['t', 'a/b']) == {}
+    else:
+        with pytest.raises(CloudError, match='^failed$'):
+            last_moves(compute, ['t', 'a/b'])

@@ -197,6 +197,76 @@ def test_malformed_limits_are_an_error(edge, text):
         edge.ports.inventory.quotas()
 
 
+@pytest.mark.parametrize('ids', [(None, 'u'), ('p', None)])
+def test_the_quotas_of_a_user_need_a_project_and_a_user(edge, ids):
+    quotas = {'cores': Quota(4, 1)}
+    assert edge.ports.inventory.with_user(quotas, *ids) == quotas
+    assert edge.nova.requests() == []
+
+
+def test_the_quotas_of_a_user_complete_those_of_the_project(edge):
+    edge.nova.user_quotas['u'] = {'cores': (2, 1)}
+    quotas = {'cores': Quota(4, 1), 'unknown': Quota(3)}
+    assert edge.ports.inventory.with_user(quotas, 'p', 'u') == {
+        'cores': Quota(4, 1, of_user=Quota(2, 1)),
+        'unknown': Quota(3),
+    }
+    assert edge.ports.inventory.with_user(quotas, 'a/b', 'u') == quotas
+    first, second = edge.nova.asked
+    assert (first.path, first.query) == ('/os-quota-sets/p/detail', {'user_id': 'u'})
+    assert second.path == '/os-quota-sets/a%2Fb/detail'
+
+
+def test_a_failed_fetch_of_the_quotas_of_a_user_is_an_error(edge):
+    edge.fail('GET', '/os-quota-sets/p/detail', at_edge.SERVER_ERROR)
+    with pytest.raises(CloudError, match='could not read the quotas of the user: '):
+        edge.ports.inventory.with_user({}, 'p', 'u')
+
+
+# -- rights
+
+
+@pytest.mark.parametrize(('user', 'is_shown'), [('admin', True), ('demo', False)])
+def test_only_an_administrator_lists_hypervisors(user, is_shown):
+    with Edge(user=user) as edge:
+        assert edge.ports.inventory.shows_hosts() is is_shown
+    (request,) = edge.nova.asked
+    assert (str(request), request.query) == (HYPERVISORS, {'limit': '1'})
+    assert request.microversion == '2.53'
+
+
+@pytest.mark.parametrize(
+    ('failure', 'may_choose'),
+    [
+        (Failure('400', '', 400, {'badRequest': {'message': 'no flavor'}}), True),
+        (at_edge.FORBIDDEN, False),
+        (at_edge.CONFLICT, None),
+        (Failure('202', '', 202, {'server': {'id': 's'}}), None),
+    ],
+    ids=str,
+)
+def test_a_server_that_no_cloud_can_create_shows_who_may_choose_hosts(edge, failure, may_choose):
+    edge.fail('POST', '/servers', failure)
+    inventory = edge.ports.inventory
+    if may_choose is None:
+        words = 'could not find out whether the owner may choose the hosts of servers: '
+        with pytest.raises(CloudError, match=words) as caught:
+            inventory.lets_choose_hosts()
+        assert failure.words in str(caught.value)
+    else:
+        assert inventory.lets_choose_hosts() is may_choose
+    (request,) = edge.nova.asked
+    nothing = '5e7f1a00-0000-4000-8000-000000000000'
+    assert request.body == {
+        'server': {
+            'name': 'senlin-affinity',
+            'imageRef': nothing,
+            'flavorRef': nothing,
+            'availability_zone': f'nova:{nothing}',
+        }
+    }
+
+
 # -- flavors
 
 FLAVOR, FLAVORS = 'GET /flavors/{}', 'GET /flavors/detail'

@@ -74,6 +74,7 @@ def test_migrations_are_fetched_if_a_member_may_be_migrating(edge, policy, statu
     [
         ('live-migration', 'completed', 1, 'cmp-2', {'cmp-1'}),
         ('live-migration', 'completed', 25, 'cmp-2', set()),
+        ('live-migration', 'completed', 23.9, 'cmp-2', {'cmp-1'}),
         ('live-migration', 'cancelled', 1, 'cmp-2', set()),
         ('live-migration', 'error', 1, 'cmp-2', set()),
         ('evacuation', 'completed', 1, 'cmp-2', set()),
@@ -99,6 +100,17 @@ def test_a_recent_migration_records_the_host_that_the_member_left(
     assert members_found.left.keys() == left
     assert all(0 <= seconds - 3600 * hours < 600 for seconds in members_found.left.values())
     assert members_found.also_on == ()
+
+
+def test_a_migration_in_the_future_has_just_ended(edge, group):
+    """The clocks of a cloud differ."""
+    server = boot(edge, group, 'cmp-2')
+    time = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=9)
+    ended = FakeMigration(
+        server, 'cmp-1', 'cmp-2', 'completed', 'live-migration', f'{time:%Y-%m-%dT%H:%M:%S}'
+    )
+    edge.nova.migrations = [ended]
+    assert members(edge)[server].left == {'cmp-1': 0}
 
 
 def test_an_unconfirmed_resize_after_the_first_page_is_found(edge, group):
@@ -142,6 +154,9 @@ def test_a_member_without_a_host_is_not_lost(edge, group, wanted):
         clients.of(edge.connection()), server_groups=wanted
     ).snapshot.server_groups
     assert members_found.held() == {'cmp-1': 1}
+    if wanted is None:
+        query = {'all_tenants': '1', 'status': 'ERROR,SHELVED_OFFLOADED,BUILD', 'limit': '1000'}
+        assert queries(edge, '/servers/detail')[0] == query
     assert not members_found.has_lost_members
 
 
