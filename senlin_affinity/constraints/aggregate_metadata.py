@@ -6,7 +6,7 @@ AggregateInstanceExtraSpecsFilter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
@@ -22,12 +22,11 @@ from senlin_affinity.constraints.base import (
 from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.nova.aggregate_lookup import aggregates_of
-from senlin_affinity.nova.aggregate_metadata import Requirement, Requirements
+from senlin_affinity.nova.aggregate_metadata import Requirements
 from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
 from senlin_affinity.nova.alternatives import joining, with_aggregate
-from senlin_affinity.nova.host_metadata import FORCE, SCOPE, HostMetadata
+from senlin_affinity.nova.host_metadata import FORCE, SCOPE
 from senlin_affinity.nova.instance_extra_specs import NovaRequirements
-from senlin_affinity.nova.key_states import ILLEGAL
 from senlin_affinity.nova.reserved_aggregates import (
     are_asked_by_nova,
     is_nova_keeping,
@@ -36,7 +35,6 @@ from senlin_affinity.nova.reserved_aggregates import (
 
 OURS, NOVAS = 'AggregateInstanceTypeFilter', 'AggregateInstanceExtraSpecsFilter'
 ZONE = 'availability_zone'
-Agreement = Callable[[frozenset[str]], bool]
 UNCERTAIN = 'aggregate_metadata.reservation_unknown'
 _MOST_EXAMPLES = 5
 
@@ -91,18 +89,6 @@ class AggregateMetadataConstraint(Constraint):
         """Return ``('aggregates',)`` if one of the filters is enabled, or else ()."""
         return ('aggregates',) if resolved.memo(_rules) else ()
 
-    def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return ``check_host`` of each host."""
-        agrees = resolved.memo(_agreement)
-        if agrees is None:
-            return super().check_hosts(resolved, hosts)
-        agreed = (self.check_host(resolved, host) for host in hosts if agrees(host.aggregates))
-        verdict = next(agreed, None)
-        return [
-            verdict if verdict and agrees(host.aggregates) else self.check_host(resolved, host)
-            for host in hosts
-        ]
-
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Yield ``NOVAS`` for a scoped extra spec, or one without colon whose key an aggregate has.
 
@@ -145,19 +131,6 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
 
-def _agreement(resolved: ResolvedRequest) -> Agreement | None:
-    """Return :func:`agreement` with all aggregates if ``OURS`` is the only enabled filter.
-
-    Otherwise, without known aggregates, and with :func:`_strict`, None.
-    """
-    rules, known = resolved.memo(_rules), resolved.snapshot.aggregates
-    if known is None or len(rules) != 1 or not isinstance(rules[0], Requirements):
-        return None
-    if resolved.memo(_strict) is not None:
-        return None
-    return agreement(rules[0], {each.uuid: _metadata(each) for each in known})
-
-
 def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirements]:
     """Return the extra specs as each enabled filter reads them: ``OURS``, then ``NOVAS``.
 
@@ -182,43 +155,3 @@ def _strict(resolved: ResolvedRequest) -> Requirements | None:
     if flavor is None or not is_unknown or not resolved.is_enforced(OURS):
         return None
     return Requirements.parse(flavor.extra_specs)
-
-
-def agreement(requirements: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
-    """Return a function that checks whether a set of aggregates certainly matches.
-
-    It does if, for each extra spec, one matches, or none has the key and the extra spec permits
-    that, and if none has ``force_metadata_check``.
-
-    :param metadata: that of all aggregates, by UUID.
-    """
-    forcing = frozenset(uuid for uuid, each in metadata.items() if FORCE in each)
-    specs = [(*_holders(each, metadata), _may_lack(each)) for each in requirements.asked]
-
-    def agrees(aggregates: frozenset[str]) -> bool:
-        if not forcing.isdisjoint(aggregates):
-            return False
-        for agreeing, holding, may_lack in specs:
-            is_lacking = may_lack and holding.isdisjoint(aggregates)
-            if agreeing.isdisjoint(aggregates) and not is_lacking:
-                return False
-        return True
-
-    return agrees
-
-
-def _may_lack(requirement: Requirement) -> bool:
-    """Check whether the extra spec accepts hosts without the key."""
-    is_legal = requirement.states.fault != ILLEGAL
-    return is_legal and (requirement.is_optional or requirement.states.accepts_absent)
-
-
-def _holders(
-    requirement: Requirement, metadata: Mapping[str, Mapping[str, str]]
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the UUIDs of aggregates that match an extra spec, and of those that have its key."""
-    key, states = requirement.key, requirement.states
-    texts = {uuid: each[key] for uuid, each in metadata.items() if key in each}
-    values = {text: HostMetadata(({key: text},)).values(key) for text in {*texts.values()}}
-    accepted = {text for text, each in values.items() if states.accepts(each)}
-    return frozenset(uuid for uuid, text in texts.items() if text in accepted), frozenset(texts)

@@ -3,10 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.constraints.aggregate_metadata import agreement
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.nova import instance_extra_specs
-from senlin_affinity.nova.aggregate_metadata import Requirements, check, warnings
+from senlin_affinity.nova.aggregate_metadata import check, warnings
 from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
 from senlin_affinity.nova.extra_spec_operators import match, parse
 from senlin_affinity.nova.key_states import parse as parse_states
@@ -104,19 +103,6 @@ def test_a_host_passes_if_the_two_sets_intersect(extra_specs, aggregates):
     """Q0-4 to Q0-10, R0-13, R0-20, R0-27, R0-31: for every key that counts."""
     verdict = check(written(extra_specs), [each.metadata() for each in aggregates])
     assert bool(verdict) is expected(extra_specs, aggregates)
-
-
-@given(FLAVORS, AGGREGATES)
-def test_the_fast_path_agrees_with_the_check(extra_specs, aggregates):
-    """If no aggregate has the reserved key, the fast path finds every agreement."""
-    requirements = Requirements.parse(written(extra_specs))
-    metadata = {str(number): each.metadata() for number, each in enumerate(aggregates)}
-    agrees, rule = agreement(requirements, metadata), requirements.check([*metadata.values()])
-    is_plain = not any(FORCE in each for each in metadata.values())
-    assert agrees(frozenset(metadata)) == (is_plain and bool(rule))
-    if is_plain and rule:
-        code = 'matches' if requirements.asked else 'nothing_asked'
-        assert rule.code == f'aggregate_metadata.{code}'
 
 
 @given(EXPRESSIONS, EXPRESSIONS)
