@@ -361,6 +361,31 @@ def test_quotas_of_another_project_are_not_used(asks, code):
     assert QuotaConstraint().check_request(asked).code == code
 
 
+def test_a_verdict_about_quotas_names_the_project():
+    def facts(quotas, project):
+        snapshot = CloudSnapshot(quotas=quotas, project_id=project)
+        asked = ResolvedRequest(PlacementRequest(1, 'f'), snapshot)
+        return QuotaConstraint().check_request(asked).facts.get('project_id')
+
+    assert facts({'instances': Quota(1, 1)}, 'web') == 'web'
+    assert facts({'instances': Quota(9, 1)}, 'web') == 'web'
+    assert facts({'instances': Quota(1, 1)}, None) is None
+    assert facts(None, 'web') is None
+
+
+@pytest.mark.parametrize('name', ['server_group_members', 'metadata_items'])
+def test_quotas_of_groups_and_metadata_are_per_user_only_if_they_are_used(name):
+    def codes(group=None, items=0):
+        snapshot = CloudSnapshot(quotas={name: Quota(9, 1)}, project_id='p')
+        request = PlacementRequest(1, 'f', metadata_items=items)
+        asked = ResolvedRequest(request, snapshot, server_group=group)
+        return [each.code for each in QuotaConstraint().assumptions(asked)]
+
+    used = {'group': ServerGroup('g', 'web', 'affinity')} if 'group' in name else {'items': 3}
+    assert codes() == []
+    assert codes(**used) == ['quota.user']
+
+
 def test_assumptions_about_quotas():
     def codes(quota, project='p', group=None, **more):
         snapshot = CloudSnapshot(quotas=quota and {'instances': quota}, project_id=project)

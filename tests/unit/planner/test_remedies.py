@@ -204,3 +204,60 @@ def test_hosts_that_lack_a_trait_of_a_driver_are_given_no_trait():
     assert 'host_traits' not in codes
     hosts['cmp-2']['traits'] = there['traits'][1:]
     assert 'host_traits' in {each.code for each in answer(row).remedies}
+
+
+def test_without_the_comparison_with_aggregates_only_compared_extra_specs_are_removed():
+    scoped = 'aggregate_instance_extra_specs:rack'
+    specs = {'ssd': 'true', scoped: 'r1', 'hw:cpu_policy': 'shared', 'quota:cpu_shares': '1'}
+    row = {
+        'hosts': {'cmp-1': {'free': 4, 'aggregates': ['slow']}},
+        'aggregates': {'slow': {'metadata': {'ssd': 'false'}}},
+        'flavor': {'extra_specs': specs},
+        'request': {'enabled_filters': ['AggregateInstanceTypeFilter']},
+    }
+    (without,) = [each for each in answer(row).remedies if each.code == 'rule_given_up']
+    assert without.data == {'removed_extra_specs': [scoped, 'ssd']}
+
+
+def test_hosts_join_only_an_aggregate_whose_metadata_agrees():
+    row = {
+        'hosts': {
+            'cmp-1': {'free': 4, 'aggregates': ['slow']},
+            'cmp-2': {'free': 4},
+            'cmp-3': {'free': 1, 'aggregates': ['fast']},
+        },
+        'aggregates': {
+            'slow': {'metadata': {'ssd': 'false'}},
+            'plain': {},
+            'fast': {'metadata': {'ssd': 'true'}},
+        },
+        'flavor': {'extra_specs': {'ssd': 'true'}},
+        'request': {'count': 5, 'enabled_filters': ['AggregateInstanceTypeFilter']},
+    }
+    joined = [each.data for each in answer(row).remedies if 'aggregate_hosts' in each.data]
+    names = {'name': 'fast', 'uuid': 'fast'}
+    assert joined
+    assert all(each['aggregate_hosts']['aggregate'] == names for each in joined)
+
+
+def test_hosts_that_were_disabled_with_a_reason_are_started_last():
+    row = {
+        'hosts': {
+            'cmp-1': {'free': 1},
+            'cmp-2': {'free': 2, 'disabled': True},
+            'cmp-3': {'free': 2, 'down': True},
+            'cmp-4': {'free': 2, 'disabled': True, 'down': True, 'reason': 'firmware'},
+        },
+        'request': {'count': 5},
+    }
+    found = [each for each in answer(row).remedies if each.code == 'started_hosts']
+    assert [each.data for each in found] == [
+        {'enabled_hosts': ['cmp-2'], 'started_hosts': ['cmp-3']}
+    ]
+    row['request']['count'] = 7
+    found = [each for each in answer(row).remedies if each.code == 'started_hosts']
+    assert found[-1].data == {
+        'enabled_hosts': ['cmp-2', 'cmp-4'],
+        'started_hosts': ['cmp-3', 'cmp-4'],
+    }
+    assert 'cmp-4 was disabled: firmware' in str(found[-1])
