@@ -246,7 +246,7 @@ def _groups(parameters: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
     """
     of_root = parameters.get('root_required', ())
     for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, parameters) if found)}:
-        amounts = ','.join(parameters.get(f'resources{suffix}', ())).split(',')
+        amounts = parameters.get(f'resources{suffix}', [''])[0].split(',')
         wanted = (*parameters.get(f'required{suffix}', ()), *(() if suffix else of_root))
         traits = ','.join(wanted).split(',')
         pairs = (each.rpartition(':') for each in amounts if each)

@@ -35,6 +35,7 @@ from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.flavor import MEMORY_MB, Flavor
 from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.image import Image
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.preflight.candidates import CandidateQuery
@@ -76,10 +77,13 @@ class Stages:
         found = None if group is None else self._flavor(flavor, (user, project, flavor))
         if group is None or found is None:
             return None
-        try:
-            image = scope.image and images.find(self._clients.owner, scope.image, self._timeout)
-        except AffinityError:
-            return None
+        found_images: dict[str, Image] = {}
+        if scope.image:
+            try:
+                image = images.find(self._clients.owner, scope.image, self._timeout)
+            except AffinityError:
+                return None
+            found_images[scope.image] = image
         inventory = clouds.ports(self._clients, self._timeout).inventory
         quotas = inventory.with_user(inventory.quotas(), project, user)
         snapshot = CloudSnapshot(
@@ -90,8 +94,7 @@ class Stages:
             project_id=project,
         )
         is_seen = not self._clients.has_operator
-        known = {scope.image: image} if scope.image and image else {}
-        return CloudView(snapshot, images=known, owner_sees_hosts=is_seen)
+        return CloudView(snapshot, images=found_images, owner_sees_hosts=is_seen)
 
     def _flavor(self, name: str, key: Hashable) -> Flavor | None:
         """Fetch the flavor with this id or name; keep the id of a name for a minute under the key.

@@ -197,6 +197,14 @@ def test_malformed_limits_are_an_error(edge, text):
         edge.ports.inventory.quotas()
 
 
+def test_quotas_that_nova_does_not_list_are_left_out(edge):
+    groups = {'maxServerGroups': 3, 'totalServerGroupsUsed': 1, 'maxServerGroupMembers': 4}
+    body = {'limits': {'absolute': groups}}
+    edge.fail('GET', '/limits', Failure('few', '', 200, body))
+    quotas = {'server_groups': Quota(3, 1), 'server_group_members': Quota(4)}
+    assert edge.ports.inventory.quotas() == quotas
+
+
 @pytest.mark.parametrize('ids', [(None, 'u'), ('p', None)])
 def test_the_quotas_of_a_user_need_a_project_and_a_user(edge, ids):
     quotas = {'cores': Quota(4, 1)}

@@ -1,10 +1,14 @@
 """The hosts of group members are completed from migrations and soft-deleted servers."""
 
+import dataclasses
 import datetime
+from types import SimpleNamespace
+from urllib.parse import unquote
 
 import pytest
 
-from senlin_affinity.cloud import clients, snapshot
+from senlin_affinity.cloud import clients, connection, snapshot
+from senlin_affinity.cloud import members as servers
 from senlin_affinity.model.server_group import Member
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
@@ -25,6 +29,10 @@ def members(edge, wanted='web'):
         clients.of(edge.connection()), server_groups=wanted
     ).snapshot.server_groups
     return {member.server: member for member in group.members}
+
+
+def clients_compute(edge):
+    return connection.compute(clients.OwnerClient(edge.connection()))
 
 
 def queries(edge, path):
@@ -90,10 +98,12 @@ def test_a_recent_migration_records_the_host_that_the_member_left(
 ):
     server = boot(edge, group, host)
     ended = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=hours)
+    earlier = ended - datetime.timedelta(hours=3)
     time = ended.strftime('%Y-%m-%dT%H:%M:%S.%f')
     edge.nova.migrations = [
         FakeMigration(server, 'cmp-1', 'cmp-2', status, kind, time),
         FakeMigration(server, 'cmp-2', 'cmp-1', status, kind, time),
+        FakeMigration(server, 'cmp-1', 'cmp-2', status, kind, f'{earlier:%Y-%m-%dT%H:%M:%S.%f}'),
         FakeMigration(server, 'cmp-1', 'cmp-2', status, kind, '2026-01-01T00:00:00.000000'),
     ]
     members_found = members(edge)[server]
@@ -116,6 +126,7 @@ def test_a_migration_in_the_future_has_just_ended(edge, group):
 def test_an_unconfirmed_resize_after_the_first_page_is_found(edge, group):
     server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
     edge.nova.migrations[:0] = [FakeMigration('x', 'a', 'b', 'done')] * 3
+    edge.nova.migrations += [FakeMigration('x', 'a', 'b')] * 3
     edge.nova.longest_page = 3
 
     assert members(edge)[server].also_on == ('cmp-1', 'cmp-2')
@@ -177,7 +188,10 @@ def test_a_soft_deleted_server_is_in_the_snapshot_and_in_no_group(edge, group):
     taken = snapshot.take(clients.of(edge.connection()), server_groups='web').snapshot
 
     expected = Member(server, 'cmp-1', 'demo-id', None, 'nova', 'SOFT_DELETED', project=PROJECT)
+    later = dataclasses.replace(expected, server=boot(edge, group, 'cmp-1', status='SOFT_DELETED'))
     assert taken.soft_deleted == (expected,)
+    found = servers.soft_deleted(clients_compute(edge), taken.server_groups)
+    assert found == tuple(sorted((expected, later), key=lambda each: each.server))
     assert not taken.server_groups[0].members
     assert queries(edge, '/servers/detail')[-1]['project_id'] == PROJECT
 
@@ -188,3 +202,13 @@ def test_soft_deleted_servers_are_fetched_for_anti_affinity_only(edge, policy):
     taken = snapshot.take(clients.of(edge.connection()), server_groups='web').snapshot
     assert taken.soft_deleted is None
     assert queries(edge, '/servers/detail') == []
+
+
+def test_names_of_servers_are_read_one_by_one(edge):
+    names = {'a': {'server': {'name': 'web'}}, 'b/c': None}
+    compute = SimpleNamespace(
+        get=lambda path, _what, version, *, may_be_missing: (
+            version == (2, 1) and may_be_missing and names[unquote(path.rpartition('/')[2])]
+        )
+    )
+    assert servers.names_of(compute, names) == {'a': 'web'}

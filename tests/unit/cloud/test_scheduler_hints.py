@@ -50,6 +50,8 @@ def test_a_server_that_does_not_exist_is_on_no_host(edge):
     assert view_found.snapshot.servers == (Member(NOT_THERE, state='DELETED'),)
     assert view_found.snapshot.servers[0].is_nowhere
     assert requested_paths(edge) == [f'/servers/{NOT_THERE}', '/servers/detail']
+    query = {'all_tenants': '1', 'uuid': NOT_THERE, 'limit': '1000'}
+    assert [each.query for each in edge.nova.asked if each.path == '/servers/detail'] == [query]
 
 
 def test_the_number_of_fetched_servers_is_limited(edge, group):

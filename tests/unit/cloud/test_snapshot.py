@@ -89,7 +89,7 @@ def test_an_empty_cloud(edge):
 
 def test_the_requests_of_a_whole_snapshot(edge):
     """D1-12: hypervisors below 2.88, where Nova fetches every uptime and returns no sizes."""
-    edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
+    edge.nova.boot(edge.nova.add_group('web', project_id='p'), 'cmp-1')
 
     take(edge)
 
@@ -97,13 +97,21 @@ def test_the_requests_of_a_whole_snapshot(edge):
         *LISTED, HYPERVISORS, AGGREGATES, SERVICES, MIGRATIONS, SERVERS, FLAVORS, *OWN
     ]  # fmt: skip
     assert edge.placement.asked == [SHARERS, BY_MEMORY]
-    groups, _, hypervisors, *_, flavors, _, of_user = edge.nova.asked
-    assert of_user.query == {'user_id': 'admin-id'}
-    assert groups.query['all_projects'] == 'true'
-    assert hypervisors.query == {'with_servers': 'true', 'limit': '1000'}
-    assert edge.nova.asked[6].query['status'] == 'SOFT_DELETED'
-    assert hypervisors.microversion == '2.53'
-    assert flavors.query == {'is_public': 'None', 'limit': '1000'}
+    page, everywhere = {'limit': '1000'}, {'all_tenants': '1'}
+    project = edge.nova.groups[0]['project_id']
+    deleted = {'deleted': 'true', 'status': 'SOFT_DELETED', 'project_id': project}
+    assert [(each.microversion, each.query) for each in edge.nova.asked] == [
+        ('2.64', {**page, 'offset': '0', 'all_projects': 'true'}),
+        ('2.64', {**page, 'offset': '1', 'all_projects': 'true'}),
+        ('2.53', {**page, 'with_servers': 'true'}),
+        ('2.41', {}),
+        ('2.1', {'binary': 'nova-compute'}),
+        ('2.59', page),
+        ('2.1', {**page, **everywhere, **deleted}),
+        ('2.61', {**page, 'is_public': 'None'}),
+        ('2.1', {}),
+        ('2.1', {'user_id': 'admin-id'}),
+    ]
 
 
 def test_the_fields_of_a_host(edge):

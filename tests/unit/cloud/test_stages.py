@@ -10,7 +10,9 @@ from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.minute import Minute
 from senlin_affinity.cloud.stages import Stages
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.verdict import Verdict
@@ -35,6 +37,10 @@ CONSTRAINTS = tuple(constraint() for constraint in OURS)
 RARE = 'CUSTOM_RARE'
 FILTER = 'AggregateInstanceExtraSpecsFilter'
 AMOUNTS = {'VCPU': (64, 0), 'MEMORY_MB': (4096, 0), 'DISK_GB': (99, 0)}
+#: The query for the flavor m1.tiny.
+FOR_TINY = (
+    'resources=DISK_GB%3A1%2CMEMORY_MB%3A64%2CVCPU%3A1&root_required=%21COMPUTE_STATUS_DISABLED'
+)
 PROFILE = {'properties': {'flavor': 'm1.tiny', 'image': 'cirros'}}
 RESERVED = {
     'reservations_enforced_by': 'nova',
@@ -215,6 +221,34 @@ def test_all_candidates_are_enough_to_accept(cloud):
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CANDIDATES
     assert isinstance(hook.decide(request, view).answer, Placement)
+
+
+def test_a_candidate_is_a_host_with_its_resources_and_grants(cloud):
+    size = {'VCPU': 64, 'MEMORY_MB': 131072, 'DISK_GB': 2000}
+    providers = cloud.placement.providers
+    used = {name: (size[name] + number, number) for number, name in enumerate(size)}
+    providers[1] = replace(providers[1], resources=used)
+    request = rare_request(cloud, 9, hosts=2, members=['cmp-1', 'cmp-9'])
+    snapshot = fetched(cloud, request).snapshot
+    assert (snapshot.user_id, snapshot.project_id) == ('demo-id', 'demo-project')
+    query = f'required={RARE}&{FOR_TINY}'
+    assert snapshot.hosts[1] == Host(
+        'cmp-1',
+        'cmp-1',
+        'QEMU',
+        traits=frozenset({RARE}),
+        resources={
+            name: Resource(capacity, use, max_unit=size[name])
+            for name, (capacity, use) in used.items()
+        },
+        grants=(CandidateCapacity(query, 64, 64),),
+        servers=1,
+    )
+    assert (snapshot.answered, snapshot.closed_zones) == ({query}, frozenset())
+    (group,) = snapshot.server_groups
+    elsewhere = next(each for each in group.members if each.host != 'cmp-1')
+    assert elsewhere.host == elsewhere.host_id
+    assert snapshot.soft_deleted == ()
 
 
 def test_no_request_for_all_candidates_grows_with_the_cloud(cloud):
@@ -546,6 +580,8 @@ def test_a_warning_counts_the_candidates(cloud):
 def test_too_many_candidates_need_the_cloud(cloud, monkeypatch):
     monkeypatch.setattr(stages, 'MOST', 3)
     assert fetched(cloud, rare_request(cloud)).coverage is Coverage.CLOUD
+    monkeypatch.setattr(stages, 'MOST', 4)
+    assert fetched(cloud, scale(cloud, 9, flavor='rare')).coverage is Coverage.CANDIDATES
 
 
 def test_an_enforced_scheduler_hint_needs_the_cloud(cloud):
@@ -554,6 +590,11 @@ def test_an_enforced_scheduler_hint_needs_the_cloud(cloud):
     request = with_question(rare_request(cloud), scheduler_hints=hints, enabled_filters=filters)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
     assert not [each for each in cloud.placement.asked if f'limit={stages.MOST + 1}' in each]
+
+
+def test_aggregates_with_the_most_hosts_are_compared(cloud, monkeypatch):
+    monkeypatch.setattr(stages, '_MOST_MIRRORED', 3)
+    assert fetched(cloud, by_aggregates(cloud)).coverage is Coverage.CANDIDATES
 
 
 @pytest.mark.parametrize('most', [2, 1000])
@@ -585,8 +626,24 @@ def test_a_pinned_host_must_be_in_its_zone_in_placement(cloud):
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CANDIDATES
     assert [host.host for host in view.snapshot.hosts] == ['cmp-0']
+    assert cloud.placement.asked[-1].endswith(f'&member_of=in:{ZONE.id}&limit=3')
+    assert view.snapshot.answered == frozenset()  # there may be more candidates
+    (host,) = view.snapshot.hosts
+    assert (host.availability_zone, host.aggregates) == ('az1', {ZONE.id})
     request = with_question(request, count=2)
     assert 'at most 1 of 2' in reason(request, fetched(cloud, request))
+
+
+def test_pinned_hosts_in_four_zones_do_not_need_the_cloud():
+    hosts = HOSTS[:4]
+    zones = [
+        FakeAggregate(each.host, (each.host,), {'availability_zone': each.host}) for each in hosts
+    ]
+    with make(hosts=hosts, aggregates=zones) as cloud:
+        cloud.placement.lost.add('cmp-2')
+        view = fetched(cloud, scale(cloud, 6, pin_hosts=True))
+    assert view.coverage is Coverage.CANDIDATES
+    assert [host.host for host in view.snapshot.hosts] == ['cmp-0', 'cmp-1', 'cmp-3']
 
 
 def test_pinned_hosts_in_many_zones_need_the_cloud(cloud):
@@ -657,6 +714,31 @@ def test_chosen_hosts_never_depend_on_cached_aggregates(cloud):
     request = scale(cloud, 1, member_of=['fast'])
     minutes.run(request)
     assert minutes.run(request)[1].count('/os-aggregates') == 1
+
+
+@pytest.mark.parametrize('name', ['a-flavor', 'm1.named'])
+@pytest.mark.parametrize('is_cached', [False, True])
+def test_a_flavor_with_hidden_extra_specs_needs_the_cloud(cloud, name, is_cached):
+    cloud.nova.add_flavor('m1.named', id='a-flavor')
+    request, minutes = scale(cloud, flavor=name), Minutes(cloud)
+    if is_cached:
+        minutes.run(request)
+    send = cloud.nova.send
+
+    def without_specs(*arguments):
+        reply = send(*arguments)
+        if '/flavors/' in arguments[2]:
+            for each in reply.body.get('flavors', [reply.body.get('flavor', {})]):
+                each.pop('extra_specs', None)
+        return reply
+
+    cloud.nova.send = without_specs
+    assert minutes.run(request)[0].coverage is Coverage.CLOUD
+
+
+def test_only_what_an_earlier_operation_read_is_refreshed(cloud):
+    operator = OperatorClient(cloud.connection(ADMIN), minute=Minute())
+    assert not Stages(Clients(OwnerClient(cloud.connection()), operator)).refresh()
 
 
 def test_an_acceptance_uses_the_cached_id_of_a_named_flavor(cloud):
