@@ -141,7 +141,7 @@ def compute(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
 def clouds_compute(
     clients: Clients, owners: OwnerRest, timeout: float | None = None
 ) -> OperatorRest:
-    """Return Nova's API for the operator; ``owners`` without operator credentials."""
+    """Log in, and return Nova's API for the operator; ``owners`` without operator credentials."""
     if not clients.has_operator:
         return OperatorRest(owners)
     return OperatorRest(_service('compute', 'Nova', clients.operator, timeout))

@@ -124,7 +124,10 @@ class Rest:
         return (lowest[0], lowest[1]), (highest[0], highest[1])
 
     def _endpoint_data(self) -> Any:
-        """Return keystoneauth's endpoint data; raise CloudError if the catalog has none."""
+        """Return keystoneauth's endpoint data; its ``status`` is None if the discovery failed.
+
+        Raise CloudError if the login fails, or the catalog has no endpoint.
+        """
         timeout = self._timeout or REQUEST_TIMEOUT
         adapter = self._adapter
         data = find(self.name, timeout, adapter.session, adapter.get_endpoint_data)

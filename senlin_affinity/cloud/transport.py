@@ -40,7 +40,7 @@ class AnswerTooLarge(GivenUp, TooLarge):
 
 
 class _Bounded(BaseAdapter):
-    """An HTTP adapter that limits the responses of another one."""
+    """An HTTP adapter that limits the responses of another one, and rejects writes if it should."""
 
     def __init__(self, inner: BaseAdapter, largest: int, is_read_only: bool) -> None:
         super().__init__()

@@ -95,9 +95,10 @@ class QuotaConstraint(Constraint):
         return replace(_strictest(verdicts), bounds=bounds)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Yield METADATA if metadata items have no quota, NO_USERS if a quota has no ``of_user``.
+        """Yield METADATA if metadata items have no quota, NO_USERS if one has no ``of_user``.
 
-        Nothing without quotas, and for a snapshot that names no project.
+        Only quotas that the request uses count. Nothing without quotas, and for a snapshot that
+        names no project.
         """
         known, snapshot = resolved.snapshot.quotas, resolved.snapshot
         if not known or not resolved.has_quotas or snapshot.project_id is None:
@@ -170,7 +171,7 @@ def _costs(resolved: ResolvedRequest) -> Mapping[str, frozenset[Cost]]:
 
 
 def _raised(quota: Quota, units: int) -> Quota:
-    """Return the quota, and that of its user, with a limit that leaves at least this many free.
+    """Return the quota, and that of its user, with the limit raised until this many are free.
 
     A limit of None stays; unknown usage is 0.
     """

@@ -42,9 +42,9 @@ class TenantIsolationConstraint(Constraint):
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Reject (``other``) a host whose aggregates name projects, but not this one.
 
-        The keys begin with ``filter_tenant_id``. PASS ``own`` if any names the project,
-        ``everybody`` if none names projects, and, at most, ``unknown`` if the aggregates or a
-        needed project are. SKIP ``not_enforced`` without the filter.
+        The keys begin with ``filter_tenant_id``; a value may list several projects. PASS ``own`` if
+        any names the project, ``everybody`` if none names projects, and, at most, ``unknown`` if
+        the aggregates or a needed project are. SKIP ``not_enforced`` without the filter.
         """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('tenant_isolation.not_enforced')

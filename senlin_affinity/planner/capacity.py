@@ -113,7 +113,8 @@ def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapa
     """Return the number of servers that fit even if every caveat about hosts applies.
 
     If Nova may choose any host for an affinity group, that of the worst host that no constraint
-    rejects (0 without one, or with domains), at most 1 if only the late check enforces affinity.
+    rejects (:func:`_alone`; 0 without one, or if a host has a domain), at most 1 if only the late
+    check enforces affinity.
     """
     is_any = is_open_affinity(resolved)
     if domains is not None and domains.of_host:

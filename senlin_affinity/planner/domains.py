@@ -159,7 +159,10 @@ def _best_host(
 def _criteria(
     resolved: ResolvedRequest, constraints: Iterable[Constraint], hosts: Sequence[Host]
 ) -> list[Criterion]:
-    """Return one criterion for each constraint with domains and ``Domain.by``, as they appear."""
+    """Return one criterion for each constraint with domains and ``Domain.by``.
+
+    In the order of the constraints, then of the first host with such a domain.
+    """
     found: dict[tuple[str, str], Criterion] = {}
     for constraint in constraints:
         if not is_of_domains(constraint):

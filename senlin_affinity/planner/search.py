@@ -205,7 +205,7 @@ class ProposalInput:
 
 
 def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[PlannedRemedy]:
-    """Yield the evaluated proposals of each constraint, in order; those with equal data once.
+    """Yield the evaluated proposals of each constraint, in order; its own with equal data once.
 
     One with ``is_sufficient`` that reaches the count is the constraint's last. Raise
     ConstraintError for a proposal that is not a Change.

@@ -92,6 +92,7 @@ class WhatIf:
 
         If ``high`` is not enough, the smallest that helps as much; ``high`` if that does not help.
 
+        :param guess: the number to try first.
         :param attempt: evaluates a number; a larger one never has less capacity.
         :param room: the most that a number adds, without domains.
         """

@@ -163,7 +163,10 @@ class Explanation:
             yield f'{whole}{number} of {decision.wanted} fit: {limiting_reason(decision)}.'
 
     def today(self) -> str:
-        """Return whether the same request would fit today, and what the failed servers take."""
+        """Return whether the same request would fit today, perhaps after the failed are deleted.
+
+        Then what these count in limited quotas (:meth:`_counts`), if anything.
+        """
         decision = self.decision
         words = 'The same request would fail today.'
         if decision.fits is None:

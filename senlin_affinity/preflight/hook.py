@@ -189,9 +189,10 @@ def _disclosed(
 def _without_reservations(
     request: ScaleRequest, fetched: ViewOrError
 ) -> tuple[ScaleRequest, str | None]:
-    """Drop reservations that the policy cannot enforce for this owner, and return the warning.
+    """Drop reservations if only they pin hosts, and the policy cannot choose hosts; say why.
 
-    Nova may then use reserved hosts. Otherwise, return the request and None.
+    It cannot if the view lacks the hosts, or without ``owner_sees_hosts``. Nova may then use
+    reserved hosts. Otherwise, and for an error, return the request and None.
     """
     asked = request.question
     is_by_reservations = asked.is_pinned and not asked.chooses_hosts

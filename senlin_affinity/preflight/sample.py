@@ -226,6 +226,8 @@ def _resolved(
 ) -> ResolvedRequest:
     """Resolve the request for these hosts, with unknown aggregates.
 
+    The group is its :func:`_least_favourable` form, which moves its members.
+
     :param hosts: those with the most free capacity first; None or empty: unknown.
     """
     snapshot = dataclasses.replace(view.snapshot, hosts=tuple(hosts or ()) or None, aggregates=None)
