@@ -54,10 +54,8 @@ def test_plan(row):
     assert decision.capacity == row['capacity']
     assert decision.at_most == tuple(row.get('at_most', ()))
     assert decision.capacity_is_upper_bound is bool(decision.at_most)
-    certain = None if decision.at_most else decision.capacity
-    certain = row.get('certain', certain)
-    assert certain in (None, decision.capacity_certain)
-    assert decision.capacity_certain <= (decision.capacity or decision.capacity_certain)
+    certain = 0 if decision.at_most else decision.capacity or 0
+    assert decision.capacity_certain == row.get('certain', certain)
     assumed = row.get('assumed', [])
     assert [item.code for item in decision.assumptions] == assumed
     is_sure = not (decision.at_most or assumed)
