@@ -178,7 +178,8 @@ class Explanation:
             after = ', after the failed servers are deleted' if self.must_delete_first else ''
             words = f'The same request would fit today{after}.'
         counts = ', '.join(self._counts())
-        return f'{words} {_failed_names(self.failed)} still count: {counts}.' if counts else words
+        still = 'still counts' if len(self.failed.remaining) == 1 else 'still count'
+        return f'{words} {_failed_names(self.failed)} {still}: {counts}.' if counts else words
 
     def _counts(self) -> Iterator[str]:
         """Yield what the failed servers take of limited quotas.

@@ -8,8 +8,9 @@ from senlin_affinity.constraints.quota import USAGE
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.server_group import Member
+from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.explanation import explain
+from senlin_affinity.preflight.explanation import explain, without_failed
 from senlin_affinity.preflight.failed_server import (
     Cause,
     CreationFailure,
@@ -20,6 +21,7 @@ from senlin_affinity.preflight.failed_server import (
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
 
+SERVER = '10000000-0000-4000-8000-000000000001'
 NOT_ENOUGH = 'No valid host was found. There are not enough hosts available.'
 FILTERS = ('ComputeFilter', 'ServerGroupAntiAffinityFilter')
 
@@ -199,6 +201,7 @@ def test_a_hint_that_is_not_modelled():
 def test_nova_scheduler_may_count_the_failed_servers_of_a_group():
     found = explained({'hosts': THREE, 'group': GROUP}, failed_server(3))
     assert found.notes[-1].startswith('For two minutes after the failure')
+    assert explained({'hosts': THREE, 'group': GROUP}, failed_server(2)).notes
     soft = {'hosts': THREE, 'group': {'policy': 'soft-anti-affinity'}}
     assert explained(soft, failed_server(3)).notes == ()
     assert explained({'hosts': THREE, 'group': GROUP}, failed_server(1)).notes == ()
@@ -289,3 +292,126 @@ def test_an_owners_change_has_no_commands_for_a_cluster(failed):
     assert found['delete the 2 servers, then request 1'] == ()
     assert found['1 host enabled and started (capacity 2)']
     assert bool(found['max_server_per_host: 2 (capacity 2)']) is (failed.action is None)
+
+
+FULL = {'free': 0}
+OFF = {'disabled': True}
+
+
+@pytest.mark.parametrize(
+    ('number', 'hosts', 'words'),
+    [
+        (1, {'cmp-1': FULL}, 'too little VCPU left (the only host)'),
+        (1, {'cmp-1': FULL, 'cmp-2': FULL}, 'too little VCPU left (both hosts)'),
+        (1, {'cmp-1': FULL, 'cmp-2': OFF, 'cmp-3': OFF}, 'too little VCPU left (1 of 3 hosts)'),
+        (
+            1,
+            {'cmp-1': FULL, 'cmp-2': FULL, 'cmp-3': {'aggregates': ['fenced']}, 'cmp-4': OFF},
+            'too little VCPU left (2 of 4 hosts)',
+        ),
+        (1, {'cmp-1': {'aggregates': ['fenced']}}, 'in fenced, which is fenced (the only host)'),
+        (1, {}, 'there is no host'),
+        (2, {'cmp-1': FULL}, '0 of 2 fit: too little VCPU left (the only host)'),
+        (
+            3,
+            {'cmp-1': {}, 'cmp-2': {}, **{f'full-{n}': FULL for n in (1, 2, 3)}},
+            '2 of 3 fit: server group web allows 1 per host, and 2 of 5 hosts are full',
+        ),
+    ],
+)
+def test_the_limit_is_the_most_frequent_rejection_of_relevant_hosts(number, hosts, words):
+    found = explained({'hosts': hosts, 'group': GROUP}, failed_server(number))
+    before = 'No host takes it: ' if number == 1 else 'Nova places such a request as a whole. '
+    assert [*found.why()][-1] == f'{before}{words}.'
+
+
+@pytest.mark.parametrize(
+    ('number', 'cause', 'words'),
+    [
+        (1, Cause.OTHER, 'web-1 failed at 2026-11-24 09:14 UTC.'),
+        (
+            2,
+            Cause.LOCK,
+            'web-2 failed, because another action held the lock, at 2026-11-24 09:14 UTC (one of 2 '
+            'servers requested together).',
+        ),
+    ],
+)
+def test_the_headline_names_the_cause_and_the_number(number, cause, words):
+    assert explained({'hosts': THREE}, failed_server(number, cause=cause)).headline() == words
+
+
+@pytest.mark.parametrize(
+    ('number', 'servers', 'names'),
+    [
+        (1, 'server', 'web-1 still counts: 1'),
+        (2, '2 servers', 'web-1 and web-2 still count: 2'),
+        (3, '3 servers', 'web-1 to web-3 still count: 3'),
+    ],
+)
+def test_the_failed_servers_that_must_be_deleted(number, servers, names):
+    row = {'hosts': THREE, 'quotas': {'instances': [number, number]}}
+    found = explained(row, failed_server(number))
+    assert found.today() == (
+        'The same request would fit today, after the failed servers are deleted. '
+        f'{names} of {number} instances.'
+    )
+    (remedy,) = found.remedies()
+    ids = ' '.join(f'id-{n}' for n in range(1, number + 1))
+    command = f'openstack server delete {ids}'
+    assert remedy == (f'delete the {servers}, then repeat the request', [command])
+    assert (found.counted.fits, found.counted.remedies) == (False, ())
+
+
+def test_a_request_that_fits_needs_no_change():
+    assert [*explained({'hosts': THREE}).remedies()] == []
+
+
+def test_a_decisive_assumption_is_named_alone():
+    row = {'hosts': {'cmp-1': {'free': 3}, 'cmp-2': {}}, 'servers': {SERVER: {'host': 'cmp-1'}}}
+    found = explained(row, scheduler_hints={'same_host': SERVER})
+    assert [*found.now()] == [
+        'The same request may fit today, but this is uncertain because of what nova.conf may '
+        'enable (13 fit if SameHostFilter is not enabled, 3 if it is).',
+        'Unless the cloud has changed since, an assumption is wrong on this cloud: no '
+        'SameHostFilter (13 fit without, 3 with it). Pass --nova-conf. Nova keeps no record of '
+        'changes to hosts, traits or quotas.',
+    ]
+
+
+def test_failed_servers_use_quotas_of_their_user():
+    quotas = {
+        'instances': Quota(9, 8, of_user=Quota(5, 3)),
+        'cores': Quota(9, 9),
+        'ram': Quota(9000, None),
+        'server_groups': Quota(9, 5),
+    }
+    row = {'hosts': THREE, 'flavor': {'vcpus': 2}}
+    resolved = explained(row).resolved
+    for user, of_user in (('amy', 0), (None, 0), ('bob', 3)):
+        snapshot = replace(resolved.snapshot, quotas=quotas, user_id='amy')
+        left = without_failed(replace(resolved, snapshot=snapshot), failed_server(user_id=user))
+        assert left.quotas == {
+            'instances': Quota(9, 4, of_user=Quota(5, of_user)),
+            'cores': Quota(9, 1),
+            'ram': Quota(9000, None),
+            'server_groups': Quota(9, 5),
+        }
+
+
+def test_one_of_several_groups_is_known():
+    snapshot = snapshot_of({'hosts': THREE, 'group': GROUP})
+    (group,) = snapshot.server_groups
+    other = replace(group, id='other', name='other')
+    asked = Question(1, 'small', image_properties={}, server_group='g')
+    view = CloudView(replace(snapshot, server_groups=(other, group)))
+    assert explain(failed_server(1), asked, view, CONSTRAINTS).notes == ()
+
+
+def test_the_access_to_the_flavor_is_that_of_today():
+    snapshot = snapshot_of({'hosts': THREE})
+    (now,) = snapshot.flavors
+    view = CloudView(replace(snapshot, flavors=(replace(now, is_shared=False),)))
+    asked = Question(1, 'small', image_properties={})
+    found = explain(failed_server(1, flavor=now), asked, view, CONSTRAINTS)
+    assert (found.resolved.flavor.is_shared, found.notes) == (False, ())

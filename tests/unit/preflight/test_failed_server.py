@@ -79,6 +79,8 @@ def test_the_question_is_about_the_whole_request():
     asked = question_of(server(), SETTINGS)
     assert (asked.count, asked.flavor, asked.server_group) == (3, 'tiny', 'g')
     assert (asked.availability_zone, asked.project_id) == ('az-1', 'p')
+    assert (asked.image, asked.is_volume_booted) == (Image('i'), False)
+    assert question_of(server(is_volume_booted=True, image=None), SETTINGS).is_volume_booted
     assert asked.scheduler_hints == {'different_host': ['s']}
     assert (asked.enabled_filters, asked.options) == (('ComputeFilter',), {'drs_pattern': 'x'})
 
