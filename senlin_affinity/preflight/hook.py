@@ -166,7 +166,7 @@ def _disclosed(
     if view.coverage is Coverage.CLOUD and view.owner_sees_hosts:
         return HookResult(answer)
     others = (
-        Remedy(each.code, each.change, decision.wanted, each.size, kind=each.kind, data=each.data)
+        Remedy(each.code, each.change, decision.wanted, each.size, kind=each.kind)
         for each in view.helpful
     )
     more = replace(decision, tried=(*decision.tried, *others))

@@ -81,8 +81,7 @@ class ZoneAssignment:
             return Refusal(self._too_many(zones, held, most))
         held.update(planned)
         while len(planned) < decision.wanted:
-            free = [zone for zone in zones if most is None or held[zone] < most]
-            best = min(free, key=lambda zone: (held[zone], zone))
+            best = min(zones, key=lambda zone: (held[zone], zone))
             held[best] += 1
             planned.append(best)
         return tuple(planned)

@@ -8,6 +8,7 @@ import pytest
 
 from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.errors import BindingError, CloudError, ConstraintError, InvalidSpec
+from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner.decision import Kind, Remedy
@@ -15,6 +16,7 @@ from senlin_affinity.planner.planner import decide
 from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.policy.placement import Placement
 from senlin_affinity.preflight import disclosure, hook
+from senlin_affinity.preflight.cloud_view import Coverage
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
@@ -71,6 +73,38 @@ def test_without_the_group_constraint_its_members_do_not_count_in_a_spread():
     sentence, same = (TenantStory(each).outcome().answer.reason for each in (row, row | closed))
     assert sentence == same
     assert sentence == 'does not fit: at most 0 of 3; a host may hold 1 of server group web'
+
+
+def test_a_rejection_by_candidates_has_changes_that_need_other_hosts():
+    """The owner reads the smallest changes, and operators also read about the candidates."""
+    row = {
+        'hosts': {'cmp-1': {'zone': 'az-1', 'aggregates': ['one']}},
+        'aggregates': {'one': {'zone': 'az-1'}},
+        'properties': {'availability_zone': 'az-1'},
+        'count': 3,
+    }
+    helpful = (
+        Change('soft_policy', 'a soft policy', size=2, kind=Kind.GIVEN_UP),
+        Change('any_zone', 'no availability_zone', size=2, kind=Kind.ASKERS),
+        Change('flavor', 'flavor: tiny', size=1, kind=Kind.ASKERS),
+    )
+    story = TenantStory(row)
+    view = replace(story.view(), coverage=Coverage.CANDIDATES, helpful=helpful)
+    result = hook.decide(story.scale_request(CONSTRAINTS), view)
+    words = (
+        'does not fit: at most 1 of 3; the servers must be in zone az-1; a host may hold 1 of '
+        'server group web; would help: flavor: tiny (3 of 3), max_server_per_host: 3 (3 of 3), '
+        'no availability_zone (3 of 3)'
+    )
+    more = (
+        '; of the 1 host(s) that Placement offers: does not fit: 1 of 3 placed; 0/1 hosts left: '
+        'server_group.host_full on 1; candidates.not_offered on all other hosts (senlin-affinity '
+        'plan explains them)'
+    )
+    assert (result.answer.reason, result.refusal) == (words, words + more)
+    view = replace(view, owner_sees_hosts=True)
+    result = hook.decide(story.scale_request(CONSTRAINTS), view)
+    assert (result.answer.reason, result.refusal) == (words + more, None)
 
 
 # -- every code of every constraint

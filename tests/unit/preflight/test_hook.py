@@ -171,6 +171,11 @@ SHORTFALLS = [
         'max_server_per_host: 2 (capacity 4)',
     ),
     (
+        'too few slots without the late check, which the filter enforces',
+        {'count': 3, 'rules': {'disable_group_policy_check_upcall': True}},
+        'max_server_per_host: 2 (capacity 4)',
+    ),
+    (
         'an exceeded quota',
         {'count': 2, 'quotas': {'instances': [1, 0]}},
         'quota instances: 2',
@@ -273,3 +278,24 @@ def test_a_rejection_on_a_thousand_hosts_is_short():
     answer = Story(row).place()
     assert isinstance(answer, Refusal)
     assert len(answer.reason) < 500
+
+
+@pytest.mark.parametrize(('count', 'binding'), [(0, BOUND), (1, None)])
+def test_nothing_is_placed_without_nodes_or_a_binding(count, binding):
+    scale_request = Story({'count': count}).scale_request(RULES)
+    scale_request = dataclasses.replace(scale_request, binding=binding)
+    assert hook.decide(scale_request, CloudView()).answer == Placement(0, '')
+
+
+def test_the_spread_over_zones_is_one_of_several():
+    spread = [{'by': 'rack'}, {'by': 'availability_zone', 'mode': 'soft'}]
+    scale_request = Story({'count': 1, 'properties': {'spread': spread}}).scale_request(RULES)
+    assert scale_request.zones.by == 'availability_zone'
+
+
+def test_an_owner_reads_a_warning_without_facts_about_hosts():
+    row = {'hosts': {'cmp-1': {}}, 'count': 2, 'properties': {'preflight': 'warn'}}
+    story = Story({**row, 'owner_sees_hosts': False})
+    result = hook.decide(story.scale_request(RULES), story.view())
+    assert result.advice.startswith('does not fit: at most 1 of 2; a host may hold 1 of server ')
+    assert 'server_group.host_full on 1' in result.warning

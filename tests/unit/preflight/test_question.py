@@ -6,13 +6,14 @@ import pytest
 
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.host import Host
+from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import PlacementRequest, Rules
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import question
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.question import FetchScope, Question
 from tests.support.tables import as_tuples, check_error, raises, rows
 
 WEB = ServerGroup('web-id', 'web', 'anti-affinity', {'max_server_per_host': 3})
@@ -68,6 +69,51 @@ def test_build_request(row):
 )
 def test_the_scope_contains_the_named_group(row, names):
     assert question.scope_of(question_of(row)).server_groups == names
+
+
+SERVERS = tuple(f'10000000-0000-4000-8000-00000000000{n}' for n in (1, 2))
+
+
+@pytest.mark.parametrize(('pins', 'servers'), [(False, SERVERS[:1]), (True, SERVERS)])
+def test_the_scope_contains_the_project_the_image_and_the_servers_of_enforced_hints(pins, servers):
+    """For pinned servers, all hints are enforced."""
+    hints = {'same_host': SERVERS[0], 'different_host': [SERVERS[1]]}
+    a_question = Question(
+        2,
+        'small',
+        image='cirros',
+        policy={'type': TYPE, 'version': '1.1', 'properties': {'pin_hosts': pins}},
+        project_id='ours',
+        scheduler_hints=hints,
+        enabled_filters=('SameHostFilter',),
+    )
+    assert question.scope_of(a_question) == FetchScope(
+        (), 'ours', 'cirros', True, question=a_question, servers=servers
+    )
+
+
+IMAGE = Image('i', properties={'hw_a': '1', 'hw_b': '1'})
+
+
+@pytest.mark.parametrize(
+    ('image', 'properties', 'expected'),
+    [
+        ('cirros', None, (IMAGE, None)),
+        (IMAGE, None, (IMAGE, None)),
+        (
+            'cirros',
+            {'hw_b': '2', 'hw_c': '2'},
+            (Image('i', properties={'hw_a': '1', 'hw_b': '2', 'hw_c': '2'}), None),
+        ),
+        ('unknown', {'hw_c': '2'}, (None, None)),
+        (None, {'hw_c': '2'}, (None, {'hw_c': '2'})),
+    ],
+)
+def test_the_image_has_the_added_properties(image, properties, expected):
+    a_question = Question(1, 'small', image=image, image_properties=properties)
+    view = CloudView(SNAPSHOT, images={'cirros': IMAGE})
+    request, _snapshot, _rules = question.build(a_question, view)
+    assert (request.image, request.image_properties) == expected
 
 
 def test_a_named_group_stays_unknown_if_groups_are_not_known():
