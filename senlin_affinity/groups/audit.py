@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX, cluster_of
 from senlin_affinity.groups.detachment import verify_deleted
@@ -152,13 +153,9 @@ def shared_ownership(groups: Iterable[ServerGroup], uses: GroupUses) -> Iterator
 
 def up_to(places: Iterable[Place], most: int) -> tuple[Place, ...]:
     """Return the places with the fewest members, ascending, that together have at most ``most``."""
-    found: list[Place] = []
-    for place in sorted(places, key=lambda place: len(place.servers)):
-        most -= len(place.servers)
-        if most < 0:
-            break
-        found.append(place)
-    return tuple(found)
+    ascending = sorted(places, key=lambda place: len(place.servers))
+    totals = accumulate(len(place.servers) for place in ascending)
+    return tuple(place for place, total in zip(ascending, totals, strict=True) if total <= most)
 
 
 def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, str]) -> str | None:

@@ -4,9 +4,17 @@ import pytest
 
 from senlin_affinity.groups import attachment
 from senlin_affinity.groups.attachment import Attach
-from senlin_affinity.groups.steps import Announce, LockGroup, LockName
+from senlin_affinity.groups.steps import (
+    Announce,
+    CreateGroup,
+    GetGroup,
+    LockGroup,
+    LockName,
+    SearchGroups,
+    checked,
+)
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
-from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy import binding
 from senlin_affinity.policy.group_lookup import saying
 from senlin_affinity.policy.properties import TYPE, Properties, load
@@ -95,6 +103,25 @@ def test_the_locks_of_an_attach(name, hint, effects):
     assert senlin.effects == effects
 
 
+@pytest.mark.parametrize(
+    ('effect', 'answer'),
+    [
+        (GetGroup('g'), ServerGroup('other', 'web', 'affinity')),
+        (CreateGroup('web', 'affinity'), ServerGroup('g', 'other', 'affinity')),
+        (CreateGroup('web', 'affinity'), ServerGroup('g', 'web', 'anti-affinity')),
+        (CreateGroup('web', 'affinity'), ServerGroup('g', 'web', 'affinity', {}, (Member('s'),))),
+        (SearchGroups('web'), [ServerGroup('g', 'other', 'affinity')]),
+        (SearchGroups('web'), [ServerGroup('g', 'web', 'affinity')] * 2),
+        (SearchGroups(), [ServerGroup('g', 'web', 'affinity')] * 2),
+    ],
+)
+def test_an_answer_about_another_group_is_an_error(effect, answer):
+    """It is unknown whether a group was created, so the next attach searches for it."""
+    with pytest.raises(CloudError, match='the answer is about another server group') as caught:
+        checked(effect, answer)
+    assert caught.value.is_uncertain is isinstance(effect, CreateGroup)
+
+
 def test_an_unused_inherited_group_is_reported():
     """An attach whose outcome is unknown may have created it."""
     cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity')])
@@ -131,6 +158,10 @@ def test_the_cluster_after_which_a_group_is_named(name, cluster):
         ({'member_of': ['a']}, 'properties: for member_of, the'),
         ({'spread': [{'by': 'rack'}]}, 'properties: for a spread by rack, the'),
         ({'member_of': ['a'], 'spread': [{'by': 'rack'}]}, 'member_of and a spread by rack, the'),
+        (
+            {'spread': [{'by': 'availability_zone'}, {'by': 'rack'}]},
+            'properties: for a spread by rack, the',
+        ),
         ({'spread': [{'by': 'availability_zone'}]}, None),
         (
             {'enable_drs_extension': True},

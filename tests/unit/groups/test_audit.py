@@ -1,8 +1,10 @@
 """The owners of server groups, and violations of their policies."""
 
+from dataclasses import replace
+
 import pytest
 
-from senlin_affinity.groups import audit
+from senlin_affinity.groups import audit, steps
 from senlin_affinity.groups.audit import (
     BY_OTHERS,
     BY_POLICY,
@@ -13,6 +15,7 @@ from senlin_affinity.groups.audit import (
 )
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy.binding import Binding
+from tests.support.fake_cloud import FakeCloud
 
 GONE, C1, C2 = (f'{n}bbcc3c4-1da2-4437-a48a-66f15b1b13f9' for n in (5, 6, 7))
 CLUSTERS = {C1: 'web', C2: 'db'}
@@ -47,6 +50,7 @@ FULL = ServerGroup('g1', ORPHAN.name, 'anti-affinity', members=(Member('s1'),))
         (WEB, uses(bound=(bound(C1, 'g1'),)), BY_POLICY, ('web',), False),
         (WEB, uses(bound=(bound(C1, 'g1', is_inherited=True),)), BY_OTHERS, ('web',), False),
         (WEB, uses(kept={C1: 'g1'}), BY_POLICY, ('web',), False),
+        (WEB, uses(bound=(bound(C1, 'g2'),), kept={C2: 'g2'}), BY_OTHERS, (), False),
         (ORPHAN, uses(), BY_POLICY, (), True),
         (FULL, uses(), BY_POLICY, (), False),
         (empty(f'senlin-affinity-{C1}'), uses(), BY_POLICY, (), False),
@@ -67,6 +71,35 @@ def test_the_state_of_a_group(group, known, made_by, users, is_orphan):
 def test_an_own_prefix_of_group_names():
     (status,) = audit.statuses([empty(f'ours-{GONE}')], uses(), 'ours-')
     assert status.is_orphan
+
+
+@pytest.mark.parametrize(
+    ('group_id', 'known', 'is_cluster', 'left'),
+    [
+        ('g2', uses(), False, ['g1', 'g3']),
+        ('g2', uses(), True, ['g1', 'g2', 'g3']),
+        ('g2', uses(hints=frozenset({'g2'})), False, ['g1', 'g2', 'g3']),
+        ('g3', uses(), False, ['g1', 'g2', 'g3']),
+        ('g4', uses(), False, ['g1', 'g2', 'g3']),
+    ],
+    ids=['an orphan', 'a new cluster', 'a new user', 'no orphan', 'an unknown group'],
+)
+def test_a_group_is_deleted_if_it_is_still_an_orphan(group_id, known, is_cluster, left):
+    groups = [replace(ORPHAN, id=each) for each in ('g1', 'g2')]
+    cloud = FakeCloud([*groups, replace(WEB, id='g3')])
+
+    def perform(effect):
+        match effect:
+            case audit.ReadUses():
+                return known
+            case audit.HasCluster(cluster):
+                assert cluster == GONE
+                return is_cluster
+        return steps.ask_nova(effect, cloud)
+
+    deleted = steps.run(audit.DeleteOrphan(group_id).step(), perform)
+    assert deleted == (groups[1] if 'g2' not in left else None)
+    assert [each.id for each in cloud.groups] == left
 
 
 def test_a_group_with_two_owners():
@@ -114,6 +147,8 @@ def test_the_time_of_a_violation():
     assert audit.violated_since(group('anti-affinity', {}), place, arrived) == '2'
     two = group('anti-affinity', {}, {'max_server_per_host': 2})
     assert audit.violated_since(two, place, arrived) == '3'
+    three = group('anti-affinity', {}, {'max_server_per_host': 3})
+    assert audit.violated_since(three, place, arrived) is None, 'not violated'
     assert audit.violated_since(group('affinity', {}), place, arrived) == '1'
     for policy in ('affinity', 'anti-affinity'):
         assert audit.violated_since(group(policy, {}), place, {'s1': '3'}) is None, 'not all known'

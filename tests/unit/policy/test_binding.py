@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.model.errors import AffinityError
-from senlin_affinity.policy.binding import Binding, read, write
+from senlin_affinity.policy.binding import CLUSTER_KEY, KEPT, Binding, kept_group, read, write
 from tests.support.tables import check_error, raises, rows
 
 
@@ -23,3 +23,18 @@ def test_written_data_are_a_copy():
     stored = write(Binding('g', True, '1.1', 'anti-affinity', rules))
     stored['AffinityPolicy']['data']['rules']['max_server_per_host'] = 7
     assert rules == {'max_server_per_host': 3}
+
+
+@pytest.mark.parametrize(
+    ('data', 'group'),
+    [
+        ({CLUSTER_KEY: {KEPT: 'g'}}, 'g'),
+        ({CLUSTER_KEY: {KEPT: 7}}, None),
+        ({CLUSTER_KEY: 'g'}, None),
+        ({'other': {KEPT: 'g'}}, None),
+        ('g', None),
+        (None, None),
+    ],
+)
+def test_the_group_that_a_cluster_keeps(data, group):
+    assert kept_group(data) == group

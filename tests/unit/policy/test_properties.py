@@ -51,6 +51,37 @@ def test_a_1_1_spec_without_new_features_equals_a_1_0_spec():
     assert both[1] == dataclasses.replace(both[0], version='1.1')
 
 
+def test_a_spec_is_normalized_as_by_the_policy_of_senlin():
+    given = {'name': '', 'policies': 7.5, 'other': 7}
+    known = {'availability_zone': 7, 'servergroup': given, 'enable_drs_extension': 1, 'extra': ''}
+    assert properties.as_in_tree({'properties': known, 'version': 1.0}) == {
+        'properties': {
+            'availability_zone': '7',
+            'servergroup': {'policies': '7.5', 'other': 7},
+            'enable_drs_extension': 1,
+            'extra': '',
+        },
+        'version': 1.0,
+    }
+
+
+@pytest.mark.parametrize('given', properties.PREFLIGHTS)
+@pytest.mark.parametrize('limit', properties.PREFLIGHTS)
+def test_the_weaker_mode_of_the_preflight_is_used(given, limit):
+    order = ('enforce', 'warn', 'off')
+    weaker = order[max(order.index(given), order.index(limit))]
+    wanted = properties.Properties('1.1', preflight=given)
+    assert wanted.limited(limit) == properties.Properties('1.1', preflight=weaker)
+
+
+def test_the_name_of_the_group_of_a_spec():
+    spec = {'type': properties.TYPE, 'version': '1.1'}
+    named = {**spec, 'properties': {'servergroup': {'name': 'web'}}}
+    assert properties.group_name(named) == 'web'
+    assert properties.group_name({**spec, 'properties': {}}) is None
+    assert properties.group_name({**named, 'version': '9'}) is None
+
+
 def test_a_malformed_spec_is_returned_unchanged():
     malformed = {'properties': {'servergroup': 'web', 'availability_zone': [7]}}
     assert properties.as_in_tree(malformed) == malformed
