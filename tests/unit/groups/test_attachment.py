@@ -16,7 +16,7 @@ from senlin_affinity.groups.steps import (
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy import binding
-from senlin_affinity.policy.group_lookup import saying
+from senlin_affinity.policy.group_lookup import is_project_id, saying
 from senlin_affinity.policy.properties import TYPE, Properties, load
 from tests.support.fake_cloud import FakeCloud, cloud_of, group_of
 from tests.support.tables import check_error, raises, rows
@@ -181,3 +181,11 @@ def test_a_spec_that_chooses_hosts_requires_the_right(properties, words):
         with pytest.raises(InvalidSpec, match='os_compute_api:servers:create:forced_host') as it:
             attachment.check_choice(wanted, cloud)
         assert words in str(it.value)
+
+
+@pytest.mark.parametrize(
+    ('text', 'is_id'),
+    [(ID, True), (ID.replace('-', '').upper(), True), (f'{ID}0', False), ('web', False)],
+)
+def test_the_id_of_a_project_may_lack_hyphens(text, is_id):
+    assert is_project_id(text) is is_id

@@ -55,6 +55,8 @@ def test_placements_and_refusals_have_a_line_for_the_log():
     pinned = placement.Placement(2, 'XYZ-ABCD', hosts=('az1:cmp-1', 'nova:cmp-2'))
     assert [entry['zone'] for entry in pinned.entries()] == ['az1:cmp-1', 'nova:cmp-2']
     assert pinned.line() == 'places 2 node(s) into server group XYZ-ABCD on az1:cmp-1, nova:cmp-2'
+    some = placement.Placement(2, 'XYZ-ABCD', hosts=('az-1', None))
+    assert some.line() == 'places 2 node(s) into server group XYZ-ABCD on az-1, any'
     assert placement.Placement(0, '').line() == 'places no node: the size does not change'
     assert placement.Refusal('short', 'long').line() == 'rejects: short (long)'
 

@@ -156,3 +156,14 @@ def test_a_spread_over_zones_has_notes(by, devices, is_zone_noted, is_volume):
         is_zone_noted,
         is_volume,
     )
+
+
+def test_servers_that_are_spread_over_zones_have_no_zone_in_the_profile():
+    spec = {'properties': {'availability_zone': 'az-1'}}
+    racks, zones = Spread('rack'), Spread('availability_zone')
+    profile.check_zone(spec, (racks,))
+    profile.check_zone({'properties': {}}, (zones,))
+    with pytest.raises(
+        InvalidSpec, match="zone: the profile names 'az-1'"
+    ):
+        profile.check_zone(spec, (racks, zones))
