@@ -163,7 +163,5 @@ def test_servers_that_are_spread_over_zones_have_no_zone_in_the_profile():
     racks, zones = Spread('rack'), Spread('availability_zone')
     profile.check_zone(spec, (racks,))
     profile.check_zone({'properties': {}}, (zones,))
-    with pytest.raises(
-        InvalidSpec, match="zone: the profile names 'az-1'"
-    ):
+    with pytest.raises(InvalidSpec, match="zone: the profile names 'az-1'"):
         profile.check_zone(spec, (racks, zones))
