@@ -43,8 +43,6 @@ def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> I
         found = list_of(glance.get('/images', what, params={'name': name_or_id}), 'images', what)
         check_unique(found, 'id', what)
     only = the_only(found, 'image', name_or_id, 'image')
-    if not isinstance(only, dict):
-        raise CloudError(f'could not {what}: the answer is not an object')
     with reading(what):
         check_identity(only['id' if wanted else 'name'], wanted or name_or_id, what)
         return _image(only)

@@ -17,7 +17,7 @@ import json
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -219,21 +219,14 @@ def flag(value: Any) -> bool:
     return value
 
 
-def _at_least(least: int) -> Callable[[Any], int]:
-    """Return a function that returns an integer of ``least`` or more unchanged.
-
-    It raises InvalidSpec for anything else, also for True.
-    """
-
-    def check(value: Any) -> int:
-        if type(value) is not int or value < least:
-            raise wrong(f'must be an integer of {least} or more', value)
-        return value
-
-    return check
+def _integer(least: int, value: Any) -> int:
+    """Return an integer of ``least`` or more unchanged; raise InvalidSpec for anything else."""
+    if type(value) is not int or value < least:
+        raise wrong(f'must be an integer of {least} or more', value)
+    return value
 
 
-amount, size = _at_least(0), _at_least(1)
+amount, size = partial(_integer, 0), partial(_integer, 1)
 
 
 def wrong(message: str, value: object) -> InvalidSpec:

@@ -4,7 +4,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from senlin_affinity.cloud import clients, flavors, fleet, hosts, images, members, projects, senlin
+from senlin_affinity.cloud import (
+    answers,
+    clients,
+    flavors,
+    fleet,
+    hosts,
+    images,
+    members,
+    projects,
+    senlin,
+)
 from senlin_affinity.cloud.connection import clouds_compute, compute
 from senlin_affinity.groups.audit import FOREIGN
 from senlin_affinity.model.errors import CloudError
@@ -284,3 +294,22 @@ def test_hypervisors_after_a_page_without_a_link_are_fetched():
         before = len(edge.nova.asked)
         assert len(hosts.hypervisors(nova(edge))) == 40
         assert len(edge.nova.asked) - before == 1, 'a short page is the last one'
+
+
+SERVERS = {'servers': [{'id': 'a'}], 'servers_links': [{'rel': 'next', 'href': 'x'}]}
+
+
+def test_a_page_that_repeats_the_previous_one_is_an_error():
+    """Only servers may be on two pages."""
+    compute = SimpleNamespace(get=lambda *_words, **_options: SERVERS)
+    words = 'could not list: the page after a repeats the previous page'
+    with pytest.raises(CloudError, match=words):
+        [*answers.by_marker(compute, '/servers', 'servers', 'list', (2, 1))]
+
+
+def test_a_full_page_of_servers_without_a_link_is_the_last_one():
+    asked = []
+    page = {'servers': [{'id': str(number)} for number in range(50)]}
+    compute = SimpleNamespace(get=lambda *_words, params: asked.append(params) or page)
+    assert len([*answers.by_marker(compute, '/servers', 'servers', 'list', (2, 1), name='x')]) == 50
+    assert asked == [{'name': 'x', 'limit': 1000}]

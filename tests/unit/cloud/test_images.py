@@ -40,7 +40,8 @@ def test_r1_30_an_image_is_found_by_its_name_or_id(name_or_id, path):
 
 
 def test_a_queued_image_has_no_size():
-    with cloud_with_images(FakeImage('new', {'size': None, 'disk_format': None})) as cloud:
+    new = FakeImage('new', {'size': None, 'disk_format': None, 'status': None})
+    with cloud_with_images(new) as cloud:
         assert images.find(clients.OwnerClient(cloud.connection()), 'new') == Image(
             FakeImage('new').id
         )
@@ -77,6 +78,13 @@ def test_a_failure_for_an_id_is_an_error():
     with cloud_with_images(WINDOWS) as cloud:
         cloud.fail('GET', f'/v2/images/{WINDOWS.id}', SERVER_ERROR)
         with pytest.raises(CloudError, match='Glance answered 500'):
+            images.find(clients.OwnerClient(cloud.connection()), WINDOWS.id)
+
+
+def test_a_response_that_is_not_an_image_is_an_error():
+    with cloud_with_images(WINDOWS) as cloud:
+        cloud.fail('GET', f'/v2/images/{WINDOWS.id}', Failure('malformed', '', 200, ['odd']))
+        with pytest.raises(CloudError, match='could not read the image .*: a value in the answer'):
             images.find(clients.OwnerClient(cloud.connection()), WINDOWS.id)
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from senlin_affinity.cloud.json_fields import Schema
-from senlin_affinity.cloud.snapshot_fields import RESOURCE
+from senlin_affinity.cloud.snapshot_fields import FLAVOR, RESOURCE
 from senlin_affinity.cloud.snapshot_file import check_place, decoded, load, parse, render, save
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import InvalidSpec
@@ -160,6 +160,14 @@ def test_the_optional_fields_of_a_named_tuple_have_defaults():
     assert Schema(Resource, *RESOURCE.fields.values()).read({'capacity': 1, 'used': 0}) == (
         Resource(1, 0)
     )
+
+
+def test_a_field_of_a_dataclass_without_a_default_is_needed():
+    schema = Schema(Flavor, *FLAVOR.fields.values())
+    with pytest.raises(InvalidSpec, match='^name: is missing$'):
+        schema.read({'id': '1'})
+    needed = {'id': '1', 'name': 'a', 'vcpus': 1, 'ram': 2, 'disk': 3}
+    assert schema.read(needed) == Flavor('1', 'a', 1, 2, 3)
 
 
 def test_an_absent_part_is_unknown_and_an_empty_part_is_known():

@@ -23,7 +23,8 @@ class FixedResponseAdapter(HTTPAdapter):
         self.raw, self.headers = io.BytesIO(body), headers
         self.is_closed = False
 
-    def send(self, request, **_more):
+    def send(self, request, *, stream, **_more):
+        assert stream, 'the body would be read at once'
         raw = HTTPResponse(self.raw, self.headers, 200, preload_content=False)
         return self.build_response(request, raw)
 
@@ -50,6 +51,8 @@ def send_get(session, adapter, **more):
 def test_a_small_response_is_unchanged(session, size):
     body = b'x' * size
     assert send_get(session, FixedResponseAdapter(body)).content == body
+    announced = FixedResponseAdapter(body, **{'Content-Length': str(size)})
+    assert send_get(session, announced).content == body
     packed = {'Content-Encoding': 'gzip'}
     assert send_get(session, FixedResponseAdapter(gzip.compress(body), **packed)).content == body
 
@@ -78,6 +81,8 @@ def test_a_large_content_length_is_rejected_and_the_option_is_named(session):
     [
         ('7', {}, 7),
         ('7', {'Content-Encoding': 'gzip'}, 0),
+        ('9' * 19, {}, 10**19 - 1),
+        ('9' * 20, {}, 0),
         *((length, {}, 0) for length in ('', '-1', 'many', '٣', '9' * 19 + 'x' * 5000)),
     ],
 )
@@ -123,7 +128,7 @@ def test_a_read_only_session_sends_only_reads_and_logins(session, method, path, 
     nova = FixedResponseAdapter(b'')
     sent = []
     nova.send = lambda request, **more: (
-        sent.append(request) or FixedResponseAdapter.send(nova, request)
+        sent.append(request) or FixedResponseAdapter.send(nova, request, **more)
     )
     session.session.mount('http://', nova)
     transport.bound(session, is_read_only=True)
