@@ -256,7 +256,7 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
 
 
 def _hint(cloud: str | None, error: Exception) -> Iterator[str]:
-    """Yield a hint for MissingRequiredOptions, then one for a ``cloud`` that clouds.yaml lacks.
+    """Yield a hint for MissingRequiredOptions, then one for a named cloud that clouds.yaml lacks.
 
     "Did you mean prod?", else "Known: dev, lab." (the first ten), else that no cloud is defined.
     """

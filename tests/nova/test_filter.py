@@ -78,6 +78,11 @@ def test_the_mode_log_rejects_no_host_and_logs_the_mismatches(modes, caplog):
     assert [*passing] == hosts
     (line,) = lines(caplog)
     assert line.startswith('flavor m1.ssd: would reject 1 host (cmp-1) of 2: ')
+    caplog.clear()
+    many = [host({'ssd': '2'}, name=f'cmp-{number}') for number in range(12)]
+    [*AggregateInstanceTypeFilter().filter_all(many, request({'ssd': '1'}))]
+    names = ', '.join(f'cmp-{number}' for number in range(10))
+    assert f'would reject 12 hosts ({names}, ...) of 12: ' in lines(caplog)[0]
     assert 'ssd' in line.partition(' of 2: ')[2]
 
 

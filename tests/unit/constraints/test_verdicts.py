@@ -361,6 +361,20 @@ def test_quotas_of_another_project_are_not_used(asks, code):
     assert QuotaConstraint().check_request(asked).code == code
 
 
+@pytest.mark.parametrize(
+    ('cost', 'servers', 'needed'),
+    [
+        (quotas.Cost(1, 2), 0, 0),
+        (quotas.Cost(1, 2), 1, 1),
+        (quotas.Cost(1, 2), 3, 5),
+        (quotas.Cost(0, 0), 3, 0),
+        (quotas.Cost(-1, 0), 3, 0),
+    ],
+)
+def test_the_quota_that_several_servers_need_one_by_one(cost, servers, needed):
+    assert cost.of(servers) == needed
+
+
 def test_a_verdict_about_quotas_names_the_project():
     def facts(quotas, project):
         snapshot = CloudSnapshot(quotas=quotas, project_id=project)
