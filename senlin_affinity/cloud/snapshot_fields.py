@@ -185,17 +185,15 @@ class Snapshots(Schema[CloudSnapshot]):
     def __init__(self, hosts: Schema[Host]) -> None:
         super().__init__(
             CloudSnapshot,
-            *alike(text, 'taken_at', 'user_id', 'project_id', is_rare=True),
+            *alike(text, 'taken_at', 'user_id', 'project_id'),
             *alike(
                 lambda items: frozenset(each(items, text)),
                 *('availability_zones', 'closed_zones', 'answered'),
-                is_rare=True,
             ),
             Field(
                 'compared_aggregates',
                 lambda items: frozenset(each(items, fields.texts(Spelt, aggregate_uuid))),
                 lambda sets: encode(sorted(map(sorted, sets))),
-                is_rare=True,
             ),
             _things('hosts', hosts, 'host', 'hypervisor_hostname', words=', or null'),
             _things('aggregates', AGGREGATE, 'uuid'),
@@ -203,8 +201,8 @@ class Snapshots(Schema[CloudSnapshot]):
             _things('server_groups', GROUP, 'id'),
             _things('soft_deleted', MEMBER, 'server'),
             _things('servers', MEMBER, 'server'),
-            Field('pools', _pools, lambda pools: _sorted(pools, resources_written), is_rare=True),
-            Field('quotas', _quotas, lambda found: _sorted(found, QUOTA.write), is_rare=True),
+            Field('pools', _pools, lambda pools: _sorted(pools, resources_written)),
+            Field('quotas', _quotas, lambda found: _sorted(found, QUOTA.write)),
         )
 
 
@@ -217,5 +215,4 @@ def _things(key: str, table: Schema[Any], *keys: str, words: str = '') -> Field:
         key,
         lambda items: each(items, table.read, *keys, words=f'must be a list{words}'),
         lambda things: map(table.write, things),
-        is_rare=True,
     )

@@ -162,6 +162,36 @@ def test_the_optional_fields_of_a_named_tuple_have_defaults():
     )
 
 
+def test_the_servers_of_a_snapshot_are_unique():
+    one, other = Member('s', 'cmp-1'), Member('t', project='p')
+    snapshot = CloudSnapshot(soft_deleted=(one, other), servers=(other, one))
+    assert parse(''.join(render(snapshot))) == snapshot
+    for name in ('soft_deleted', 'servers'):
+        twice = dataclasses.replace(snapshot, **{name: (one, one)})
+        with pytest.raises(InvalidSpec, match=rf'^{name}\[1\]\.server: is the same as in item 0$'):
+            parse(''.join(render(twice)))
+
+
+def test_a_snapshot_writes_what_is_known_with_a_line_for_each_item():
+    assert ''.join(render(CloudSnapshot())) == '{"format": 1}\n'
+    snapshot = CloudSnapshot(servers=(Member('s'), Member('t')), flavors=(), project_id='p')
+    assert ''.join(render(snapshot)).splitlines() == [
+        '{"format": 1,',
+        ' "project_id": "p",',
+        ' "flavors": [],',
+        ' "servers": [',
+        '  {"server": "s", "host": null},',
+        '  {"server": "t", "host": null}]}',
+    ]
+
+
+def test_a_duplicate_key_of_a_rule_is_an_error():
+    rules = '{"max_server_per_host": 1, "max_server_per_host": 2}'
+    group = f'{{"id": "g", "name": "g", "policy": "affinity", "rules": {rules}}}'
+    with pytest.raises(InvalidSpec, match='max_server_per_host: occurs twice$'):
+        parse(f'{{"format": 1, "server_groups": [{group}]}}')
+
+
 def test_a_field_of_a_dataclass_without_a_default_is_needed():
     schema = Schema(Flavor, *FLAVOR.fields.values())
     with pytest.raises(InvalidSpec, match='^name: is missing$'):
