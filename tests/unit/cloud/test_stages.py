@@ -12,15 +12,17 @@ from senlin_affinity.cloud.stages import Stages
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import hook, run, sample
-from senlin_affinity.preflight.cloud_view import Coverage
+from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
@@ -430,7 +432,42 @@ def test_another_zone_is_named_if_a_sample_shows_that_all_servers_fit(cloud, mon
     assert ('no availability_zone (9 of 9)' in text) == (spare == 2)
 
 
+@pytest.mark.parametrize(('offered', 'is_hidden'), [('2.60', False), ('2.61', False), (None, True)])
+def test_all_flavors_are_known_if_their_extra_specs_are(offered, is_hidden):
+    with make(newest_microversion=offered) as cloud:
+        if is_hidden:
+            cloud.nova.send = without_specs(cloud.nova.send)
+        known = CloudView(CloudSnapshot(flavors=(Flavor('1', 'a', 1, 1, 1),)))
+        cloud.nova.add_flavor('b')
+        found = {each.name for each in Stages(clients_of(cloud)).flavors(known).snapshot.flavors}
+    assert found == ({'m1.tiny', 'b'} if offered == '2.61' else {'a'})
+
+
+def without_specs(send):
+    """Return ``send`` of a Nova that hides the extra specs of flavors."""
+
+    def hiding(*arguments):
+        reply = send(*arguments)
+        if '/flavors/' in arguments[2]:
+            for each in reply.body.get('flavors', [reply.body.get('flavor', {})]):
+                each.pop('extra_specs', None)
+        return reply
+
+    return hiding
+
+
 # --- an affinity group with members
+
+
+def test_a_shelved_member_of_an_affinity_group_is_on_no_host(cloud):
+    request = scale(cloud, 3, policy='affinity', members=['cmp-1'])
+    group = request.question.server_group
+    cloud.nova.boot(group, None, status='SHELVED_OFFLOADED', project=f'{OWNER}-project')
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CANDIDATES
+    assert [host.host for host in view.snapshot.hosts] == ['cmp-1']
+    asked = [each for each in cloud.nova.asked if each.path.startswith('/os-hypervisors')]
+    assert [each.query for each in asked] == [{'hypervisor_hostname_pattern': 'cmp-1'}]
 
 
 @pytest.mark.parametrize('who', [ADMIN, OWNER])
@@ -723,22 +760,20 @@ def test_a_flavor_with_hidden_extra_specs_needs_the_cloud(cloud, name, is_cached
     request, minutes = scale(cloud, flavor=name), Minutes(cloud)
     if is_cached:
         minutes.run(request)
-    send = cloud.nova.send
-
-    def without_specs(*arguments):
-        reply = send(*arguments)
-        if '/flavors/' in arguments[2]:
-            for each in reply.body.get('flavors', [reply.body.get('flavor', {})]):
-                each.pop('extra_specs', None)
-        return reply
-
-    cloud.nova.send = without_specs
+    cloud.nova.send = without_specs(cloud.nova.send)
     assert minutes.run(request)[0].coverage is Coverage.CLOUD
 
 
 def test_only_what_an_earlier_operation_read_is_refreshed(cloud):
-    operator = OperatorClient(cloud.connection(ADMIN), minute=Minute())
-    assert not Stages(Clients(OwnerClient(cloud.connection()), operator)).refresh()
+    operator, view = OperatorClient(cloud.connection(ADMIN), minute=Minute()), CloudView()
+    first, second = (Stages(Clients(OwnerClient(cloud.connection()), operator)) for _ in range(2))
+    first.aggregates(view)
+    assert not first.refresh()
+    second.aggregates(view)
+    assert second.refresh()
+    assert not second.refresh()
+    second.aggregates(view)
+    assert cloud.nova.requests().count('GET /os-aggregates') == 2
 
 
 def test_an_acceptance_uses_the_cached_id_of_a_named_flavor(cloud):
