@@ -10,6 +10,7 @@ import senlin_affinity.cloud
 from senlin_affinity import api
 from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
+from senlin_affinity.cloud.clients import of as clients_of
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost
@@ -150,3 +151,14 @@ def test_only_these_modules_create_clients():
         if re.search(r': Rest\b', path.read_text(encoding='utf-8'))
     }
     assert users == {'cloud/answers.py', 'cloud/members.py', 'cloud/snapshot.py'}
+
+
+def test_recalled_responses_are_those_of_both_clients_and_are_not_changed():
+    both = clients_of(object())
+    assert both.recalling().owner.responses == both.recalling().operator.responses == {}
+    both = both.remembering()
+    both.owner.responses['a'], both.operator.responses['b'] = 1, 2
+    recalled = both.recalling()
+    assert (recalled.owner.responses, recalled.operator.responses) == ({'a': 1}, {'b': 2})
+    with pytest.raises(TypeError):
+        recalled.operator.responses['c'] = 3

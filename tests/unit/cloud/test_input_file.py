@@ -47,3 +47,20 @@ def test_a_socket_a_folder_and_a_terminal_are_rejected(tmp_path):
     os.close(master)
     os.close(slave)
     assert input_file.read('/dev/null') == b''
+
+
+def test_a_file_up_to_the_limit_is_read(tmp_path):
+    path = tmp_path / 'file'
+    for check in (input_file.read, input_file.check):
+        path.write_bytes(bytes(1 << 20))
+        check(path, 1)
+        path.write_bytes(bytes((1 << 20) + 1))
+        with pytest.raises(InvalidSpec, match='is larger than 1 MiB, the limit$'):
+            check(path, 1)
+
+
+def test_a_file_to_check_may_be_missing_but_no_device(tmp_path):
+    input_file.check(tmp_path)
+    input_file.check(tmp_path / 'missing')
+    with pytest.raises(InvalidSpec, match='^/dev/null: is not a regular file$'):
+        input_file.check('/dev/null')

@@ -1,8 +1,11 @@
 """Aggregates in Nova are compared with those in Placement."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from senlin_affinity import api
+from senlin_affinity.cloud import mirrors
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
@@ -138,6 +141,14 @@ def test_without_aggregates_nothing_is_compared(edge):
     edge.nova.add_aggregate('zone', [], **ZONE)
     assert unmirrored(edge) == ({}, [])
     assert unmirrored(edge, availability_zone='az-1') == ({}, [])
+
+
+def test_a_provider_without_a_name_is_an_error():
+    body = {'resource_providers': [{'name': None}]}
+    placement = SimpleNamespace(get=lambda *_words, **_query: body)
+    words = 'the answer lacks the name of a resource provider'
+    with pytest.raises(CloudError, match=words):
+        mirrors.provider_names(placement, {'a'})
 
 
 def test_many_aggregates_are_split_over_requests(edge):

@@ -923,3 +923,16 @@ def test_an_older_placement_makes_the_resources_unknown(edge):
     found = hosts(edge, unknown=('resources',))
     assert found['cmp-1'].resources is None
     assert edge.placement.asked == []
+
+
+@pytest.mark.parametrize(('newest', 'is_empty'), [('1.35', False), ('1.39', True)])
+def test_candidates_need_hosts_and_a_recent_placement(edge, newest, is_empty):
+    edge.placement.newest = newest
+    taken = take(edge)
+    if is_empty:
+        nothing = dataclasses.replace(taken.snapshot, hosts=())
+        taken = dataclasses.replace(taken, snapshot=nothing)
+    edge.placement.asked.clear()
+    operator = clients.OperatorClient(edge.connection())
+    assert snapshot.with_candidates(operator, taken, 'resources=VCPU%3A1') == taken.snapshot
+    assert edge.placement.asked == []

@@ -811,6 +811,25 @@ def test_a_spread_over_racks_reads_few_hosts(cloud):
     assert place.removeprefix('nova:') in {f'cmp-{n}' for n in range(5, 10)}
 
 
+def test_hosts_that_are_not_read_stand_for_their_aggregates(cloud):
+    cloud.nova.aggregates = []
+    zone = cloud.nova.add_aggregate('zone', [f'cmp-{n}' for n in range(4)], availability_zone='z')
+    rack = cloud.nova.add_aggregate('rack', ['cmp-2', 'cmp-3'], rack='r')
+    group = cloud.nova.add_group('web', project_id='admin-project')
+    for host in ('cmp-0', 'cmp-9'):
+        cloud.nova.boot(group, host, project='admin-project')
+    groups = (cloud.ports.server_groups.get(group),)
+    fetching = Stages(clients_of(cloud, ADMIN))
+    view, sets = fetching.aggregates(CloudView(CloudSnapshot(server_groups=groups)))
+    assert sets == {frozenset({zone}), frozenset({zone, rack})}
+    snapshot = fetching.unread(view).snapshot
+    assert snapshot.hosts == tuple(
+        Host(name, '', '', 'z', aggregates=its, is_partial=True, grants=())
+        for name, its in (('cmp-0', {zone}), ('cmp-1', {zone}), ('cmp-3', {zone, rack}))
+    )
+    assert {each.host for each in snapshot.server_groups[0].members} == {'cmp-0', 'cmp-9'}
+
+
 def test_a_spread_counts_members_on_hosts_that_are_not_read(cloud):
     wanted = racks(cloud, [0, 1], [2, 3], max_per_domain=1)
     request = scale(cloud, 2, members=['cmp-0'], **wanted)

@@ -18,6 +18,7 @@ def caused(text, *causes):
         (ValueError('it is\n odd'), 'it is odd'),
         (ValueError(), 'ValueError'),
         (ValueError('x' * 300), 'x' * 300),
+        (ValueError('word ' * 100), 'word ' * 59 + 'word...'),
         (OSError(111, 'refused'), 'refused'),
         (caused('', OSError(111, 'refused'), OSError(113, 'no route')), 'refused'),
         (caused('odd'), 'odd'),
