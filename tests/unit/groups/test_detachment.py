@@ -43,6 +43,14 @@ def test_the_owner_precedes_the_oldest_cluster():
     assert Use((GroupUser('c1', 'x', 'p', may_own=False),)).heir is None
 
 
+def test_a_cluster_that_uses_the_group_during_the_detach_becomes_its_owner():
+    cloud, heir = FakeCloud([ServerGroup('g1', 'web', 'affinity')]), GroupUser('c2', 'db', 'p')
+    senlin = FakeSenlin(cloud, use=lambda _id: Use((heir,) if cloud.requests else ()))
+    answer = senlin.detach(binding.write(Binding('g1', False)))
+    assert answer.message == 'server group g1 stays: cluster db uses it'
+    assert ([each.heir for each in senlin.left], len(cloud.groups)) == ([heir], 1)
+
+
 def test_a_failed_attach_deletes_its_group():
     cloud = FakeCloud([ServerGroup('g1', 'web', 'affinity')])
     assert FakeSenlin(cloud).run(Undo('g1')).deleted == 'g1'
