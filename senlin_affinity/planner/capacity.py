@@ -136,15 +136,13 @@ def _alone(matrix: VerdictMatrix, index: int) -> int:
     0 if a constraint gives no number; otherwise the smallest of the expected number and the lower
     bounds of verdicts with a caveat, except that of ``server_group``.
     """
-    row, expected = matrix.host_rows[index], matrix.expected[index]
-    if not row.is_at_most:
-        return expected
+    row = matrix.host_rows[index]
     others = (
         verdict.bounds.lower or 0
         for name, verdict in matrix.verdicts(index).items()
         if name != 'server_group' and verdict.bounds.is_at_most
     )
-    return 0 if row.unbounded else min([expected, *others])
+    return 0 if row.unbounded else min([matrix.expected[index], *others])
 
 
 def _caveats_of_hosts(

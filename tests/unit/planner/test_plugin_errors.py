@@ -200,6 +200,11 @@ def test_an_unknown_room_is_at_most(answer, uses_resources, at_most):
     decision = plan(request_of(ONE), cloud, [odd, ResourcesConstraint()])
     words = 'hosts with nested resource providers'
     assert decision.at_most == (*(each for each in at_most if 'returns' in each), words)
+    both = (*snapshot_of(ONE).hosts, nested.but(host='cmp-2', hypervisor_hostname='cmp-2'))
+    decision = plan(
+        request_of(ONE), replace(cloud, hosts=both), [odd, ResourcesConstraint()], rules_of(ONE)
+    )
+    assert decision.at_most == (*at_most, words)
 
 
 @pytest.mark.parametrize('is_at_most', [True, False])
