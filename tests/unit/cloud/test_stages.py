@@ -189,6 +189,16 @@ def test_a_larger_sample_follows_one_that_may_lack_hosts(cloud, count, members, 
     assert [int(each.rpartition('=')[2]) for each in cloud.placement.asked] == limits
 
 
+def test_a_sample_is_not_fetched_again_if_an_earlier_one_has_as_many(cloud):
+    fetching, request = Stages(clients_of(cloud)), scale(cloud)
+    sizes = [
+        len(fetching.sample(sample.Query('resources=VCPU:1', limit, '', request)))
+        for limit in (3, 3, 2, 30, 40)
+    ]
+    assert sizes == [3, 3, 3, 14, 14]
+    assert [each.rpartition('=')[2] for each in cloud.placement.asked] == ['3', '30']
+
+
 # --- all candidates
 
 # the hosts that differ, the hosts of the members, the number of wanted and of fitting servers
@@ -669,6 +679,19 @@ def test_a_pinned_host_must_be_in_its_zone_in_placement(cloud):
     assert (host.availability_zone, host.aggregates) == ('az1', {ZONE.id})
     request = with_question(request, count=2)
     assert 'at most 1 of 2' in reason(request, fetched(cloud, request))
+
+
+def test_a_pinned_host_must_not_be_in_another_zone_in_placement(cloud):
+    """Two aggregates carry the zone az1."""
+    first = FakeAggregate('one', ('cmp-0', 'cmp-1'), {'availability_zone': 'az1'})
+    second = replace(first, name='two')
+    other = FakeAggregate('other', ('cmp-2', 'cmp-3'), {'availability_zone': 'az2'})
+    cloud.nova.aggregates = (first, second, other)
+    cloud.placement.lost, cloud.placement.stale = {'cmp-2'}, {'cmp-2': {first.id}}
+    view = fetched(cloud, rare_request(cloud, 4, pin_hosts=True))
+    assert [host.host for host in view.snapshot.hosts] == ['cmp-0', 'cmp-1', 'cmp-3']
+    places = ','.join(sorted((first.id, second.id)))
+    assert any(f'&member_of=in:{places}&limit=' in each for each in cloud.placement.asked)
 
 
 def test_pinned_hosts_in_four_zones_do_not_need_the_cloud():
