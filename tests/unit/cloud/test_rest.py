@@ -1,7 +1,8 @@
 """Requests are retried, limited and reported with the service's own message."""
 
+import contextlib
 import threading
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 import requests
@@ -12,10 +13,11 @@ from openstack.config.cloud_region import CloudRegion
 from openstack.connection import Connection
 
 from senlin_affinity.cloud import rest as rest_module
-from senlin_affinity.cloud.deadline import GivenUp, within
+from senlin_affinity.cloud.deadline import GivenUp, operation, within
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import Rest
-from senlin_affinity.model.errors import CloudError
+from senlin_affinity.cloud.transport import AnswerTooLarge
+from senlin_affinity.model.errors import CloudError, TooLarge
 from tests.support import edge as at_edge
 from tests.support import fake_keystone
 from tests.support.edge import Edge, Failure
@@ -253,6 +255,102 @@ def test_a_delete_returns_whether_the_object_existed(edge, rest):
     path = f'/os-server-groups/{edge.nova.add_group("web")}'
     assert rest.delete(path, 'delete', (2, 64)) is True
     assert rest.delete(path, 'delete', (2, 64)) is False
+
+
+class RecordingAdapter:
+    """An adapter that records the options of requests."""
+
+    session = SimpleNamespace(session=None)
+
+    def __init__(self, error=None):
+        self.error, self.asked = error, []
+
+    def request(self, *arguments, **options):
+        self.asked.append((*arguments, options))
+        if self.error is not None:
+            raise self.error
+        response = requests.Response()
+        response.status_code, response._content = 200, b'{}'
+        response.request = SimpleNamespace(method=arguments[1])
+        return response
+
+
+def test_the_options_of_requests():
+    adapter = RecordingAdapter()
+    assert Rest(adapter, 'Nova', 5.0).get('/x', 'read', LIMITS, params={'a': 1}) == {}
+    assert Rest(adapter, 'Nova').post('/x', 'write', (2, 64), {'b': 2}) == {}
+    common = {'headers': {'Accept': 'application/json'}, 'status_code_retries': 0}
+    read = {'connect_retries': 1, 'microversion': '2.1', 'params': {'a': 1}, 'skip_cache': True}
+    write = {'connect_retries': 0, 'microversion': '2.64', 'json': {'b': 2}}
+    assert adapter.asked == [
+        ('/x', 'GET', {**common, **read, 'timeout': 5.0}),
+        ('/x', 'POST', {**common, **write}),
+    ]
+
+
+def test_a_write_is_sent_after_the_end_of_an_operation():
+    adapter = RecordingAdapter()
+    rest = Rest(adapter, 'Nova', 5.0)
+    with operation(-1.0):
+        with pytest.raises(CloudError, match='the operation did not finish'):
+            rest.get('/x', 'read', LIMITS)
+        assert rest.post('/x', 'write', LIMITS, {}) == {}
+    assert len(adapter.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ('error', 'kind'),
+    [(AnswerTooLarge('too large', 200), TooLarge), (GivenUp('no'), CloudError)],
+)
+def test_a_response_that_is_too_large_has_its_own_error(error, kind):
+    with pytest.raises(CloudError, match='^could not read: ') as caught:
+        Rest(RecordingAdapter(error), 'Nova', 5.0).get('/x', 'read', LIMITS)
+    assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize(
+    ('failure', 'words'),
+    [
+        (at_edge.CONFLICT, 'Nova answered 409: Not while something else goes on.'),
+        (Failure('202', '', 202, text='later'), "Nova answered 202 instead of 204: 'later'"),
+    ],
+    ids=str,
+)
+def test_a_rejected_delete_is_an_error(edge, rest, failure, words):
+    edge.fail('DELETE', '/os-server-groups/x', failure)
+    with pytest.raises(CloudError) as caught:
+        rest.delete('/os-server-groups/x', 'delete', (2, 64))
+    assert str(caught.value) == f'could not delete: {words}'
+    assert caught.value.is_uncertain is (failure is not at_edge.CONFLICT)
+
+
+@pytest.mark.parametrize(
+    ('failure', 'times'),
+    [(None, 1), (at_edge.FORBIDDEN, 1), (at_edge.SERVER_ERROR, 2), (at_edge.TIMEOUT, 2)],
+    ids=str,
+)
+def test_a_read_is_repeated_only_if_the_service_failed(edge, failure, times):
+    """A read without a response is retried at once, and then not again."""
+    responses = {}
+    if failure is not None:
+        edge.fail('GET', '/limits', failure)
+    for _ in range(2):
+        with contextlib.suppress(CloudError):
+            Rest(edge.connection().compute, 'Nova', 5.0, responses).get('/limits', 'read', LIMITS)
+    assert edge.nova.requests() == ['GET /limits'] * times
+    assert len(responses) == (failure is not at_edge.SERVER_ERROR)
+
+
+def test_a_response_to_another_query_is_not_reused(edge):
+    responses = {}
+    rest = Rest(edge.connection().compute, 'Nova', 5.0, responses)
+    kept = Rest(edge.connection().compute, 'Nova', 5.0, MappingProxyType(responses))
+    for query in ({}, {'reserved': 1}):
+        rest.get('/limits', 'read', LIMITS, params=query)
+        kept.get('/limits', 'read', LIMITS, params=query)
+    kept.get('/limits', 'read', (2, 57))
+    assert edge.nova.requests() == ['GET /limits'] * 3
+    assert len(responses) == 2
 
 
 FOREIGN_404 = {

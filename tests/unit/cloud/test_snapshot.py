@@ -936,3 +936,41 @@ def test_candidates_need_hosts_and_a_recent_placement(edge, newest, is_empty):
     operator = clients.OperatorClient(edge.connection())
     assert snapshot.with_candidates(operator, taken, 'resources=VCPU%3A1') == taken.snapshot
     assert edge.placement.asked == []
+
+
+@pytest.mark.parametrize(
+    ('url', 'skip', 'wanted', 'part'),
+    [
+        ('/os-services', 0, None, 'availability_zones'),
+        ('/servers/detail', 0, None, 'members'),
+        ('/servers/detail', 0, 'web', 'members'),
+        ('/servers/detail', 1, 'web', 'members'),
+        ('/os-aggregates', 0, None, 'aggregates'),
+        ('/flavors/detail', 0, None, 'flavors'),
+        ('/limits', 0, None, 'quotas'),
+        ('/os-server-groups', 0, None, 'server_groups'),
+    ],
+)
+def test_a_forbidden_part_is_named(edge, url, skip, wanted, part):
+    group = edge.nova.add_group('web', project_id=PROJECT)
+    edge.nova.boot(group, 'cmp-1', project=PROJECT)
+    edge.nova.boot(group, None, status='BUILD', project=PROJECT)
+    edge.fail('GET', url, at_edge.FORBIDDEN, skip=skip)
+    taken = take(edge, server_groups=wanted)
+    assert [*taken.unavailable] == [part]
+    assert at_edge.FORBIDDEN.words in taken.unavailable[part]
+
+
+@pytest.mark.parametrize('is_forbidden', [False, True])
+def test_servers_of_hints_are_unknown_without_the_migrations(edge, is_forbidden):
+    server = edge.nova.boot(edge.nova.add_group('web', project_id=PROJECT), 'cmp-1')
+    if is_forbidden:
+        edge.fail('GET', '/os-migrations', at_edge.FORBIDDEN)
+    taken = take(edge, server_groups=(), servers=[server])
+    if is_forbidden:
+        assert taken.snapshot.servers is None
+        assert taken.unavailable['servers'] == taken.unavailable['members']
+        assert at_edge.FORBIDDEN.words in taken.unavailable['servers']
+    else:
+        assert [each.host for each in taken.snapshot.servers] == ['cmp-1']
+        assert 'servers' not in taken.unavailable
