@@ -210,7 +210,11 @@ def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
 
 
 def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
-    """Return the UUIDs of aggregates kept for others: reserved, isolated, or another tenant's."""
+    """Return the UUIDs of aggregates kept for others: reserved, isolated, or another tenant's.
+
+    They have a reservation key that the request lacks, a trait that it does not require, or only
+    other tenants; the last two even if Nova's options for them are off.
+    """
     reserved = reserved_prefixes(resolved.rules)
     asked, image = _keys(resolved), resolved.image_properties
     traits = isolated_aggregates.required_traits(resolved.extra_specs, image)

@@ -2,10 +2,10 @@
 
 Hosts in the same domains of all spreads (of the zones, without a spread) form a cell. A server goes
 to the cell whose domains hold the fewest servers, in the order of the spreads; there, to the host
-with the fewest members (and placed servers), then the most free resources, then the first by name.
-A cell in which one more server would exceed the skew of a hard spread waits. If domains cross, the
-hard spreads come first. With affinity, hard or soft, a server goes where the most members are, and
-zones do not count.
+with the fewest members (and placed servers), then the most free resources, then the first by name;
+of equal cells, to the one with the first such host. A cell in which one more server would exceed
+the skew of a hard spread waits. If domains cross, the hard spreads come first. With affinity, hard
+or soft, a server goes where the most members are, and zones do not count.
 """
 
 from __future__ import annotations

@@ -262,7 +262,10 @@ class _Evaluation:
             return found
 
     def of_host(self, host: Host) -> Verdict:
-        """Return the verdict about one host; an equal earlier one is the same object."""
+        """Return the verdict about one host; an equal earlier one is the same object.
+
+        Raise ConstraintError if ``check_host`` fails, or returns an invalid verdict.
+        """
         item = self._constraint
         try:
             found = plugin_errors.check_verdict(item, item.check_host(self._resolved, host))

@@ -344,7 +344,7 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
 
 
 def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
-    """Return the proposal's data, each list with the names that belong to it; no empty list."""
+    """Return the data, each list with the names that belong to it; without any, it stays."""
     data, names = proposal.data, [*names]
     for path, members in proposal.lists:
         if some := [name for name in names if name in members]:
