@@ -93,6 +93,21 @@ def check_printed(printed, decision):
         assert {' '.join(thing) for thing in things} <= {keys}
 
 
+@pytest.mark.parametrize(
+    ('fields', 'path'),
+    [
+        ({'scheduler_hints': {'same_host': 7}}, 'scheduler_hints.same_host'),
+        ({'flavor': None}, 'flavor'),
+        ({'server_group': 7}, 'server_group'),
+    ],
+)
+def test_a_malformed_request_is_rejected_with_its_path(fields, path):
+    request = PlacementRequest(**{'count': 1, 'flavor': 'f', **fields})
+    with pytest.raises(InvalidSpec) as caught:
+        plan(request, snapshot_of({'hosts': {}}), CONSTRAINTS)
+    assert caught.value.path == path
+
+
 SIX_ON_TWO = {
     'hosts': {'cmp-1': {}, 'cmp-2': {'zone': 'az-2', 'disabled': True}},
     'group': {'policy': 'anti-affinity'},

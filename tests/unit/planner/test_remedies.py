@@ -112,10 +112,11 @@ def test_the_quotas_of_the_project_and_of_the_user_are_raised(project, user, lim
     ('more', 'described', 'at_most'),
     [
         ({'nested': True}, {'is_nested': True}, ('hosts with nested resource providers',)),
+        ({'partial': True}, {'is_partial': True}, ()),
         ({'resources': {name: [*each, 512, 1] for name, each in FIVE.items()}},
          {'units': {name: {'max_unit': 512} for name in FIVE}}, ()),
     ],
-    ids=['a provider tree', 'a largest amount per server'],
+    ids=['a provider tree', 'shared providers', 'a largest amount per server'],
 )  # fmt: skip
 def test_new_hosts_have_the_properties_of_the_old_ones(more, described, at_most):
     row = {'hosts': {'cmp-1': {'resources': FIVE, **more}}, 'request': {'count': 9}}
@@ -127,6 +128,45 @@ def test_new_hosts_have_the_properties_of_the_old_ones(more, described, at_most)
     after = plan(changed.request, changed.snapshot, CONSTRAINTS, changed.rules)
     assert (after.capacity, after.at_most) == (10, at_most)
     assert changed.snapshot.hosts[1].resources == changed.snapshot.hosts[0].resources
+
+
+OFF = {'disabled': True, 'free': 2}
+
+
+@pytest.mark.parametrize(
+    ('row', 'sizes'),
+    [
+        (
+            {
+                'hosts': {'cmp-1': {}, 'cmp-2': {}},
+                'group': {'policy': 'anti-affinity'},
+                'request': {'count': 6},
+            },
+            {'max_server_per_host: 3': 2, 'policies: soft-anti-affinity': 6},
+        ),
+        (
+            {'hosts': {'cmp-1': OFF, 'cmp-2': OFF}, 'request': {'count': 4}},
+            {
+                '2 hosts enabled and started': 2,
+                '2 more hosts (VCPU 2, MEMORY_MB 1024, DISK_GB 2)': 2,
+            },
+        ),
+    ],
+)
+def test_the_size_is_the_number_of_things_that_change(row, sizes):
+    found = {remedy.change: remedy.size for remedy in answer(row).remedies}
+    assert found.items() >= sizes.items()
+
+
+@pytest.mark.parametrize(('number', 'more'), [(3, ''), (5, '; and 2 more')])
+def test_at_most_three_reasons_of_disabled_hosts_are_named(number, more):
+    hosts = {f'cmp-{n}': {**OFF, 'free': 1, 'reason': f'fan {n}'} for n in range(1, number + 1)}
+    remedy = answer({'hosts': hosts, 'request': {'count': number}}).remedies[-1]
+    assert remedy.change == (
+        f'{number} hosts enabled and started (cmp-1 was disabled: fan 1; cmp-2 was disabled: '
+        f'fan 2; cmp-3 was disabled: fan 3{more})'
+    )
+    assert remedy.is_held_back
 
 
 @pytest.mark.parametrize('count', [10**6, 10**9, 10**30])
