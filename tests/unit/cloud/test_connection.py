@@ -7,12 +7,14 @@ from types import SimpleNamespace
 
 import openstack
 import pytest
+import requests
 
 from senlin_affinity.cloud import clients, login
-from senlin_affinity.cloud.connection import compute, connect
+from senlin_affinity.cloud.connection import clustering, compute, connect, has_clustering
+from senlin_affinity.cloud.deadline import GivenUp
 from senlin_affinity.cloud.login import impatient
 from senlin_affinity.model.errors import CloudError
-from tests.support.edge import NOVA
+from tests.support.edge import NOVA, Edge
 
 CLOUDS = """\
 clouds:
@@ -144,3 +146,87 @@ def test_authentication_may_need_another_token_first(edge):
     session, other = edge.connection().session, edge.connection().session.auth
     own = impatient(session)
     assert own.get(NOVA, auth=other, authenticated=True).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ('services', 'options', 'has'),
+    [
+        (('compute',), {}, False),
+        (('compute', 'clustering'), {}, True),
+        (('compute',), {'clustering_endpoint_override': 'http://senlin.test'}, True),
+    ],
+)
+def test_senlin_is_in_the_catalog_or_in_clouds_yaml(services, options, has):
+    with Edge(services=services) as edge:
+        owner = clients.OwnerClient(edge.connection(**options))
+        assert has_clustering(owner) is has
+        if not has:
+            with pytest.raises(CloudError, match='^could not find Senlin: .*clustering'):
+                clustering(owner)
+
+
+def test_senlin_may_be_anywhere_without_a_catalog():
+    session = SimpleNamespace(
+        auth=None, timeout=None, session=requests.Session(), get_token=lambda: None
+    )
+    owner = clients.OwnerClient(SimpleNamespace(session=session))
+    assert has_clustering(owner, 7.0)
+    assert session.timeout == 7.0
+    assert has_clustering(owner, 8.0)
+    assert session.timeout == 7.0
+    session.session.mount('http://', Unbounded())
+    login.log_in(owner.connection, 7.0)
+    assert not isinstance(session.session.get_adapter('http://nova'), Unbounded)
+
+
+class Unbounded(requests.adapters.HTTPAdapter):
+    """An adapter whose responses have any size."""
+
+
+PASSWORD = 'password is a required attribute'
+
+
+@pytest.mark.parametrize(
+    ('error', 'words'),
+    [
+        (Exception(PASSWORD), 'the password is missing: set OS_PASSWORD, or password in clouds'),
+        (Exception('other'), None),
+        (RuntimeError(PASSWORD), None),
+    ],
+    ids=repr,
+)
+def test_only_a_missing_password_is_an_error_of_the_cloud(error, words):
+    def get_token():
+        raise error
+
+    session = SimpleNamespace(
+        auth=None, timeout=1.0, session=requests.Session(), get_token=get_token
+    )
+    config = SimpleNamespace(get_auth_args=lambda: {'auth_url': 'http://keystone.test'})
+    with pytest.raises(Exception, match='password|other') as caught:
+        login.log_in(SimpleNamespace(session=session, config=config), 7.0)
+    if words is None:
+        assert caught.value is error
+    else:
+        assert str(caught.value).startswith(f'could not log in at http://keystone.test: {words}')
+
+
+class Refused(Exception):
+    http_status = 401
+
+
+def test_a_request_for_a_token_needs_no_token():
+    shared = SimpleNamespace(auth='own', session=None, request=lambda *_words, **_more: 'sent')
+    own, words = impatient(shared), 'the service requires a token to issue a token'
+    assert own.request('url', 'GET', authenticated=False) == 'sent'
+    assert own.request('url', 'GET', auth='other', authenticated=True) == 'sent'
+    for auth in (None, 'own'):
+        with pytest.raises(GivenUp, match=f'^{words}$') as caught:
+            own.request('url', 'GET', auth=auth, authenticated=True)
+        assert caught.value.status is None
+    try:
+        raise Refused('no')
+    except Refused:
+        with pytest.raises(GivenUp, match=rf'^{words} \(no\)$') as caught:
+            own.request('url', 'GET', authenticated=True)
+    assert caught.value.status == 401
