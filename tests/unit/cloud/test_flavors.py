@@ -19,7 +19,7 @@ class Compute:
     def pick(self, wanted):
         return wanted
 
-    def get(self, path, what, microversion, *, params=None):
+    def get(self, path, what, microversion, *, params=None, may_be_missing=False):
         self.asked.append((path, what, microversion, params))
         if isinstance(self.answer, CloudError):
             raise self.answer
@@ -50,6 +50,18 @@ def test_flavors_are_unknown_if_the_extra_specs_of_one_are_hidden():
     del hidden['extra_specs']
     assert flavors.flavors(Compute({'flavors': [raw('a'), hidden]})) is None
     assert flavors.flavors(Compute({'flavors': []})) == ()
+
+
+def test_one_flavor_is_unknown_if_its_hidden_extra_specs_are_needed():
+    shown, hidden = raw('a'), raw('a')
+    del hidden['extra_specs']
+    expected = Flavor('id-a', 'a', 1, 2, 3, 4, 5, {'key': '1'})
+    for is_needed in (False, True):
+        found = flavors.flavor(Compute({'flavor': shown}), 'id-a', are_specs_needed=is_needed)
+        assert found == expected
+    compute = Compute({'flavor': hidden})
+    assert flavors.flavor(compute, 'id-a', are_specs_needed=True) is None
+    assert flavors.flavor(compute, 'id-a').extra_specs == {}
 
 
 @pytest.mark.parametrize(('projects', 'is_shared'), [('op', True), ('o', False), ('', False)])

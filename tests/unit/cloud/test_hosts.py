@@ -42,6 +42,7 @@ class Compute:
         if 'marker' in (params or {}):
             return {'hypervisors': []}
         if path == DETAIL:
+            assert may_be_missing or self.listed is not None
             return {'hypervisors': list(self.listed)} if self.listed is not None else None
         assert may_be_missing
         found = self.by_path.get(path)

@@ -1,9 +1,15 @@
 """The users of server groups, the nodes and the engines, from the lists of a Senlin."""
 
+import contextlib
+import sqlite3
+
+import pytest
+
 from senlin_affinity.cloud import fleet, senlin
 from senlin_affinity.cloud.fleet import AbandonedAction, Engine
 from senlin_affinity.cloud.senlin import UNFINISHED, Clustering, Node
 from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupUses
+from senlin_affinity.model.errors import CloudError
 from senlin_affinity.policy.binding import Binding
 
 OURS = 'senlin.policy.affinity-1.1'
@@ -162,7 +168,7 @@ def test_the_actions_of_engines_that_are_not_up_are_abandoned():
         services=[service('up', 'a'), service('down', 'a', 'down')],
         actions=[
             action('a1', 'up', target='busy'),
-            action('a2', 'down'),
+            action('a2', 'down', target='idle'),
             action('a3', 'gone'),
             action('a4', None, 'INIT', cluster_id='idle'),
             action('a5', None, 'INIT', cluster_id='busy'),
@@ -172,6 +178,85 @@ def test_the_actions_of_engines_that_are_not_up_are_abandoned():
         ],
     )
     found = [*fleet.abandoned_actions(api)]
-    assert found == [AbandonedAction(key, 'NODE_CREATE', 't') for key in ('a2', 'a3', 'a4')]
+    targets = {'a2': 'idle', 'a3': 't', 'a4': 't'}
+    assert found == [AbandonedAction(key, 'NODE_CREATE', each) for key, each in targets.items()]
     query = {'limit': 1000, 'global_project': 'True', 'status': UNFINISHED}
     assert api.asked == [('/actions', (1, 14), query), ('/services', None, None)]
+
+
+def test_malformed_reports_are_left_out():
+    entries = {'a': {'at': 1}, 'b': None, 'c': 'x'}
+    assert fleet.reports({'affinity_engines': entries}) == {'a': {'at': '1'}}
+    assert fleet.reports({'affinity_engines': []}) == fleet.reports(None) == {}
+
+
+def test_the_locks_of_ended_actions_are_kept(tmp_path):
+    path = tmp_path / 'senlin.sqlite'
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript("""
+            create table action (id text, action text, status text);
+            create table cluster (id text);
+            create table cluster_lock (cluster_id text, action_ids text);
+            create table node_lock (node_id text, action_id text);
+            insert into action values
+                ('a1', 'CLUSTER_CHECK', 'FAILED'), ('a2', 'NODE_CHECK', 'SUCCEEDED'),
+                ('a3', 'CLUSTER_CHECK', 'RUNNING'), ('a4', 'NODE_CHECK', 'FAILED');
+            insert into cluster values ('c1'), ('c2'), ('c3');
+            insert into cluster_lock values
+                ('c1', '["a0", "a1"]'), ('c2', '["a3"]'), ('group', '["a4"]');
+            insert into node_lock values ('n2', 'a2'), ('n3', 'a3');
+        """)
+    assert fleet.kept_locks(f'sqlite:///{path}') == [
+        AbandonedAction('a1', 'CLUSTER_CHECK', 'c1', True),
+        AbandonedAction('a2', 'NODE_CHECK', 'n2', True),
+    ]
+    with pytest.raises(CloudError, match='^the database of Senlin cannot be read: '):
+        fleet.kept_locks(f'sqlite:///{tmp_path}/empty.sqlite')
+
+
+class Paged:
+    """A Senlin with pages of nodes, or with an error for clusters."""
+
+    def __init__(self, sizes=(), status=None, clusters=()):
+        self.sizes, self.status, self.clusters = [*sizes], status, clusters
+        self.asked = []
+
+    def get(self, path, _what, _microversion=None, params=None):
+        self.asked.append((params or {}).get('marker'))
+        if path == '/clusters':
+            return {'clusters': [{'id': each} for each in self.clusters]}
+        if self.status:
+            raise CloudError('failed', self.status)
+        first = sum(self.sizes[: len(self.asked) - 1])
+        size = self.sizes[len(self.asked) - 1]
+        return {'nodes': [{'id': f'n{number}'} for number in range(first, first + size)]}
+
+
+@pytest.mark.parametrize(
+    ('sizes', 'markers'),
+    [([999], [None]), ([1000, 1], [None, 'n999']), ([1000, 0], [None, 'n999'])],
+)
+def test_a_full_page_has_a_next_one(sizes, markers):
+    api = Paged(sizes)
+    assert len([*senlin.list_all(api, 'nodes', None)]) == sum(sizes)
+    assert api.asked == markers
+
+
+@pytest.mark.parametrize(
+    ('status', 'clusters', 'is_error'), [(404, [], False), (404, ['c'], True), (500, [], True)]
+)
+def test_only_a_deleted_cluster_has_no_policies(status, clusters, is_error):
+    """A proxy may answer 404, too."""
+    api = Paged(status=status, clusters=clusters)
+    if is_error:
+        with pytest.raises(CloudError, match='^failed$'):
+            [*senlin.bindings(api, 'c', 'web', None)]
+    else:
+        assert [*senlin.bindings(api, 'c', 'web', None)] == []
+
+
+def test_a_cluster_is_missing_after_a_404():
+    assert not senlin.has_cluster(Paged(status=404), 'c')
+    assert senlin.has_cluster(Paged([0]), 'c')
+    with pytest.raises(CloudError, match='^failed$'):
+        senlin.has_cluster(Paged(status=403), 'c')
