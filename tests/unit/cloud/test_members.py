@@ -9,7 +9,7 @@ import pytest
 
 from senlin_affinity.cloud import clients, connection, snapshot
 from senlin_affinity.cloud import members as servers
-from senlin_affinity.model.server_group import Member
+from senlin_affinity.model.server_group import Member, ServerGroup
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost, FakeMigration
@@ -212,3 +212,21 @@ def test_names_of_servers_are_read_one_by_one(edge):
         )
     )
     assert servers.names_of(compute, names) == {'a': 'web'}
+
+
+def test_a_server_that_is_read_by_its_id_has_an_escaped_path():
+    body = {'server': {'id': 'a/b', 'OS-EXT-SRV-ATTR:host': 'cmp-1'}}
+    asked = []
+    compute = SimpleNamespace(get=lambda path, *_words, **_query: asked.append(path) or body)
+    known = Member('x', 'cmp-2')
+    found = servers.by_ids(compute, ['a/b', 'x'], {'x': known, 'y': known})
+    assert found == (known, Member('a/b', 'cmp-1'))
+    assert asked == ['/servers/a%2Fb']
+
+
+def test_one_anti_affinity_group_needs_the_soft_deleted_servers():
+    one, other = (ServerGroup(policy, policy, policy) for policy in ('anti-affinity', 'affinity'))
+    assert servers.has_anti_affinity([one, other])
+    assert not servers.has_anti_affinity([other])
+    assert servers.with_members([other, one], {}) == (other, one)
+    assert servers.with_members([one, other], {}) == (other, one)
