@@ -12,6 +12,7 @@ from senlin_affinity.preflight.failed_server import (
     CreationFailure,
     FailedServer,
     Sibling,
+    action_cause,
     cause_of,
     question_of,
 )
@@ -121,3 +122,17 @@ def test_no_filter_runs_for_a_forced_host(zone):
 def test_an_unknown_deleted_server():
     with pytest.raises(InvalidSpec, match='web-1 is deleted, .* at least --flavor'):
         question_of(server(flavor_name=None), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ('status', 'reason', 'cause'),
+    [
+        ('CANCELLED', "Failed policy 'p'", Cause.CANCELLED),
+        ('FAILED', "Failed policy 'p'", Cause.POLICY),
+        ('FAILED', 'Failed in locking cluster.', Cause.LOCK),
+        ('FAILED', 'CLUSTER_RESIZE timeout', Cause.TIMEOUT),
+        ('FAILED', 'something else', Cause.SENLIN),
+    ],
+)
+def test_the_cause_of_a_failed_action(status, reason, cause):
+    assert action_cause(status, reason) is cause

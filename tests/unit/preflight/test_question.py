@@ -10,6 +10,7 @@ from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import PlacementRequest, Rules
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
+from senlin_affinity.model.spread import Spread
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import question
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -69,6 +70,14 @@ def test_build_request(row):
 )
 def test_the_scope_contains_the_named_group(row, names):
     assert question.scope_of(question_of(row)).server_groups == names
+
+
+def test_a_spread_may_be_a_mapping_as_in_a_policy():
+    a_question = Question(1, 'small', spread=({'by': 'rack', 'max_skew': 2},))
+    assert a_question.spreads == (Spread('rack', 2),)
+    with pytest.raises(InvalidSpec) as caught:
+        Question(1, 'small', spread=({'by': 'rack', 'max_skew': 0},))
+    assert caught.value.path == 'spread[0].max_skew'
 
 
 SERVERS = tuple(f'10000000-0000-4000-8000-00000000000{n}' for n in (1, 2))
