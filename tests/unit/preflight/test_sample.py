@@ -234,6 +234,26 @@ def test_the_query_has_resources_a_limit_and_forbids_disabled_hosts():
     assert '%21COMPUTE_STATUS_DISABLED' in query.text
 
 
+@pytest.mark.parametrize(
+    ('given', 'small', 'large'),
+    [
+        ({'count': 3, 'policy': SOFT, 'members': 4}, 3, 7),
+        ({'count': 25, 'policy': SOFT}, 20, 25),
+        ({'count': 3, 'members': 4}, 7, 7),
+        ({'count': 3, 'most': 2, 'members': 4}, 4, 7),
+        ({'count': 995, 'members': 5}, 1000, 1000),
+        ({'count': 996, 'members': 5}, None, None),
+    ],
+)
+def test_a_sample_has_enough_hosts_for_all_servers_and_ten_more(given, small, large):
+    """A large one has a host for each new server and each member."""
+    request, view = scale_request_and_view(quotas={'instances': (9999, 0)}, **given)
+    outline = sample.outline(request, view)
+    for is_large, hosts in ((False, small), (True, large)):
+        query = sample.query(request, view, outline, is_large=is_large)
+        assert (query and query.limit) == (hosts and hosts + sample.SPARE)
+
+
 def test_a_zone_restricts_the_query_to_its_aggregates():
     request, view = scale_request_and_view(
         properties={'availability_zone': 'az1'}, aggregates=ZONES
