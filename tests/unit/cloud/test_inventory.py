@@ -142,6 +142,13 @@ def test_availability_zones(offered):
     assert edge.nova.requests() == ['GET /os-availability-zone']
 
 
+def test_a_zone_is_available_unless_nova_denies_it(edge):
+    states = {'a': {'available': True}, 'b': {'available': False}, 'c': None, 'd': {}}
+    zones = [{'zoneName': name, 'zoneState': state} for name, state in states.items()]
+    edge.fail('GET', '/os-availability-zone', Failure('', '', 200, {'availabilityZoneInfo': zones}))
+    assert edge.ports.inventory.zones() == {'a': True, 'b': False, 'c': True, 'd': True}
+
+
 FETCHES = {
     '/os-availability-zone': (Inventory.availability_zones, 'list the availability zones'),
     '/limits': (Inventory.quotas, 'read the limits of the project'),
