@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.errors import BindingError, CloudError, ConstraintError, InvalidSpec
 from senlin_affinity.model.proposal import Change
@@ -207,7 +208,9 @@ def test_the_owners_sentences_contain_the_owners_input():
     names = ('count', 'flavor', 'availability_zone', 'member_of', 'spread')
     names += ('scheduler_hints', 'group', 'affinity_group')
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
-    constraints = [*CONSTRAINTS, *(opened(f'{name}: {{{name}}}') for name in names)]
+    of_request = {'quota.few': Reason('few', for_owner='ask for fewer')}
+    quota = type('OpenQuota', (QuotaConstraint,), {'reasons': of_request})()
+    constraints = [*CONSTRAINTS, quota, *(opened(f'{name}: {{{name}}}') for name in names)]
     found = [*disclosure.requirements(resolved, constraints)]
     assert found[-len(names) :] == [
         'count: 2',

@@ -415,3 +415,11 @@ def test_the_access_to_the_flavor_is_that_of_today():
     asked = Question(1, 'small', image_properties={})
     found = explain(failed_server(1, flavor=now), asked, view, CONSTRAINTS)
     assert (found.resolved.flavor.is_shared, found.notes) == (False, ())
+
+
+def test_the_limit_is_first_that_of_the_request():
+    row = {'hosts': {'cmp-1': FULL}, 'quotas': {'instances': [9, 9], 'cores': [9, 9]}}
+    found = explained(row, failed_server(1, 'DELETED'))
+    assert [*found.why()][-1].startswith('No host takes it: ')
+    assert 'instances' in [*found.why()][-1]
+    assert 'too little VCPU' not in [*found.why()][-1]
