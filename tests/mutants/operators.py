@@ -13,6 +13,7 @@ import ast
 import copy
 import difflib
 import hashlib
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -72,6 +73,19 @@ def mutants(path: str, source: str, only: str | None = None) -> Iterator[Mutant]
             )
             diff = '\n'.join(each for each in list(differences)[2:] if not each.startswith('@@'))
             yield Mutant(path, name, lines, after, diff)
+
+
+def in_module(source: str, mutant: Mutant) -> str:
+    """Return the source of a module with a mutant."""
+    lines = source.splitlines()
+    for name, _owner, function in functions_of(ast.parse(source)):
+        end = function.end_lineno or function.lineno
+        if name == mutant.function and function.lineno < mutant.lines.start <= end:
+            begin = min(each.lineno for each in (function, *function.decorator_list))
+            text = textwrap.indent(mutant.source, ' ' * function.col_offset)
+            lines[begin - 1 : end] = text.splitlines()
+            break
+    return '\n'.join([*lines, ''])
 
 
 def functions_of(tree: ast.AST, prefix: str = '') -> Iterator[tuple[str, ast.AST, ast.FunctionDef]]:

@@ -11,7 +11,6 @@ Units: ``BAR`` is the percentage of killed mutants below which the exit status i
 from __future__ import annotations
 
 import argparse
-import ast
 import collections
 import itertools
 import json
@@ -21,14 +20,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import yaml
 
-from tests.mutants.operators import Mutant, functions_of, mutants
+from tests.mutants.operators import Mutant, in_module, mutants
 from tests.mutants.server import BUDGET, Result, Server, tell
 
 ROOT = Path(__file__).parents[2]
@@ -174,19 +172,6 @@ def fails(folder: Path, *command: str) -> bool:
     """Run a module of Python in a folder, and return whether its status is not 0."""
     words = [sys.executable, '-m', *command]
     return bool(subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode)
-
-
-def in_module(source: str, mutant: Mutant) -> str:
-    """Return the source of a module with a mutant."""
-    lines = source.splitlines()
-    for name, _owner, function in functions_of(ast.parse(source)):
-        end = function.end_lineno or function.lineno
-        if name == mutant.function and function.lineno < mutant.lines.start <= end:
-            begin = min(each.lineno for each in (function, *function.decorator_list))
-            text = textwrap.indent(mutant.source, ' ' * function.col_offset)
-            lines[begin - 1 : end] = text.splitlines()
-            break
-    return '\n'.join([*lines, ''])
 
 
 def choose(given: argparse.Namespace) -> Iterator[Mutant]:

@@ -6,8 +6,7 @@ import textwrap
 import pytest
 
 from tests.mutants.exchange import exchange, functions
-from tests.mutants.operators import mutants
-from tests.mutants.run import in_module
+from tests.mutants.operators import in_module, mutants
 
 
 def changed(source):
