@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.nova import alternatives
+from tests.support.small_cloud import flavor_of
 
 
 def test_a_new_group_has_a_name_that_no_group_has():
@@ -17,3 +18,19 @@ def test_a_new_group_has_a_name_that_no_group_has():
         'rules': {'max_server_per_host': 2},
         'project_id': 'p1',
     }
+
+
+def flavors(*vcpus):
+    return [flavor_of({'id': f'f{each}', 'vcpus': each, 'ram': 512 * each}) for each in vcpus]
+
+
+def test_smaller_flavors_have_at_least_half_of_the_amounts_the_largest_first():
+    (now,) = flavors(8)
+    found = alternatives.smaller_flavors(flavors(3, 5, 9, 4, 8, 6), now)
+    assert [each.vcpus for each in found] == [6, 5, 4][: alternatives._MOST_SMALLER]
+
+
+def test_larger_flavors_are_ordered_from_the_smallest():
+    (now,) = flavors(8)
+    found = alternatives.larger_flavors(flavors(20, 4, 9, 16), now)
+    assert [each.vcpus for each in found] == [9, 16, 20]
