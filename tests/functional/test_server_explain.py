@@ -312,7 +312,8 @@ def test_a_quota_at_the_late_check(number, tenant, explain):
         assert (done.returncode, said['fits']) == (3, False)
         assert (said['requested'], said['failure']['cause']) == (number, 'quota')
         assert 'quota.instances' in said['line']
-        assert f'still count: {number} of {number - 1} instances' in said['explanation'][-1]
+        count = 'still counts' if number == 1 else 'still count'
+        assert f'{count}: {number} of {number - 1} instances' in said['explanation'][-1]
     said = json.loads(explain('admin', failed[0].id, '-f', 'json').stdout)
     (remedy,) = (each for each in said['remedies'] if each['code'] == 'quota')
     carry_out(tenant, remedy, {}, failed)
