@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from senlin_affinity.cloud import failed_servers, senlin
 from senlin_affinity.cloud.answers import allowed, check_identity, reading, the_only
@@ -210,7 +211,7 @@ def _entity(api: OwnerRest, kind: str, named: str) -> dict[str, Any]:
 def _get(api: OwnerRest, kind: str, identity: str) -> dict[str, Any]:
     """Fetch a cluster, node, profile or policy by its id; raise CloudError (404) without one."""
     what, plural = f'get {kind} {identity}', {'policy': 'policies'}.get(kind, f'{kind}s')
-    body = api.get(f'/{plural}/{identity}', what)
+    body = api.get(f'/{plural}/{quote(identity, safe="")}', what)
     with reading(what):
         found = dict(body[kind])
         check_identity(found['id'], identity, what)

@@ -82,7 +82,7 @@ class _Servers:
         If only its actions are visible: ``{'id': 'x', 'name': 'x', 'status': 'DELETED'}``. Raise
         InvalidSpec without actions.
         """
-        body = self._get(f'/servers/{server}', _READ, 'server')
+        body = self._get(f'/servers/{quote(server, safe="")}', _READ, 'server')
         if body is not None:
             check_identity(body['id'], server, _READ)
             return dict(body)
@@ -118,13 +118,13 @@ class _Servers:
 
     def actions(self, server: str) -> Sequence[Mapping[str, Any]]:
         """Return the actions of a server, even a deleted one; () for a 404 or 403."""
-        path = f'/servers/{server}/os-instance-actions'
+        path = f'/servers/{quote(server, safe="")}/os-instance-actions'
         return self._get(path, _ACTIONS, 'instanceActions') or ()
 
     def events(self, server: str, action: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """Return the events of an action; () for a 404 or 403."""
         request = quote(str(action['request_id']), safe='')
-        path = f'/servers/{server}/os-instance-actions/{request}'
+        path = f'/servers/{quote(server, safe="")}/os-instance-actions/{request}'
         return (self._get(path, _ACTIONS, 'instanceAction') or {}).get('events') or ()
 
     def _get(self, path: str, what: str, key: str) -> Any:

@@ -58,12 +58,13 @@ def fetch(
     :param with_foreign_users: also fetch which clusters of other projects use a group, if Senlin
         permits it; their names are ``FOREIGN``.
     """
-    clusters = None
-    if with_foreign_users:
+    wide, clusters = project, None
+    if with_foreign_users and project is not None:
         clusters = allowed(lambda: [*list_all(senlin, 'clusters', None)])
-    wide = project if clusters is None else None
     if clusters is None:
         clusters = [*list_all(senlin, 'clusters', project)]
+    else:
+        wide = None
     policies = {each['id']: each for each in list_all(senlin, 'policies', wide)}
     with reading('list the policies of Senlin'):
         ours = [

@@ -253,9 +253,10 @@ class Tenants(Senlin):
     def __init__(self, status):
         every = [{'id': each, 'name': each, 'project': each} for each in 'pq']
         super().__init__(clusters=every)
-        self.status = status
+        self.status, self.number = status, 0
 
     def get(self, path, what, _microversion=None, params=None):
+        self.number += 1
         if 'global_project' in params and self.status >= 400:
             raise CloudError('Senlin rejected global_project', self.status)
         return super().get(path, what, params=params)
@@ -272,8 +273,10 @@ def test_foreign_clusters_are_left_out_if_senlin_forbids_to_list_them(status, sh
 
 @pytest.mark.parametrize(('status', 'project'), [(500, 'p'), (403, None)])
 def test_other_failures_to_list_all_clusters_are_errors(status, project):
+    tenants = Tenants(status)
     with pytest.raises(CloudError, match='Senlin rejected global_project'):
-        senlin.fetch(Tenants(status), project, with_foreign_users=True)
+        senlin.fetch(tenants, project, with_foreign_users=True)
+    assert tenants.number == 1
 
 
 def test_hypervisors_after_a_page_without_a_link_are_fetched():

@@ -476,3 +476,10 @@ def test_a_nova_that_does_not_answer():
     story.edge.answer('/servers/detail', lambda _query: 500)
     with pytest.raises(CloudError, match='could not list the servers: Nova answered 500'):
         story.find('web-1')
+
+
+def test_an_id_that_nova_lists_is_escaped_in_paths():
+    story = Story([server(id='a/../b?c')])
+    with pytest.raises((CloudError, InvalidSpec)):
+        story.find('web-1')
+    assert any('/servers/a%2F..%2Fb%3Fc ' in each for each in story.asked)
