@@ -86,9 +86,11 @@ def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...
     pairs = [*_pairs(what_if, changes, some)]
     if all(pair.kind is Kind.GIVEN_UP or 'new_hosts' in pair.data for pair in pairs):
         pairs += _joint(what_if)
-    pairs.sort(key=_effort)
-    pairs = [two for n, two in enumerate(pairs) if two.data not in [one.data for one in pairs[:n]]]
-    return (*pairs, *(change.remedy for change in some))
+    distinct: list[Remedy] = []
+    for pair in sorted(pairs, key=_effort):
+        if all(pair.data != each.data for each in distinct):
+            distinct.append(pair)
+    return (*distinct, *(change.remedy for change in some))
 
 
 def _effort(remedy: Remedy) -> tuple[bool, int, bool, int]:

@@ -45,7 +45,7 @@ _OWN_PATHS = (
 
 @dataclass(frozen=True)
 class TenantReport:
-    """How many servers would start, why not more, and the changes that are enough."""
+    """The number of servers that would start, why not more, and the changes that are enough."""
 
     wanted: int
     number: int

@@ -1,4 +1,4 @@
-"""What constraints declare to read of a host: fields, and the hosts that they tell apart."""
+"""The fields of a host and the names of hosts that constraints declare to read."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How many servers of one kind Placement allocates on a host, one after another."""
+"""The number of servers of one kind that Placement allocates on a host, one by one."""
 
 import itertools
 
