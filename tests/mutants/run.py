@@ -54,7 +54,12 @@ TESTS = (
 )
 OF_NOVA = ('tests/nova',)
 #: Tests that start services, and the seconds of tests per mutant: each mutant starts its own.
-OF_SERVICES = ('tests/engine', 'tests/functional', 'tests/accuracy')
+OF_SERVICES = tuple(
+    str(file)
+    for folder in ('engine', 'functional', 'accuracy')
+    for file in sorted(Path('tests', folder).glob('test_*.py'))
+    if str(file) not in TESTS
+)
 SERVICE_BUDGET = 90.0
 #: Further tests of functions that run while a module is imported.
 AT_IMPORT = {
