@@ -66,16 +66,19 @@ class Stages:
     def facts(self, scope: FetchScope, flavor: str | None) -> CloudView | None:
         """Fetch the owner's group, flavor, image and quotas as a view.
 
-        None if one of them is missing, without a group or flavor, for another project, or if extra
-        specs are hidden.
+        A group that does not exist decides the request: the view has no groups. None if flavor or
+        image are missing, without a group or flavor, for another project, or if extra specs are
+        hidden.
         """
         compute = self._owners
         user, project = clouds.ids(self._clients.owner)
         if scope.project_id not in (None, project) or not scope.server_groups or not flavor:
             return None
         group = NovaServerGroups(compute).get(scope.server_groups[0])
-        found = None if group is None else self._flavor(flavor, (user, project, flavor))
-        if group is None or found is None:
+        if group is None:
+            return CloudView(CloudSnapshot(server_groups=()))
+        found = self._flavor(flavor, (user, project, flavor))
+        if found is None:
             return None
         found_images: dict[str, Image] = {}
         if scope.image:

@@ -6,8 +6,8 @@ enough to accept a request, at constant cost, or to reject one that exceeds the 
 few of them first. *The whole cloud* decides the rest, such as spreads over zones.
 
 Raises: BindingError for a cluster without a binding; InvalidSpec for an image that does not exist;
-CloudError if a service does not answer, or answers too much. If a service rejects a request of a
-stage, the whole cloud follows, whose view gives the reason.
+CloudError if a service does not answer, or answers too much. After any other error of a stage, the
+whole cloud follows, whose view gives the reason.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Cloud(Protocol):
     """The requests of the stages; for a result of None, the stages do not decide the request."""
 
     def facts(self, scope: FetchScope, flavor: str | None) -> CloudView | None:
-        """Fetch the owner's group, flavor, image and quotas."""
+        """Fetch the owner's group, flavor, image and quotas; only ``()`` if there is no group."""
 
     def refresh(self) -> bool:
         """Stop using what an earlier operation read; return whether a stage used it.
@@ -128,11 +128,11 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     """Return a view of a sample or of all candidates; None if neither decides."""
     if request.question.is_pinned:
         cloud.refresh()  # Nova does not check chosen hosts again
-        pinned_view = cloud.facts(scope, request.question.flavor_name)
-        return pinned_view and _pinned(request, pinned_view, cloud)
     view = cloud.facts(scope, request.question.flavor_name)
-    if view is None:
-        return None
+    if view is None or not view.snapshot.server_groups:
+        return view
+    if request.question.is_pinned:
+        return _pinned(request, view, cloud)
     outline = sample.outline(request, view)
     if outline.left_by_quota is not None and _has_changed(request, scope, cloud, view, ()):
         return _staged(request, scope, cloud)

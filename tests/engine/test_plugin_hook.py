@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from unittest import mock
 
 import pytest
 import requests
@@ -10,6 +11,7 @@ from senlin import objects
 from senlin.common import consts
 from senlin.common import exception as senlin_exception
 from senlin.db.sqlalchemy import api as database
+from senlin.engine import event
 
 from tests.engine.support import Desk, binding, plain, profile, record_events, spec
 from tests.support.edge import Edge
@@ -326,6 +328,14 @@ def test_a_profile_that_names_another_group_is_reported_for_each_action(
             'is bound to server group XYZ-ABCD, which the new nodes join: remove the hint from the '
             'profile, or detach the policy and attach it again'
         ]
+
+
+def test_an_event_that_cannot_be_written_is_logged(desk, caplog, monkeypatch):
+    record_events(monkeypatch)
+    monkeypatch.setattr(event, 'info', mock.Mock(side_effect=OSError))
+    made, policy = desk.bound(plain(), profile=with_hint('other'))
+    assert 'placement' in run(desk, made, policy).data
+    assert 'affinity policy: no event could be written: the profile' in caplog.text
 
 
 @pytest.mark.parametrize('hint', [GROUP, 'the-name', None])

@@ -446,7 +446,10 @@ def test_a_deleted_group_is_rejected_in_every_mode(desk, mode):
     group = party.attach()['servergroup_id']
     node = desk.node(party.cluster, {'placement': {'servergroup': group}})
     desk.edge.nova.groups.clear()
+    desk.edge.nova.asked.clear()
     data = party.grow()
+    paths = {each.path for each in desk.edge.nova.asked}
+    assert paths == {f'/os-server-groups/{group}', '/os-server-groups'}  # and not the whole cloud
     assert (data['status'], 'placement' in data) == ('ERROR', False)
     assert data['reason'] == (
         f'server group {group}, which the policy is bound to, no longer exists: '

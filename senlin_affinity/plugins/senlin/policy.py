@@ -114,9 +114,8 @@ class AffinityPolicy(base.Policy):
         except InvalidSpec as error:
             raise senlin_exception.InvalidSpec(message=str(error)) from error
         except CloudError as error:
-            raise senlin_exception.InternalError(
-                code=error.status or 500, message=f'the spec could not be checked: {error}'
-            ) from error
+            message = f'the spec could not be checked: {error}'
+            raise senlin_exception.InternalError(message=message) from error
         return True
 
     def _look_up_aggregates(self, wanted: properties.Properties, cloud: Any, later: str) -> None:

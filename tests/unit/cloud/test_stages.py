@@ -549,6 +549,17 @@ def test_the_whole_cloud_follows_a_request_that_fails(cloud, url, failure):
     assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
+@pytest.mark.parametrize('is_pinned', [False, True])
+def test_a_group_that_no_longer_exists_is_the_only_request(cloud, is_pinned):
+    request = scale(cloud, pin_hosts=is_pinned)
+    cloud.nova.groups.clear()
+    view = fetched(cloud, request)
+    assert (view.snapshot.server_groups, view.snapshot.hosts) == ((), None)
+    paths = [each.path for each in cloud.nova.asked]
+    assert paths == [f'/os-server-groups/{request.binding.servergroup_id}']
+    assert not cloud.placement.asked
+
+
 def test_a_service_that_times_out_is_requested_once(cloud):
     request = scale(cloud)
     cloud.fail('GET', '/allocation_candidates', TIMEOUT)
