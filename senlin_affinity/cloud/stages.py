@@ -147,7 +147,7 @@ class Stages:
         """Fetch a sample of candidates, as the hosts with room; None if Placement is old."""
         if self._placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
             return None
-        answer = self._candidates(query.text, query.limit)
+        answer = self._allocation_candidates(query.text, query.limit)
         rooms = allocations.lower_bounds(answer).items()
         return tuple(query.host(root, room) for root, room in rooms if room)
 
@@ -276,12 +276,12 @@ class Stages:
         many; otherwise, one request without zones.
         """
         if not (some and query.domains):
-            return self._candidates(query.text, some or MOST + 1), {}
+            return self._allocation_candidates(query.text, some or MOST + 1), {}
         requests: list[Any] = []
         summaries: dict[str, Any] = {}
         zones: dict[str, str | None] = {}
         for domain in query.domains:
-            answer = self._candidates(domain.text, domain.limit)
+            answer = self._allocation_candidates(domain.text, domain.limit)
             with reading(CANDIDATES):
                 requests += answer['allocation_requests']
                 summaries |= answer['provider_summaries']
@@ -306,7 +306,7 @@ class Stages:
             return None
         for zone in named:
             text = f'{query.text}&member_of={quote("in:" + ",".join(sorted(carried[zone])))}'
-            answer = self._candidates(text, limit)
+            answer = self._allocation_candidates(text, limit)
             with reading(CANDIDATES):
                 offered |= {
                     root for root in answer['provider_summaries'] if zones.get(root) == zone
@@ -332,7 +332,7 @@ class Stages:
         """Return Placement's API for the operator."""
         return clouds.placement(self._clients.operator, self._timeout)
 
-    def _candidates(self, query: str, limit: int) -> Any:
+    def _allocation_candidates(self, query: str, limit: int) -> Any:
         """Fetch candidates, unless an earlier response has as many, or fewer than its limit."""
         known, answer = self._answers.get(query, (0, None))
         if known < limit and (answer is None or len(answer['allocation_requests']) >= known):
@@ -348,7 +348,7 @@ class Stages:
         """
         with reading(CANDIDATES):
             longest, known = len(answer['allocation_requests']) + 1, answer['provider_summaries']
-            body = self._candidates(f'resources={MEMORY_MB}:1', longest)
+            body = self._allocation_candidates(f'resources={MEMORY_MB}:1', longest)
             if len(body['allocation_requests']) >= longest:
                 return True
         amounts = parse_qs(query)['resources'][0].split(',')

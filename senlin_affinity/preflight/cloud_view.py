@@ -35,8 +35,8 @@ class CloudView:
     """The fetched parts of a cloud.
 
     ``unavailable`` gives the reason for each part that could not be read; ``images`` are by the
-    names or ids that the question uses. ``owner_sees_hosts``: the owner may list hosts; if not, the
-    owner may not choose them, either.
+    names or ids that the question uses. ``owner_sees_hosts``: the owner may list hosts; False also
+    if the operator's credentials read them, and nothing has checked whether the owner's may.
     ``helpful`` are changes with which all servers fit on hosts outside the snapshot.
     """
 

@@ -29,7 +29,7 @@ from senlin_affinity.preflight.sample import AggregateSets, Outline, Query
 from senlin_affinity.preflight.scale_request import ScaleRequest
 
 #: The number of hosts of a pinned request that are read beside one for each server.
-_SPARE = 1
+_MORE_HOSTS = 1
 
 
 class Cloud(Protocol):
@@ -184,7 +184,7 @@ def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView |
     view, sets = with_aggregates
     if request.question.spreads:
         view = cloud.unread(view)
-    some = _candidates(request, view, cloud, sets, request.question.count + _SPARE)
+    some = _candidates(request, view, cloud, sets, request.question.count + _MORE_HOSTS)
     if some is not None and some.fits:
         return some.view
     decided = _candidates(request, view, cloud, sets)
