@@ -9,7 +9,7 @@ Example::
           $ openstack server group create ...
 
     Hosts
-      2 hosts: full with these servers: cmp-1 (1), cmp-2 (1)
+      2 hosts: full with these servers: cmp-1 (+1), cmp-2 (+1)
 
 ``is_long`` adds all hosts, the codes of the reasons, and the decision's line.
 """

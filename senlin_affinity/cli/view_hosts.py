@@ -2,7 +2,7 @@
 
 Example::
 
-    2 hosts: full with these servers: cmp-1 (3 in az-1), cmp-2 (3 in az-2)
+    2 hosts: full with these servers: cmp-1 (+3 in az-1), cmp-2 (+3 in az-2)
     40 hosts: free capacity: cmp-3 (for 8), cmp-4 (for 8), cmp-5 (for 8), ... and 37 more
     4,957 hosts: the compute service is disabled
 
@@ -94,7 +94,7 @@ def _reason(report: HostReport, decision: Decision, zones: Mapping[str, str]) ->
             why = short_sentence(rejection, decision)
             is_full = report.rejected_by in decision.about_capacity
             reason = 'full with these servers' if is_full else f'chosen, then {why}'
-        return reason, f' ({report.placed:,}{zone})'
+        return reason, f' (+{report.placed:,}{zone})'
     if rejection is not None:
         detail = _DETAILS.get(rejection.code, '').format_map(dict(rejection.facts))
         return short_sentence(rejection, decision), detail

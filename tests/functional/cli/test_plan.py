@@ -516,7 +516,7 @@ NO_OTHER = {'availability_zone': 'az-1:cmp-1', 'flavor': 'small'}
         (9999, '', {'hosts': [host('a', 1)], 'quotas': {}}, 'No known change would help.'),
         (1, '', {'hosts': [host('a', 0)]}, '  free capacity, add hosts, or use a smaller flavor'),
         (1, '', {'hosts': [host('[red]a[/red]'), host('b')]},
-         '  1 host: chosen, with free capacity left: [red]a[/red] (1)'),
+         '  1 host: chosen, with free capacity left: [red]a[/red] (+1)'),
         (2, '', {'quotas': FEW}, 'Both servers fit; 1 more would fit.'),
         (8, '--policy new.yaml', {}, '  max_server_per_host: 4 (capacity 8)'),
         (3, '--profile host.yaml', {},

@@ -85,8 +85,8 @@ def test_a_view_is_legible_at_every_width(width, number, is_long, monkeypatch):
 def test_the_hosts_of_a_large_cloud_are_grouped():
     answer, _explanation = large_cloud(5000)
     assert [*view_hosts.groups(answer)] == [
-        '2 hosts: full with these servers: compute-0000.example.org (1), '
-        'compute-0001.example.org (1)',
+        '2 hosts: full with these servers: compute-0000.example.org (+1), '
+        'compute-0001.example.org (+1)',
         '3,332 hosts: too little VCPU left: compute-0003.example.org (0 of 1), '
         'compute-0004.example.org (0 of 1), compute-0006.example.org (0 of 1), '
         'compute-0007.example.org (0 of 1), compute-0009.example.org (0 of 1), and 3,327 more',
@@ -226,8 +226,8 @@ def test_the_zones_of_chosen_hosts_are_named():
     row = {'hosts': {'cmp-1': {'zone': 'az-1', 'free': 1}, 'cmp-2': {'zone': 'az-2', 'free': 3}}}
     row['request'] = {'count': 2}
     text = planned(answer_of(row))
-    assert '  1 host: chosen, with free capacity left: cmp-2 (1 in az-2)\n' in text
-    assert '  1 host: full with these servers: cmp-1 (1 in az-1)\n' in text
+    assert '  1 host: chosen, with free capacity left: cmp-2 (+1 in az-2)\n' in text
+    assert '  1 host: full with these servers: cmp-1 (+1 in az-1)\n' in text
 
 
 def test_long_lists_every_host_with_its_codes():
@@ -325,7 +325,7 @@ What would help
     assert (
         shown(explained(CLOUD)).partition('\n\nHosts\n')[2]
         == """\
-  3 hosts: full with these servers: cmp-1 (1), cmp-2 (1), cmp-3 (1)
+  3 hosts: full with these servers: cmp-1 (+1), cmp-2 (+1), cmp-3 (+1)
   1 host: the compute service is disabled: cmp-4
   1 host: too little VCPU left: cmp-5 (0 of 1)
 """
