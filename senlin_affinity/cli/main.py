@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
+import io
 import itertools
 import logging
 import os
@@ -206,6 +207,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         sys.stderr.write('error: could not write the answer: standard output is closed\n')
         return 1
+    if isinstance(sys.stdout, io.TextIOWrapper):  # as Python does for stderr
+        sys.stdout.reconfigure(errors='backslashreplace')
     os.environ.setdefault('CLIFF_FIT_WIDTH', '1')  # fit tables to the width of the terminal
     try:
         status: int = SenlinAffinity().run(list(sys.argv[1:] if argv is None else argv))

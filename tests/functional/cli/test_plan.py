@@ -552,6 +552,8 @@ def test_an_ascii_stream_gets_ascii(plan):
         done = plan(3, '--server-group', 'web', *options, PYTHONIOENCODING='ascii')
         assert done.returncode == 0, done.stderr
         assert done.stdout.isascii()
+    done = plan(1, cloud={'hosts': [host('cmp-é')]}, PYTHONIOENCODING='ascii')
+    assert (done.returncode, r'cmp-\xe9' in done.stdout) == (0, True), done.stderr
 
 
 def test_no_skipped_omits_skipped_verdicts(plan, answer):
