@@ -15,7 +15,7 @@ from senlin_affinity.constraints.base import Constraint, Option
 from senlin_affinity.model import suggestion
 from senlin_affinity.model.constraint import is_of_domains, is_of_hosts, is_of_requests
 
-COLUMNS = ('name', 'level', 'rule', 'needs', 'filter', 'options')
+COLUMNS = ('name', 'order', 'level', 'rule', 'needs', 'filter', 'options')
 #: The columns that fit into 80 columns of a terminal.
 SHORT = ('name', 'level', 'rule')
 _LEVELS = {'host': is_of_hosts, 'domain': is_of_domains, 'request': is_of_requests}
@@ -68,6 +68,7 @@ def _row(constraint: Constraint) -> tuple[Any, ...]:
     names = [option.dest for option in constraint.options]
     return (
         constraint.name,
+        constraint.order,
         ' and '.join(level for level, applies in _LEVELS.items() if applies(constraint)),
         constraint.summary,
         ', '.join(constraint.needs),

@@ -90,7 +90,7 @@ class NewHosts(Change):
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Change):
-    """The best one of several changes; of equal ones, the first."""
+    """The best one of several plain changes; of equal ones, the first."""
 
     choices: tuple[Change, ...]
 

@@ -12,7 +12,7 @@ from senlin_affinity.nova.aggregate_sync import is_assumed
 from senlin_affinity.planner import plugin_errors
 from senlin_affinity.planner.capacity import Capacity
 
-_ANSWERS = 'an Assumption, a filter or an Option'
+_ANSWERS = 'an Assumption, a filter, or an Option that is False by default'
 DEFAULT = Assumption('nova.filters', "Nova's default filters")
 SHARED = Assumption('flavor.access', 'a private flavor that is shared with the project')
 NO_IMAGE = Assumption('image.unknown', 'an image without properties')
@@ -52,6 +52,7 @@ def declared(
     for constraint in constraints:
         with plugin_errors.attributing(constraint, 'assumptions'):
             for item in constraint.assumptions(resolved):
-                if not isinstance(item, Assumption | Option | str):
+                is_switch = isinstance(item, Option) and item.default is False
+                if not (is_switch or isinstance(item, Assumption | str)):
                     raise ValueError(f'each answer must be {_ANSWERS}, not {item!r}')
                 yield item

@@ -32,6 +32,7 @@ from senlin_affinity.model.proposal import Data, unused
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.spread import read_all
+from senlin_affinity.model.suggestion import meant
 from senlin_affinity.nova.alternatives import with_aggregate
 from senlin_affinity.nova.host_status import enabled
 from senlin_affinity.planner.resolution import member_of
@@ -40,8 +41,13 @@ _Action = Callable[[ResolvedRequest, Any], ResolvedRequest]
 
 
 def carry_out(data: Data, resolved: ResolvedRequest) -> ResolvedRequest:
-    """Return the request with each action of ``data`` applied in order."""
+    """Return the request with each action of ``data`` applied in order.
+
+    Raise ValueError for an unknown action.
+    """
     for name, value in data.items():
+        if name not in _ACTIONS:
+            raise ValueError(f'data: there is no action {name!r}: {meant(name, _ACTIONS)}')
         resolved = _ACTIONS[name](resolved, value)
     return resolved
 

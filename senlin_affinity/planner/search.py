@@ -295,7 +295,13 @@ def _guess(what_if: WhatIf, constraint: Constraint) -> int:
 
 
 def _one_of(what_if: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
-    """Evaluate the first choice that suffices, or else helps most; None without choices."""
+    """Evaluate the first choice that suffices, or else helps most; None without choices.
+
+    Raise ValueError for a choice that is not a plain Change.
+    """
+    for each in proposal.choices:
+        if type(each) is not Change:
+            raise ValueError(f'each choice of a OneOf must be a plain Change, not {each!r}')
     plans = [(each, what_if.plan(each.data)) for each in proposal.choices]
     if not plans:
         return None

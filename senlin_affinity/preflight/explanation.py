@@ -26,6 +26,7 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
 from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Decision
+from senlin_affinity.planner.host_reports import HostReport
 from senlin_affinity.planner.unspecified import ASSUMED
 from senlin_affinity.preflight import disclosure
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -323,8 +324,8 @@ def limiting_reason(decision: Decision) -> str:
     """Return what limits the number of servers, without host names.
 
     The rejections of the request; else the most frequent rejection of the hosts that take servers,
-    or else of those in the right zone and enabled: "too many servers (all 4 hosts)". Without any,
-    "there is no host".
+    or else of those in the right zone and enabled, with the number of all hosts that it rejects:
+    "too many servers (all 4 hosts)". Without any, "there is no host".
     """
     of_request = [each for each in decision.request.values() if not each]
     if of_request:
@@ -333,12 +334,16 @@ def limiting_reason(decision: Decision) -> str:
     hosts = [each for each in hosts if each.placed] or hosts
     for constraint in ('availability_zone', 'host_state'):
         hosts = [each for each in hosts if each.rejected_by != constraint] or hosts
-    verdicts = (report.verdicts[report.rejected_by or ''] for report in hosts)
-    counts = Counter((short_sentence(verdict, decision), verdict.code) for verdict in verdicts)
-    if not counts:
+    if not hosts:
         return 'there is no host'
-    (((words, code), number),) = counts.most_common(1)
-    total = len(decision.hosts)
+
+    def reason(report: HostReport) -> tuple[str, str]:
+        verdict = report.verdicts[report.rejected_by or '']
+        return short_sentence(verdict, decision), verdict.code
+
+    (((words, code), _number),) = Counter(map(reason, hosts)).most_common(1)
+    rejected = [each for each in decision.hosts if each.rejected_by is not None]
+    number, total = [*map(reason, rejected)].count((words, code)), len(decision.hosts)
     all_hosts = {1: 'the only host', 2: 'both hosts'}.get(total, f'all {total:,} hosts')
     which = all_hosts if number == total else f'{number:,} of {total:,} hosts'
     if code == _HOST_FULL:

@@ -101,7 +101,7 @@ def test_the_long_table_has_all_columns(run):
     long, short = run('constraint', 'list', '--long'), run('constraint', 'list')
     heads = [done.stdout.splitlines()[1].split('|')[1:-1] for done in (long, short)]
     assert [[cell.strip() for cell in head] for head in heads] == [
-        ['name', 'level', 'rule', 'needs', 'filter', 'options'],
+        ['name', 'order', 'level', 'rule', 'needs', 'filter', 'options'],
         ['name', 'level', 'rule'],
     ]
     chosen = run('constraint', 'list', '-c', 'needs').stdout.splitlines()

@@ -123,8 +123,9 @@ def test_a_constraint_of_another_package_names_a_filter_or_an_option(answer, nam
     assert f'(3 fit if {name} is not enabled, 1 if it is)' in decision.line()
 
 
-def test_an_answer_that_is_neither_is_an_error():
+@pytest.mark.parametrize('answer', [7, Option('most', 0, 'The most servers.')])
+def test_an_answer_that_cannot_be_enabled_is_an_error(answer):
     theirs = Theirs()
-    theirs.answer = 7
-    with pytest.raises(ConstraintError, match='fence.*assumptions.*a filter or an Option'):
+    theirs.answer = answer
+    with pytest.raises(ConstraintError, match='fence.*assumptions.*a filter, or an Option that is'):
         decision_of({'hosts': {'cmp-1': {}}}, (*CONSTRAINTS, theirs))

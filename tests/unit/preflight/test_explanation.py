@@ -325,6 +325,11 @@ def test_the_limit_is_the_most_frequent_rejection_of_relevant_hosts(number, host
     assert [*found.why()][-1] == f'{before}{words}.'
 
 
+def test_the_limit_counts_also_hosts_that_were_full_before():
+    row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'group': {**GROUP, 'members': ['cmp-2']}}
+    assert [*explained(row, failed_server(2)).why()][-1].endswith(', and both hosts are full.')
+
+
 @pytest.mark.parametrize(
     ('number', 'cause', 'words'),
     [
