@@ -170,7 +170,7 @@ def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, st
         times = [last_moves[server] for server in place.servers if server in last_moves]
         return min(times) if len(times) == len(place.servers) else None
     times = sorted(last_moves[server] for server in place.servers if server in last_moves)
-    limit = group.max_server_per_host or 0
+    limit = group.max_server_per_host or len(place.servers)
     return times[limit] if len(times) == len(place.servers) > limit else None
 
 
