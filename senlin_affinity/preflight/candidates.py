@@ -151,7 +151,9 @@ def _domains(resolved: ResolvedRequest, text: str) -> Iterator[DomainQuery]:
     held = topology.servers(resolved, spread.by)
     more: Counter[str] = Counter()
     names = sorted({name for name, _zone in places}, key=lambda name: (held[name], name))
-    for _server in range(resolved.request.count if names else 0):
+    if not names:
+        return
+    for _server in range(resolved.request.count):
         more[min(names, key=lambda name: held[name] + more[name])] += 1
     by_uuid, carried = resolved.snapshot.aggregates_by_uuid, resolved.snapshot.zones.carried_by
     chosen = [each for name in names for each in places if each[0] == name][:_MOST_DOMAINS]
@@ -192,9 +194,7 @@ def fits(request: ScaleRequest, view: CloudView) -> bool | None:
 
 def _is_same_without_unread(request: ScaleRequest, view: CloudView, evaluation: Evaluation) -> bool:
     """Check whether the bounds are known, and stay if the hosts that were not read are disabled."""
-    hosts = (
-        host if is_read(host) else host.but(enabled=False, grants=()) for host in evaluation.hosts
-    )
+    hosts = (host if is_read(host) else host.but(enabled=False) for host in evaluation.hosts)
     without = replace(view, snapshot=replace(view.snapshot, hosts=(*hosts,)))
     then = evaluate(request.resolve(without), request.constraints)
     return evaluation.total.bounds.is_known and evaluation.total.bounds == then.total.bounds

@@ -134,7 +134,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     if request.question.is_pinned:
         return _pinned(request, view, cloud)
     outline = sample.outline(request, view)
-    if outline.left_by_quota is not None and _has_changed(request, scope, cloud, view, ()):
+    if outline.left_by_quota is not None and cloud.refresh():
         return _staged(request, scope, cloud)
     if outline.left_by_quota == 0:
         return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
@@ -151,7 +151,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     elif hosts := _sample(request, view, cloud, outline):
         snapshot = replace(view.snapshot, hosts=hosts)
         return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
-    if _has_changed(request, scope, cloud, view, outline.sets):
+    if cloud.refresh():
         return _staged(request, scope, cloud)
     if request.is_lasting:
         return None  # candidates have room now; others may have it later
@@ -160,18 +160,6 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
         return decided and decided.view
     view = cloud.flavors(decided.view)
     return replace(view, helpful=(*_helpful(request, view, cloud, outline),))
-
-
-def _has_changed(
-    request: ScaleRequest, scope: FetchScope, cloud: Cloud, view: CloudView, sets: AggregateSets
-) -> bool:
-    """Check whether a view from cached values differs from the cloud now; False without these."""
-    if not cloud.refresh():
-        return False
-    now = cloud.facts(scope, request.question.flavor_name)
-    if now is None or view.snapshot.aggregates is None:
-        return now != view
-    return cloud.aggregates(now) != (view, sets)
 
 
 def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
@@ -207,8 +195,6 @@ def _sample(
             return ()
         if sample.is_enough(query.request, view, hosts):
             return hosts
-        if len(hosts) < query.limit:
-            break  # a larger limit would not return more hosts
         smaller = query
     return ()
 

@@ -531,6 +531,8 @@ UNDECIDED = [
     ('no flavor', {'flavor': ''}),
     ('a required DRS host', {'enable_drs_extension': True}),
     ('a spread', {'spread': [{'by': 'rack'}]}),
+    ('a spread over zones', {'spread': [{'by': 'availability_zone'}]}),
+    ('two spreads', {'spread': [{'by': 'rack'}, {'by': 'power'}]}),
 ]
 
 
@@ -705,6 +707,12 @@ def test_a_pinned_host_must_not_be_in_another_zone_in_placement(cloud):
     assert any(f'&member_of=in:{places}&limit=' in each for each in cloud.placement.asked)
 
 
+def test_all_pinned_hosts_are_fetched_if_a_few_hosts_have_members(cloud):
+    view = fetched(cloud, scale(cloud, 1, members=['cmp-0', 'cmp-1'], pin_hosts=True))
+    assert view.coverage is Coverage.CANDIDATES
+    assert len(view.snapshot.hosts) == len(HOSTS)
+
+
 def test_pinned_hosts_in_four_zones_do_not_need_the_cloud():
     hosts = HOSTS[:4]
     zones = [
@@ -821,6 +829,10 @@ def test_an_acceptance_uses_the_cached_id_of_a_named_flavor(cloud):
     cloud.nova.add_flavor('m1.named', id='another-flavor')
     view, asked = minutes.run(request)
     assert view.snapshot.flavors[0].id == 'another-flavor'
+    cloud.nova.limits['maxTotalInstances'] = 1
+    view, asked = minutes.run(request)
+    assert view.coverage is Coverage.ENOUGH_FOR_QUOTA
+    assert '/flavors/detail' in asked
 
 
 # --- a spread over racks
