@@ -97,7 +97,7 @@ class ImageConstraint(Constraint):
         Nothing unless the flavor is too small.
         """
         verdict = evaluation.verdict
-        if verdict is None or verdict or verdict.code == 'image.not_active':
+        if verdict is None or verdict:
             return
         larger = larger_flavors(resolved.snapshot.flavors or (), resolved.flavor)
         enough = (

@@ -82,10 +82,15 @@ def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
     """
     if what_if.before.domains is None:
         return ranked[:1]
-    limiting = [item for item in what_if.before.constraints if is_of_domains(item)]
+    resolved = what_if.resolved
+    limiting = [
+        item
+        for item in what_if.before.constraints
+        if is_of_domains(item) and item.has_domains(resolved)
+    ]
 
     def domains(host: Host) -> tuple[Domain, ...]:
-        return tuple(each for item in limiting for each in item.domains(what_if.resolved, host))
+        return tuple(each for item in limiting for each in item.domains(resolved, host))
 
     left: Counter[tuple[Domain, ...]] = Counter()
     for host, room in zip(what_if.before.hosts, what_if.before.matrix.upper, strict=True):
@@ -161,12 +166,12 @@ def _empty(host: Host) -> Host:
 
 def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
     """Return the host as in the example of this module."""
-    by_uuid, usual = snapshot.aggregates_by_uuid, Resource(0, 0)._asdict()
+    by_uuid = snapshot.aggregates_by_uuid
     named = [(by_uuid[uuid].name if uuid in by_uuid else uuid, uuid) for uuid in host.aggregates]
     units = {}
     for name, has in (host.resources or {}).items():
-        odd = {key: each for key, each in has._asdict().items() if each != usual[key]}
-        units[name] = {key: each for key, each in odd.items() if key not in ('capacity', 'used')}
+        usual = Resource(has.capacity, 0)._asdict()
+        units[name] = {key: each for key, each in has._asdict().items() if each != usual[key]}
     odd = {
         'units': {name: each for name, each in units.items() if each},
         'is_nested': host.is_nested,

@@ -4,6 +4,7 @@ import pytest
 
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.planner.changes import carry_out
+from senlin_affinity.planner.decision import Kind
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.planner.planner import decide
 from senlin_affinity.planner.resolution import resolve
@@ -18,7 +19,14 @@ GPU = {'extra_specs': {'resources:CUSTOM_GPU': '1'}}
     [
         pytest.param(
             {'min_ram': 1000},
-            {'thick': {'ram': 2048}, 'big': {'ram': 1024}, 'less': {'ram': 9, 'vcpus': 2}},
+            {
+                'thick': {'ram': 2048},
+                'big': {'ram': 1024},
+                'less': {'ram': 9, 'vcpus': 2},
+                'a': {'ram': 600},
+                'b': {'ram': 700},
+                'c': {'ram': 800},
+            },
             2,
             'flavor: big',
             5,
@@ -61,8 +69,8 @@ def test_a_larger_flavor(image, flavors, count, change, capacity):
     row = {'hosts': {'cmp-1': {}}, 'flavors': flavors, 'request': {'count': count, 'image': image}}
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
     found = [each for each in decide(resolved, RULES).remedies if each.code == 'flavor']
-    told = [] if change is None else [(change, capacity)]
-    assert [(each.change, each.capacity) for each in found] == told
+    told = [] if change is None else [(change, capacity, count, Kind.ASKERS)]
+    assert [(each.change, each.capacity, each.size, each.kind) for each in found] == told
     assert all(
         evaluate(carry_out(each.data, resolved), RULES).capacity == capacity for each in found
     )

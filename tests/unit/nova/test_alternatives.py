@@ -1,10 +1,13 @@
-"""Changes of a request: a new server group."""
+"""Changes of a request: a new server group, another flavor, an aggregate of hosts."""
 
 from types import SimpleNamespace
 
+import pytest
+
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.nova import alternatives
-from tests.support.small_cloud import flavor_of
+from senlin_affinity.planner.resolution import resolve
+from tests.support.small_cloud import flavor_of, request_of, rules_of, snapshot_of
 
 
 def test_a_new_group_has_a_name_that_no_group_has():
@@ -34,3 +37,35 @@ def test_larger_flavors_are_ordered_from_the_smallest():
     (now,) = flavors(8)
     found = alternatives.larger_flavors(flavors(20, 4, 9, 16), now)
     assert [each.vcpus for each in found] == [9, 16, 20]
+
+
+@pytest.mark.parametrize(
+    ('offered', 'kept', 'aggregate', 'hosts'),
+    [
+        (['two'], [], 'two', ['cmp-2']),
+        (['ssd'], [], 'ssd', ['cmp-1', 'cmp-2', 'cmp-3']),
+        (['two', 'ssd', 'deleted'], [], 'ssd', ['cmp-1', 'cmp-2', 'cmp-3']),
+        (['two', 'ssd'], ['ssd'], 'two', ['cmp-2']),
+        (['two'], ['one'], 'two', ['cmp-2']),
+        (['ssd'], ['one'], 'ssd', ['cmp-2', 'cmp-3']),
+        (['deleted'], [], None, []),
+    ],
+)
+def test_hosts_join_the_aggregate_that_most_of_them_may_join(offered, kept, aggregate, hosts):
+    """A host with servers, or in an aggregate that carries its zone, does not change its zone."""
+    used = {name: [9, 1] for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+    row = {
+        'hosts': {
+            'cmp-1': {'zone': 'az-1', 'aggregates': ['one']},
+            'cmp-2': {},
+            'cmp-3': {'resources': used},
+            'cmp-4': {'aggregates': ['ssd', 'two'], 'zone': 'az-2'},
+        },
+        'aggregates': {'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}, 'ssd': {}},
+    }
+    resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
+    found = alternatives.joining(resolved, resolved.snapshot.hosts, offered, kept)
+    named = {'name': aggregate, 'uuid': aggregate}
+    assert [(each.data, [host.host for host in each.hosts]) for each in found] == (
+        [({'aggregate_hosts': {'aggregate': named, 'hosts': []}}, hosts)] if aggregate else []
+    )
