@@ -194,7 +194,9 @@ def fits(request: ScaleRequest, view: CloudView) -> bool | None:
 
 def _is_same_without_unread(request: ScaleRequest, view: CloudView, evaluation: Evaluation) -> bool:
     """Check whether the bounds are known, and stay if the hosts that were not read are disabled."""
-    hosts = (host if is_read(host) else host.but(enabled=False) for host in evaluation.hosts)
+    hosts = (
+        host if is_read(host) else host.but(enabled=False, grants=()) for host in evaluation.hosts
+    )
     without = replace(view, snapshot=replace(view.snapshot, hosts=(*hosts,)))
     then = evaluate(request.resolve(without), request.constraints)
     return evaluation.total.bounds.is_known and evaluation.total.bounds == then.total.bounds

@@ -23,7 +23,7 @@ from typing import Any
 from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.errors import AffinityError, BindingError, CloudError, InvalidSpec
 from senlin_affinity.model.proposal import Kind
-from senlin_affinity.model.reason import Reason, is_for_owner, sentence
+from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.model.server_group import AFFINITY
@@ -147,9 +147,7 @@ def _limiting(
     helpful = [each.data for each in tried if each.capacity > number]
     own = _owner_requirements(resolved)
     for item in constraints:
-        if not (is_of_hosts(item) and is_for_owner(item.reasons)):
-            continue
-        requirement = _requirement(item, own)
+        requirement = _requirement(item, own) if is_of_hosts(item) else None
         if requirement is None:
             continue
         parts = item.without(resolved).keys() - {'given_up'}

@@ -330,8 +330,8 @@ def limiting_reason(decision: Decision) -> str:
     of_request = [each for each in decision.request.values() if not each]
     if of_request:
         return '; '.join(sentence(each, decision.reasons) for each in of_request)
-    hosts = [each for each in decision.hosts if each.rejected_by is not None]
-    hosts = [each for each in hosts if each.placed] or hosts
+    rejected = [each for each in decision.hosts if each.rejected_by is not None]
+    hosts = [each for each in rejected if each.placed] or rejected
     for constraint in ('availability_zone', 'host_state'):
         hosts = [each for each in hosts if each.rejected_by != constraint] or hosts
     if not hosts:
@@ -342,7 +342,6 @@ def limiting_reason(decision: Decision) -> str:
         return short_sentence(verdict, decision), verdict.code
 
     (((words, code), _number),) = Counter(map(reason, hosts)).most_common(1)
-    rejected = [each for each in decision.hosts if each.rejected_by is not None]
     number, total = [*map(reason, rejected)].count((words, code)), len(decision.hosts)
     all_hosts = {1: 'the only host', 2: 'both hosts'}.get(total, f'all {total:,} hosts')
     which = all_hosts if number == total else f'{number:,} of {total:,} hosts'
@@ -423,7 +422,7 @@ def _with_less_usage(quota: Quota, number: int, *, is_of_user: bool) -> Quota:
     """
     of_user = quota.of_user
     if of_user is not None and is_of_user:
-        of_user = _with_less_usage(of_user, number, is_of_user=False)
+        of_user = _with_less_usage(of_user, number, is_of_user=is_of_user)
     used = None if quota.used is None else max(0, quota.used - number)
     return replace(quota, used=used, of_user=of_user)
 

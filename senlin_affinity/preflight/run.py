@@ -185,17 +185,11 @@ def _sample(
     request: ScaleRequest, view: CloudView, cloud: Cloud, outline: Outline
 ) -> tuple[Host, ...]:
     """Fetch a sample, or a larger one after it; return its hosts if they are enough, or else ()."""
-    smaller = None
     for is_large in (False, True):
         query = sample.query(request, view, outline, is_large=is_large)
-        if query is None or query == smaller:
-            return ()
-        hosts = cloud.sample(query)
-        if hosts is None:
-            return ()
-        if sample.is_enough(query.request, view, hosts):
+        hosts = None if query is None else cloud.sample(query)
+        if query and hosts and sample.is_enough(query.request, view, hosts):
             return hosts
-        smaller = query
     return ()
 
 

@@ -47,6 +47,8 @@ _MOST_SMALL = 20
 _COMPLETE = frozenset({'flavors', 'server_groups', 'quotas'})
 #: The fields of a host that follow from its aggregates and Placement's answer.
 _READ = frozenset({'aggregates', 'unmirrored', 'stale_aggregates', 'grants'})
+#: A host of which nothing is known.
+_ANY = Host('any', 'any')
 _INSTANCES = ('quota.instances', 'quota.user_instances')
 
 
@@ -91,8 +93,8 @@ def outline(request: ScaleRequest, view: CloudView) -> Outline:
     """Return the facts about a request, without ``sets``."""
     resolved = _resolved(request, view, None)
     zone = wanted_zone(resolved)
-    host = Query('', 1, candidate_query.query(resolved) or '', request, zone).host('any', 1)
-    evaluation = evaluate(_resolved(request, view, [host]), request.constraints)
+    hosts = [_ANY.but(availability_zone=zone)]
+    evaluation = evaluate(_resolved(request, view, hosts), request.constraints)
     readers = [
         each
         for each in request.constraints
@@ -204,9 +206,9 @@ def _accepted_by_readers(resolved: ResolvedRequest, outline: Outline) -> MemberO
 def verdicts_in(
     aggregates: frozenset[str], readers: Iterable[Constraint], resolved: ResolvedRequest
 ) -> Iterator[Verdict]:
-    """Yield the verdicts of constraints on a host in these aggregates."""
-    host = Host('any', 'any', aggregates=aggregates)
-    return (each.check_host(resolved, host) for each in readers if is_of_hosts(each))
+    """Yield the verdicts of constraints on hosts, for a host in these aggregates."""
+    host = _ANY.but(aggregates=aggregates)
+    return (each.check_host(resolved, host) for each in readers)
 
 
 def must_join_members(resolved: ResolvedRequest) -> bool:

@@ -162,6 +162,8 @@ def test_a_sample_is_enough_to_reject_by_the_quota(cloud, who, instances, asked)
     assert len(cloud.placement.asked) == asked
     expected = f'at most {instances - 1} of 5; the project has 1 of {instances} instances'
     assert expected in reason(request, view)
+    known = 'the hosts accept what the quota allows' if asked else 'no host was read'
+    assert hook.decide(request, view).for_operators.endswith(f'; {known}')
 
 
 @pytest.mark.parametrize('instances', [-1, 0, 3])
@@ -532,7 +534,7 @@ UNDECIDED = [
     ('a required DRS host', {'enable_drs_extension': True}),
     ('a spread', {'spread': [{'by': 'rack'}]}),
     ('a spread over zones', {'spread': [{'by': 'availability_zone'}]}),
-    ('two spreads', {'spread': [{'by': 'rack'}, {'by': 'power'}]}),
+    ('a host in the profile', {'profile': {'availability_zone': 'nova:cmp-1'}}),
 ]
 
 
@@ -541,6 +543,12 @@ def test_no_candidates_are_fetched_if_they_decide_nothing(cloud, name, more):
     request = scale(cloud, **more)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
     assert not [each for each in cloud.placement.asked if 'limit=' in each]
+
+
+def test_two_spreads_need_the_cloud(cloud):
+    cloud.nova.add_aggregate('one', [each.host for each in HOSTS], rack='r', power='p')
+    request = scale(cloud, 1, spread=[{'by': 'rack'}, {'by': 'power'}])
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
 @pytest.mark.parametrize('url', ['/flavors/m1.tiny', '/limits', '/allocation_candidates'])

@@ -1,5 +1,7 @@
 """The hook returns placements or a rejection, and counts are validated."""
 
+from dataclasses import replace
+
 import pytest
 
 from senlin_affinity.model.errors import AffinityError
@@ -10,7 +12,7 @@ from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
 from senlin_affinity.preflight import hook, run
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.question import FetchScope, Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows
@@ -90,6 +92,9 @@ def test_the_preflight_runs_if_the_spec_needs_it(preflight, pins_hosts, is_plann
     assert placement.is_planned(wanted) == is_planned
     needs = run.scope_of(ScaleRequest(Question(2, policy=wanted), BOUND))
     assert (needs is not None) == is_planned
+    drs = replace(wanted, preflight='off', pins_hosts=False, is_drs_enabled=True)
+    scope = run.scope_of(ScaleRequest(Question(2, policy=drs, options={'drs_pattern': 'x'}), BOUND))
+    assert scope == FetchScope(drs_pattern='x')
     assert run.scope_of(ScaleRequest(Question(0, policy=wanted), None)) is None
     with pytest.raises(AffinityError):
         run.scope_of(ScaleRequest(Question(2, policy=wanted), None))

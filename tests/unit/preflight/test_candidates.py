@@ -149,6 +149,23 @@ def test_candidates_decide_unless_other_hosts_could_change_the_result(
     assert candidates.fits(*asked(cloud=cloud, **asking)) is fits
 
 
+@pytest.mark.parametrize(
+    ('spread', 'fits'),
+    [
+        ({'max_skew': 1}, None),
+        ({'max_skew': 9, 'max_per_domain': 1}, False),
+    ],
+    ids=['it may be disabled', 'it limits nothing'],
+)
+def test_a_host_that_was_not_read_may_be_disabled(spread, fits):
+    """The other rack has room for both servers if it does not hold them back."""
+    unread = {'aggregates': ['r1a'], 'hypervisor': '', 'free': 0}
+    cloud = {**racks(), 'hosts': {'cmp-1': {'aggregates': ['r2']}, 'cmp-2': unread}, 'flavor': {}}
+    policies = {'policies': 'soft-anti-affinity'}
+    request = asked(cloud=cloud, servergroup=policies, spread=[{'by': 'rack', **spread}])
+    assert candidates.fits(*request) is fits
+
+
 def test_the_queried_aggregates_are_compared():
     cloud = {**racks(), 'compared': False}
     view = candidates.compared(*asked(cloud=cloud, availability_zone='az-1'))
