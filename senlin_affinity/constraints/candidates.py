@@ -89,7 +89,7 @@ def _verdict(resolved: ResolvedRequest) -> Verdict:
     if _most_rejected(resolved) < limit:
         return Verdict.skipped('candidates.enough', limit=limit)
     offered = _offered(resolved, hosts)
-    if len(list(islice(offered, limit + 1))) <= limit:
+    if next(islice(offered, limit, None), None) is None:
         return Verdict.skipped('candidates.all')
     return Verdict.skipped('candidates.cut', limit=limit)
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from senlin_affinity.constraints.availability_zone import _READ as of_zones
+from senlin_affinity.constraints.traits import _READ as of_traits
 from senlin_affinity.planner.resolution import resolve
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import request_of, rules_of, snapshot_of
@@ -31,6 +33,15 @@ def of_filter(name, **more):
         ('aggregate_metadata', {}, []),
         ('aggregate_metadata', of_filter('AggregateInstanceTypeFilter'), ['aggregates']),
         ('availability_zone', {}, []),
+        ('availability_zone', {'request': {'availability_zone': 'nova'}}, ['availability_zone']),
+        ('availability_zone', {'request': {'availability_zone': 'az-1'}}, sorted(of_zones)),
+        ('traits', {}, []),
+        ('traits', {'flavor': {'extra_specs': {'trait:CUSTOM_A': 'required'}}},
+         sorted(of_traits)),
+        ('availability_zone', of_filter('AvailabilityZoneFilter', availability_zone='az-1'),
+         ['availability_zone']),
+        ('availability_zone', {'request': {'spread': [{'by': 'availability_zone'}]}},
+         sorted(of_zones)),
         ('flavor_aggregates', {}, []),
         ('flavor_aggregates', of_filter('AggregateTypeAffinityFilter'), ['aggregates']),
         ('image_aggregates', {}, []),
