@@ -91,7 +91,11 @@ def test_a_failing_database_only_logs_a_warning(desk, identity, monkeypatch, cap
     assert 'the release of this engine is not recorded: the database is gone' in caplog.text
 
 
-def test_an_attach_records_the_engine(desk):
+@pytest.mark.parametrize('is_attach', [True, False], ids=['attach', 'hook'])
+def test_an_action_records_the_engine(desk, is_attach):
     policy, cluster = desk.policy(), desk.cluster()
-    assert policy.attach(cluster)[0]
+    if is_attach:
+        assert policy.attach(cluster)[0]
+    else:
+        policy.pre_op(cluster.id, desk.action(cluster, 'CLUSTER_SCALE_OUT'))
     assert reports(stored(desk, policy)).keys() == {cfg.CONF.host}

@@ -269,6 +269,9 @@ def test_a_refusal_is_logged_in_one_line_without_a_traceback(desk, caplog):
         refused(policy.attach(cluster))
         policy.pre_op(cluster.id, hook)
     assert [(each.levelname, each.exc_info) for each in caplog.records] == [('INFO', None)] * 2
+    attached, hooked = caplog.messages
+    assert ', attach: rejected: ' in attached
+    assert ', CLUSTER_SCALE_OUT: rejects: inputs.count: ' in hooked
 
 
 def test_a_second_affinity_policy_of_any_version_is_rejected(desk):

@@ -14,6 +14,8 @@ from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin import notes_0_9
 from tests.engine.support import (
+    PROJECT,
+    USER,
     Desk,
     binding,
     done,
@@ -414,9 +416,9 @@ def test_q3_9_other_servers_are_foreign(desk, is_of_other_cluster, monkeypatch):
     )
     assert party.cluster.status_reason == said
     (told,) = objects.Event.get_all(desk.context, filters={'oid': party.id})
-    assert (told.status_reason, told.action, told.otype) == (
-        said, 'CLUSTER_DETACH_POLICY', 'CLUSTER',
-    )  # fmt: skip
+    facts = (told.action, told.otype, told.oname, told.user, told.project, told.status)
+    assert facts == ('CLUSTER_DETACH_POLICY', 'CLUSTER', 'cluster', USER, PROJECT, 'end')
+    assert told.status_reason == said
     assert desk.node_data(node.id) == data
     assert desk.groups() == [group]
 
