@@ -179,16 +179,36 @@ def test_a_reason_is_hidden_unless_it_has_a_sentence_for_the_owner():
 def test_a_tenant_reads_the_owners_sentence_of_a_rejected_request():
     kind = next(type(rule) for rule in CONSTRAINTS if rule.name == 'quota')
     code, reason = next((code, reason) for code, reason in kind.reasons.items() if reason.for_owner)
-    opened = {**kind.reasons, code: Reason(reason.sentence, for_owner='ask for fewer')}
-    rule = revealing_constraint(type('Open', (kind,), {'reasons': opened}), code)
-    outcome = TenantStory(ROW).outcome([rule, RESOURCES])
-    assert outcome.answer.reason == 'does not fit: at most 0 of 3; ask for fewer'
+    for words, shown in (('ask for fewer', 'ask for fewer'), (None, disclosure.NO_ROOM)):
+        opened = {**kind.reasons, code: Reason(reason.sentence, for_owner=words)}
+        rule = revealing_constraint(type('Open', (kind,), {'reasons': opened}), code)
+        outcome = TenantStory(ROW).outcome([rule, RESOURCES])
+        assert outcome.answer.reason == f'does not fit: at most 0 of 3; {shown}'
 
 
 def opened(sentence):
     """Return a constraint on hosts with this sentence for the owner, which requires nothing."""
     reasons = {'fence.open': Reason('open', for_owner=sentence)}
     return type('Open', (Fence,), {'name': 'open', 'reasons': reasons})()
+
+
+@pytest.mark.parametrize(
+    ('data', 'is_upper_bound', 'reason'),
+    [
+        ({'availability_zone': None}, False, 'the servers must be in zone nova'),
+        ({'availability_zone': None}, True, disclosure.NO_ROOM),
+        ({'given_up': ['fence']}, False, disclosure.NO_ROOM),
+    ],
+)
+def test_a_requirement_is_a_reason_if_more_servers_surely_fit_without_it(
+    data, is_upper_bound, reason
+):
+    row = {'hosts': {'cmp-1': {'free': 0}}, 'request': {'availability_zone': 'nova'}}
+    resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
+    constraints = [*CONSTRAINTS, opened('ask for {count}')]
+    change = Remedy('x', 'a change', 9, 1, is_upper_bound, data=data)
+    decision = replace(decide(resolved, constraints), tried=(change,))
+    assert disclosure.tenant_report(decision, resolved, constraints).reasons == (reason,)
 
 
 def test_the_owners_sentences_contain_the_owners_input():

@@ -8,11 +8,12 @@ import pytest
 
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.model.errors import AffinityError, CloudError
+from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.placement import Placement, Refusal
+from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import hook, run
 from senlin_affinity.preflight.cloud_view import IMAGE, CloudView, Coverage
@@ -291,6 +292,44 @@ def test_the_spread_over_zones_is_one_of_several():
     spread = [{'by': 'rack'}, {'by': 'availability_zone', 'mode': 'soft'}]
     scale_request = Story({'count': 1, 'properties': {'spread': spread}}).scale_request(RULES)
     assert scale_request.zones.by == 'availability_zone'
+
+
+@pytest.mark.parametrize(
+    ('spread', 'zone'), [({}, 'nova'), ({'mode': 'soft'}, None), ({'by': 'rack'}, None)]
+)
+def test_a_hard_spread_over_zones_ignores_the_default_zone(spread, zone):
+    hosts = {'cmp-1': {}, 'cmp-2': {'zone': 'az-1'}}
+    properties = {'spread': [{'by': 'availability_zone', **spread}]}
+    row = {'hosts': hosts, 'aggregates': {'one': {'zone': 'az-1'}}, 'properties': properties}
+    story = Story({**row, 'count': 1})
+    assert hook.default_zone(story.scale_request(RULES), story.view()) == zone
+
+
+@pytest.mark.parametrize('mode', ['hard', 'soft'])
+def test_a_full_zone_gets_no_more_servers(mode):
+    soft = {'servergroup': {'policies': 'soft-anti-affinity'}}
+    spread = [{'by': 'availability_zone', 'max_skew': 2, 'mode': mode}]
+    hosts = {'cmp-1': {'zone': 'az-1', 'free': 1}, 'cmp-2': {'zone': 'az-2'}}
+    row = {'hosts': hosts, 'group': {'policy': 'soft-anti-affinity'}, 'count': 3}
+    story = Story({**row, 'properties': {**soft, 'spread': spread}})
+    assert sorted(story.place().hosts) == ['az-1', 'az-2', 'az-2']
+
+
+def test_without_constraints_nothing_is_decided():
+    story = Story({'hosts': {'cmp-1': {}}, 'count': 1})
+    error = InvalidSpec('no such constraint')
+    request = dataclasses.replace(story.scale_request(RULES), error=error)
+    with pytest.raises(InvalidSpec, match='no such constraint'):
+        hook.decide(request, story.view())
+
+
+def test_an_owner_without_a_drs_host_reads_no_fact_about_hosts():
+    properties = {'preflight': 'off', 'enable_drs_extension': True}
+    scale_request = Story({'count': 1, 'properties': properties}).scale_request(())
+    view = CloudView(CloudSnapshot(()), owner_sees_hosts=False)
+    result = hook.decide(scale_request, view)
+    assert result.answer == Refusal(NO_DRS_HOST)
+    assert 'no hypervisor and no compute service has' in result.refusal
 
 
 def test_an_owner_reads_a_warning_without_facts_about_hosts():

@@ -1,5 +1,6 @@
 """A sample of allocation candidates accepts a request, or is not used."""
 
+from typing import ClassVar
 from urllib.parse import parse_qs
 
 import pytest
@@ -60,6 +61,35 @@ class ForeignDomainConstraint(Constraint):
         return {}
 
 
+class ForeignAggregateConstraint(ForeignHostConstraint):
+    """A constraint of another package, which rejects all aggregates."""
+
+    needs, is_host_specific = ('hosts', 'aggregates'), False
+    reasons: ClassVar = {**FOREIGN, 'foreign.no': Reason('no')}
+
+    def host_fields(self, resolved):
+        return ('aggregates',)
+
+    def check_host(self, resolved, host):
+        return Verdict.rejected('foreign.no') if host.aggregates else Verdict.passed('foreign.ok')
+
+
+class AggregateRequest(ForeignRequestConstraint):
+    """A constraint of another package on the request, which reads aggregates."""
+
+    needs, is_host_specific = ('aggregates',), False
+
+    def host_fields(self, resolved):
+        return ()
+
+
+class AggregateDomains(ForeignAggregateConstraint):
+    """A constraint of another package on hosts and racks."""
+
+    def check_domains(self, resolved, rooms):
+        return {}
+
+
 def scale_request_and_view(
     count=2,
     policy=ANTI,
@@ -74,6 +104,7 @@ def scale_request_and_view(
     quotas=None,
     aggregates=None,
     image=None,
+    has_group=True,
     **options,
 ):
     """Return a scale request and the owner's view of the cloud."""
@@ -81,8 +112,8 @@ def scale_request_and_view(
     spec = {'type': TYPE, 'version': '1.1', 'properties': properties or {}}
     question = Question(
         count,
-        server_group='g',
-        policy=spec,
+        server_group='g' if has_group else None,
+        policy=spec if has_group else None,
         profile={'properties': {'flavor': 'small', 'image': 'cirros', **(profile or {})}},
         enabled_filters=filters,
         options=options,
@@ -207,7 +238,27 @@ BY_AGGREGATES = [
         [f'!in:{SSD.uuid},{HDD.uuid}'],
     ),
     ('no constraint reads aggregates', {}, []),
+    (
+        'one of two constraints rejects each aggregate',
+        {
+            'filters': (EXTRA_SPECS,),
+            'specs': {'disk': 'ssd'},
+            'rules': (*RULES, ForeignAggregateConstraint()),
+        },
+        None,
+    ),
 ]
+
+
+def test_the_constraints_that_read_only_the_aggregates_of_single_hosts():
+    rules = (*RULES, ForeignHostConstraint(), AggregateDomains(), AggregateRequest())
+    request, view = scale_request_and_view(rules=(*rules, ForeignAggregateConstraint()))
+    resolved = request.resolve(view)
+    found = [each for each in request.constraints if sample.reads_aggregates(each, resolved)]
+    assert {type(each).__name__.removesuffix('Constraint') for each in found} == {
+        *('AggregateMetadata', 'ForeignAggregate', 'ImageAggregates', 'MemberOf', 'Reservations'),
+        *('FlavorAggregates', 'TenantIsolation'),
+    }
 
 
 @pytest.mark.parametrize('row', BY_AGGREGATES, ids=[row[0] for row in BY_AGGREGATES])
@@ -239,6 +290,7 @@ def test_the_query_has_resources_a_limit_and_forbids_disabled_hosts():
     [
         ({'count': 3, 'policy': SOFT, 'members': 4}, 3, 7),
         ({'count': 25, 'policy': SOFT}, 20, 25),
+        ({'count': 3, 'has_group': False}, 3, 3),
         ({'count': 3, 'members': 4}, 7, 7),
         ({'count': 3, 'most': 2, 'members': 4}, 4, 7),
         ({'count': 995, 'members': 5}, 1000, 1000),
@@ -261,7 +313,7 @@ def test_a_zone_restricts_the_query_to_its_aggregates():
     outline = sample.outline(request, view)
     assert outline.are_aggregates_needed
     query = sample.query(request, view, outline)
-    assert f'member_of=in%3A{ZONES[0].uuid}' in query.text
+    assert query.text.startswith(f'member_of=in%3A{ZONES[0].uuid}&{query.novas_query}')
     hosts = [query.host(f'root-{n}', 1) for n in range(sample.SPARE + 2)]
     assert {host.availability_zone for host in hosts} == {'az1'}
     assert sample.is_enough(query.request, view, hosts)
