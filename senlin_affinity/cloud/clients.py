@@ -48,11 +48,11 @@ class Clients:
         return self.owner.connection is not self.operator.connection
 
     def remembering(self) -> Clients:
-        """Return clients that send no GET request twice."""
+        """Return clients that answer a repeated GET from memory, and so send none twice."""
         return Clients(replace(self.owner, responses={}), replace(self.operator, responses={}))
 
     def recalling(self) -> Clients:
-        """Return clients that reuse the responses stored so far, if any, and store no new ones."""
+        """Return clients that answer from the same memory, if any, and add nothing to it."""
         owner, operator = (
             MappingProxyType(each.responses or {}) for each in (self.owner, self.operator)
         )

@@ -1,7 +1,8 @@
 """Fetch the stages of a request (:class:`senlin_affinity.preflight.run.Cloud`).
 
 The owner's client reads the group, flavor, image, quotas and servers, the operator's candidates,
-aggregates and hosts. No stage repeats a request, unless the service failed.
+aggregates and hosts. A repeated GET is answered from memory, also after ``refresh``, unless its
+service answered with 500 or more.
 
 Raises: CloudError; InvalidSpec for an image that does not exist and must.
 """
@@ -60,7 +61,7 @@ class Stages:
         self._answers: dict[str, tuple[int, Any]] = {}
         self._aggregates_of: Mapping[str, frozenset[str]] = {}
         self._minute = clients.operator.minute
-        self._is_refreshable = False
+        self._has_used_cache = False
         self._members_host: Hypervisor | None = None
 
     def facts(self, scope: FetchScope, flavor: str | None) -> CloudView | None:
@@ -111,23 +112,23 @@ class Stages:
                 return found
         found = flavors.flavor(self._owners, name, are_specs_needed=True)
         if found is not None and found.id != name:
-            self._kept(key, found.id)
+            self._keep(key, found.id)
         return found
 
     def _recent(self, key: Hashable) -> Any | None:
         """Return what was kept under the key in the last minute; None if nothing, or refreshed."""
         recent = None if self._minute is None else self._minute.get(key)
-        self._is_refreshable |= recent is not None
+        self._has_used_cache |= recent is not None
         return recent
 
-    def _kept(self, key: Hashable, value: T) -> T:
+    def _keep(self, key: Hashable, value: T) -> T:
         """Keep the value for a minute unless refreshed, and return it."""
         return value if self._minute is None else self._minute.keep(key, value)
 
     def refresh(self) -> bool:
         """Return whether what an earlier operation read was used; read it again from now on."""
-        was_refreshable, self._is_refreshable, self._minute = self._is_refreshable, False, None
-        return was_refreshable
+        has_used, self._has_used_cache, self._minute = self._has_used_cache, False, None
+        return has_used
 
     def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
         """Return the view with all aggregates, and the distinct sets of aggregates of hosts.
@@ -137,7 +138,7 @@ class Stages:
         compute = self._compute
         if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
             return None
-        known, self._aggregates_of = self._recent('aggregates') or self._kept(
+        known, self._aggregates_of = self._recent('aggregates') or self._keep(
             'aggregates', hosts.aggregates(compute)
         )
         snapshot = replace(view.snapshot, aggregates=known)

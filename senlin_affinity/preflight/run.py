@@ -39,9 +39,9 @@ class Cloud(Protocol):
         """Fetch the owner's group, flavor, image and quotas; only ``()`` if there is no group."""
 
     def refresh(self) -> bool:
-        """Stop using what an earlier operation read; return whether a stage used it.
+        """Read again from now on what an earlier operation read; return whether any was used.
 
-        It suffices to accept a request, not to reject it.
+        What an earlier operation read suffices to accept a request, not to reject it.
         """
 
     def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
