@@ -19,8 +19,14 @@ from senlin_affinity.cloud import transport, words
 from senlin_affinity.cloud.deadline import GivenUp, within
 from senlin_affinity.model.errors import CloudError
 
-#: What the libraries raise if they get no usable response.
-NO_ANSWER = (keystoneauth.ClientException, sdk.SDKException, requests.RequestException)
+#: What the libraries raise if they get no usable response, or cannot send the request: a name has
+#: lone surrogates if the argument of the command is not UTF-8.
+NO_ANSWER = (
+    keystoneauth.ClientException,
+    sdk.SDKException,
+    requests.RequestException,
+    UnicodeEncodeError,
+)
 #: keystoneauth's bare Exception without a password.
 _NO_PASSWORD = 'password is a required attribute'
 

@@ -411,6 +411,12 @@ def test_an_unknown_server(user, named):
         Story([server(1)], user).find(named)
 
 
+def test_a_name_that_is_not_utf_8_is_an_error():
+    """Python decodes such an argument of a command to lone surrogates."""
+    with pytest.raises(CloudError, match='^could not list the servers: .* surrogates not allowed'):
+        Story([server(1)]).find('gr\udcf6\udcdf')
+
+
 def test_a_name_that_several_servers_have():
     servers = [server(number, name='web') for number in (1, 2)]
     with pytest.raises(InvalidSpec, match=f"^2 servers are called 'web': .* {uuid(1)}, {uuid(2)}$"):
