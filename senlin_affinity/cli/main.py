@@ -164,7 +164,8 @@ class SenlinAffinity(app.App):
             return self._unknown(words, is_help=is_help)
         except errors.PluginError as error:
             return self._failed(error)
-        return super().run_subcommand(argv)
+        # cliff turns "plan --count 3 --help" into "help plan --count 3".
+        return super().run_subcommand(['help', *words] if is_help else argv)
 
     def _unknown(self, words: list[str], *, is_help: bool) -> int:
         near = commands.near(self, words)

@@ -74,6 +74,12 @@ def test_commands_are_listed_within_80_columns(help_arguments, first):
     assert named == groups if help_arguments == 'group --help' else named > {*COMMANDS}
 
 
+def test_help_may_follow_the_options_of_a_command():
+    done = in_process.run('constraint', 'show', '--column', 'name', '--help')
+    assert (done.returncode, done.stderr) == (0, '')
+    assert done.stdout.startswith('usage: senlin-affinity constraint show ')
+
+
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
