@@ -296,8 +296,8 @@ class _Reader:
     def _lacking(self) -> dict[str, str]:
         """Return a phrase for each part that the response lacks: ``{'--flavor': 'the flavor'}``.
 
-        Also ``--image-property`` for a volume, and ``--host`` for non-admins. Scheduler hints
-        include the group.
+        Also ``--image-property`` for a volume, and ``--host`` for administrators, because only they
+        can request a host. Scheduler hints include the group.
         """
         body = self._body
         has_hints, has_group = 'scheduler_hints' in body, 'server_groups' in body

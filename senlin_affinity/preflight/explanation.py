@@ -47,6 +47,7 @@ _HEADLINES: Mapping[Cause, str] = {
 }
 _NOT_PLACEMENT = 'This is not a placement failure. The rest is about hosts and quotas only.'
 _NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'
+_NO_MESSAGE = 'Nova has no message for this failure.'
 _CHECKED_LATE = (
     'Nova checks quotas twice; between the checks, servers were created or a limit was lowered.'
 )
@@ -58,7 +59,6 @@ _BY_PLACEMENT = (
     'Placement had no host with the resources, traits and aggregates that such a server needs.'
 )
 _BY_FILTERS = "Placement had hosts for one such server, but the scheduler's filters left too few."
-_MEANINGS: Mapping[Cause, str] = {Cause.QUOTA: _CHECKED_LATE, Cause.NOT_SHOWN: _NOT_SHOWN}
 _NO_RECORD = 'Nova keeps no record of changes to hosts, traits or quotas.'
 #: Of ``_consume_selected_host`` in nova-scheduler, until the computes report their servers again
 #: (``scheduler_instance_sync_interval``).
@@ -126,8 +126,10 @@ class Explanation:
             yield f'Nova tried {", ".join(failure.tried)}.'
         if failure.cause not in MODELLED:
             yield _NOT_PLACEMENT
-        elif failure.cause in _MEANINGS:
-            yield _MEANINGS[failure.cause]
+        elif failure.cause is Cause.QUOTA:
+            yield _CHECKED_LATE
+        elif failure.cause is Cause.NOT_SHOWN:  # Nova shows the hosts to administrators, too
+            yield _NO_MESSAGE if self.decision.is_hosts_known else _NOT_SHOWN
         if failure.is_by_filters is not None and not self.decision.is_hosts_known:
             yield _BY_FILTERS if failure.is_by_filters else _BY_PLACEMENT
         yield from self._fit()
@@ -205,16 +207,19 @@ class Explanation:
         if not self.decision.fits or cause not in (Cause.NO_HOST, Cause.RETRIES, Cause.NOT_SHOWN):
             return
         assumptions = self.decision.assumptions
-        decisive = [item for item in assumptions if item.code == ASSUMED.code] or assumptions
-        assumed = ', '.join(item.text for item in decisive)
+        decisive = [item for item in assumptions if item.code == ASSUMED.code]
+        hidden = '' if decisive else ', '.join(self.failed.hidden.values())
+        assumed = ', '.join(item.text for item in decisive or assumptions)
         if cause is Cause.RETRIES:
             yield _RACE
-        elif changes or not assumed:
+        elif changes or not (hidden or assumed):
             what = f': {"; ".join(changes)}' if changes else ''
             yield f'The cloud has changed since{what}. {_NO_RECORD}'
         else:
-            wrong = f'an assumption is wrong on this cloud: {assumed}. Pass --nova-conf.'
-            yield f'Unless the cloud has changed since, {wrong} {_NO_RECORD}'
+            unseen = f'Nova does not return a decisive part of the request ({hidden})'
+            wrong = f'an assumption is wrong on this cloud: {assumed}. Pass --nova-conf'
+            why = ', or '.join(text for part, text in ((hidden, unseen), (assumed, wrong)) if part)
+            yield f'Unless the cloud has changed since, {why}. {_NO_RECORD}'
 
     def remedies(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield what would help, each with its commands or (): a deletion, then the remedies.

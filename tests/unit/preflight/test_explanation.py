@@ -159,8 +159,10 @@ def test_without_the_hosts_only_novas_message_is_known():
         'flavor small: 1 VCPU, 512 MiB of memory, 1 GiB of disk',
         'a host may hold 1 of server group web',
     )
-    hidden = explained(row, failed_server(message=None, cause=Cause.NOT_SHOWN))
-    assert any('to administrators only' in each for each in hidden.why())
+    silent = failed_server(message=None, cause=Cause.NOT_SHOWN)
+    assert any('to administrators only' in each for each in explained(row, silent).why())
+    known = [*explained({'hosts': THREE, 'group': GROUP}, silent).why()]
+    assert known[1] == 'Nova has no message for this failure.'
 
 
 def test_a_deleted_group_and_a_changed_flavor_are_named():
@@ -370,6 +372,16 @@ def test_the_failed_servers_that_must_be_deleted(number, servers, names):
 
 def test_a_request_that_fits_needs_no_change():
     assert [*explained({'hosts': THREE}).remedies()] == []
+
+
+@pytest.mark.parametrize(
+    ('filters', 'more'), [(FILTERS, '. '), (None, ', or an assumption is wrong on this cloud: ')]
+)
+def test_a_part_that_nova_does_not_return_may_be_decisive(filters, more):
+    failed = failed_server(1, hidden={'--host': 'the requested host, if any'})
+    found = explained({'hosts': THREE}, failed, enabled_filters=filters)
+    words = 'Nova does not return a decisive part of the request (the requested host, if any)'
+    assert [*found.now()][1].startswith(f'Unless the cloud has changed since, {words}{more}')
 
 
 def test_a_decisive_assumption_is_named_alone():
