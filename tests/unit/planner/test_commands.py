@@ -80,6 +80,7 @@ NEW_GROUP = {
             {'enabled_hosts': ['cmp-1', 'cmp-2'], 'started_hosts': ['cmp-2']},
             [f'compute service set --enable {name} nova-compute' for name in ('cmp-1', 'cmp-2')],
         ),
+        ({'enabled_hosts': ['-cmp']}, ['compute service set --enable -- -cmp nova-compute']),
         (
             {'enabled_hosts': ['cmp-3', 'cmp-1', 'tree']},
             [
@@ -127,9 +128,16 @@ def test_lines(data, lines):
 
 def test_a_flavor_is_shared_with_the_requesting_project():
     """Like the original flavor, it may be private."""
-    question = replace(QUESTION, request=replace(QUESTION.request, project_id='p'))
-    (line,) = commands.of({'removed_extra_specs': ['a b']}, question)
-    assert line.endswith(' --property trait:CUSTOM_A=required --private --project p m1.x-2')
+    big = flavor_of({'id': 'big', 'name': 'm1.x-2', 'vcpus': 2})
+    known = replace(QUESTION.snapshot, flavors=(FLAVOR, big))
+    request = replace(QUESTION.request, project_id='p')
+    question = replace(QUESTION, request=request, snapshot=known)
+    data = {'removed_extra_specs': ['a b']}
+    (line,) = commands.of(data, question)
+    assert line.endswith(' --property trait:CUSTOM_A=required --private --project p m1.x-3')
+    (line,) = commands.of({'flavor': {'id': 'big', 'name': 'm1.x-2'}, **data}, question)
+    assert '--vcpus 2' in line
+    assert line.endswith(' m1.x-2-2')
 
 
 def test_a_group_that_an_attach_creates_needs_no_command():

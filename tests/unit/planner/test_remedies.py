@@ -131,6 +131,7 @@ def test_new_hosts_have_the_properties_of_the_old_ones(more, described, at_most)
     changed = carry_out(remedy.data, resolve(request_of(row), snapshot_of(row), rules_of(row)))
     after = plan(changed.request, changed.snapshot, CONSTRAINTS, changed.rules)
     assert (after.capacity, after.at_most) == (10, at_most)
+    assert changed.snapshot.hosts[1].host == 'cmp-1-new-1'
     assert changed.snapshot.hosts[1].resources == changed.snapshot.hosts[0].resources
 
 
