@@ -1,9 +1,11 @@
 """An engine records its release and the hash of its options in the data of a policy."""
 
+import datetime
 import uuid
 
 import pytest
 from oslo_config import cfg
+from oslo_utils import timeutils
 from senlin import objects
 
 from senlin_affinity.cloud.fleet import reports
@@ -29,10 +31,10 @@ def start(desk):
     """Register an engine on this host like Senlin; return its id."""
     started = []
 
-    def register():
+    def register(host=None, binary='senlin-engine'):
         started.append(str(uuid.uuid4()))
         objects.Service.create(
-            desk.context, started[-1], host=cfg.CONF.host, binary='senlin-engine', topic='t'
+            desk.context, started[-1], host=host or cfg.CONF.host, binary=binary, topic='t'
         )
         return started[-1]
 
@@ -43,11 +45,21 @@ def start(desk):
 
 def test_an_entry_is_written_once_and_again_after_an_upgrade(desk, identity, start, monkeypatch):
     policy, service = desk.policy(), start()
+    start('another-host')
+    start(binary='senlin-api')
     policy.data = {}
     identity('0.9.1')
     engine_report.record(policy)
     first = reports(stored(desk, policy))[cfg.CONF.host]
-    assert (first['release'], first['options'], first['services']) == ('0.9.1', 'a420', service)
+    assert {**first, 'at': ''} == {
+        'release': '0.9.1',
+        'options': 'a420',
+        'services': service,
+        'at': '',
+    }
+    written = datetime.datetime.strptime(first['at'], '%Y-%m-%dT%H:%M:%SZ')
+    assert abs((timeutils.utcnow() - written).total_seconds()) < 600
+    assert reports(policy.data) == {cfg.CONF.host: first}
     with monkeypatch.context() as context:
         context.setattr(engine_report, '_write', None)
         engine_report.record(policy)
@@ -76,6 +88,15 @@ def test_entries_of_other_engines_and_other_data_are_preserved(desk, identity):
     engine_report.record(policy)
     assert stored(desk, policy)['other'] == 1
     assert reports(stored(desk, policy)).keys() == {'engine-2', cfg.CONF.host}
+
+
+def test_the_data_of_a_deleted_policy_are_unchanged(desk, identity):
+    policy = desk.policy()
+    policy.data = {'other': 1}
+    objects.Policy.delete(desk.context, policy.id)
+    identity('0.10.0')
+    engine_report.record(policy)
+    assert policy.data == {'other': 1}
 
 
 def test_a_failing_database_only_logs_a_warning(desk, identity, monkeypatch, caplog):

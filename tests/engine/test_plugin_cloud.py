@@ -1,5 +1,6 @@
 """The credentials with which an engine reads the cloud: the operator's, or the owner's."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -122,7 +123,7 @@ def test_one_login_serves_all_owners(edge, configured, caplog, section):
     assert SECRET not in caplog.text
 
 
-def test_the_line_at_the_start_has_the_version_and_a_hash_of_the_options(option, caplog):
+def test_the_line_at_the_start_has_the_version_and_a_hash_of_the_options(configured, caplog):
     def line():
         clients.log_identity.cache_clear()
         caplog.clear()
@@ -130,11 +131,18 @@ def test_the_line_at_the_start_has_the_version_and_a_hash_of_the_options(option,
         (said,) = warnings(caplog)
         return said
 
-    first = line()
-    assert f'senlin-affinity {metadata.version("senlin-affinity")}, hash of options ' in first
-    assert line() == first
-    option('request_timeout', 7)
-    assert line() != first
+    lines = [line()]
+    release = re.escape(metadata.version('senlin-affinity'))
+    assert re.search(rf'senlin-affinity {release}, hash of options [0-9a-f]{{12}}: ', lines[0])
+    assert line() == lines[0]
+    for group, name, value in (
+        ('affinity', 'request_timeout', 7),
+        ('scheduler', 'placement_req_required_member_prefix', 'licence:'),
+        (GROUP, 'region_name', 'RegionTwo'),
+    ):
+        configured(group, **{name: value})
+        lines.append(line())
+    assert len({*lines}) == len(lines)
 
 
 def test_concurrent_hooks_share_one_login(edge, configured):

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import uuid
 from unittest import mock
 
 import pytest
@@ -308,13 +309,15 @@ def with_hint(group):
     return profile(scheduler_hints={'group': group})
 
 
-@pytest.mark.parametrize('name', [OUT, CREATE])
+@pytest.mark.parametrize(
+    ('name', 'hint'), [(OUT, 'other'), (CREATE, 'other'), (OUT, str(uuid.UUID(int=7)))]
+)
 def test_a_profile_that_names_another_group_is_reported_for_each_action(
-    desk, caplog, monkeypatch, name
+    desk, caplog, monkeypatch, name, hint
 ):
     """Senlin's server profile sends the group of the placement instead of the profile's."""
     record_events(monkeypatch)
-    made, policy = desk.bound(plain(), profile=with_hint('other'))
+    made, policy = desk.bound(plain(), profile=with_hint(hint))
     for number in (1, 2):
         caplog.clear()
         action = run(desk, made, policy, name)
@@ -324,7 +327,7 @@ def test_a_profile_that_names_another_group_is_reported_for_each_action(
         assert f'cluster {made.id}, action {action.id}' in line
         events = objects.Event.get_all(desk.context, filters={'cluster_id': made.id})
         assert [each.status_reason for each in events] == number * [
-            "the profile's scheduler_hints name server group 'other', but the affinity policy "
+            f"the profile's scheduler_hints name server group '{hint}', but the affinity policy "
             'is bound to server group XYZ-ABCD, which the new nodes join: remove the hint from the '
             'profile, or detach the policy and attach it again'
         ]

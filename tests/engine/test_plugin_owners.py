@@ -188,6 +188,14 @@ def test_an_administrator_reads_that_the_cluster_cannot_reach_max_size(administr
     assert 'max_size of 31: does not fit: at most 25 of 31; a host may hold 1' in said
 
 
+def test_a_defect_of_the_owners_sentence_is_logged_and_fails_no_attach(plain, monkeypatch, caplog):
+    monkeypatch.setattr(preflight.hook, 'decide', lambda *_arguments: {}['odd'])
+    assert at_attach(plain, monkeypatch, max_size=31)[0] == []
+    (error,) = [each for each in caplog.records if each.levelname == 'ERROR']
+    assert error.getMessage().endswith(': the preflight failed')
+    assert 'does not fit: 30 of 31 placed' in caplog.text
+
+
 @pytest.mark.parametrize(('wanted', 'is_told'), [({}, True), ({'preflight': 'off'}, False)])
 def test_without_operator_credentials_the_owner_reads_that_nothing_is_checked(
     plain,

@@ -101,10 +101,12 @@ def test_rx_02_a_refusal_has_the_line_and_remedies(desk):
 
 
 @pytest.mark.parametrize('count', [1, 3])
-def test_the_requests_of_an_accepted_action(_database, count):
+def test_the_requests_of_an_accepted_action(_database, count, caplog):
     """The requests do not grow with the cloud; Placement's answer has a limit."""
     with edge(hosts=tuple(FakeHost(f'cmp-{n}') for n in range(20))) as cloud:
+        caplog.set_level(logging.DEBUG, logger='senlin_affinity')
         check_yes(Desk(cloud), count)
+    assert ': preflight: fits on ' in caplog.text
 
 
 def check_yes(desk, count):
@@ -222,8 +224,9 @@ def test_a_constraint_that_does_not_load_fails_closed(desk, monkeypatch):
     monkeypatch.setattr(preflight, 'load_constraints', broken)
     action, _group = run(desk, spec())
     assert refusal(action) == 'constraint odd does not load'
-    action, _group = run(desk, spec(preflight='warn'))
-    assert zones(action) == [None] * 2
+    for mode in ('warn', 'off'):
+        action, _group = run(desk, spec(preflight=mode))
+        assert zones(action) == [None] * 2
 
 
 @pytest.mark.parametrize(
@@ -304,6 +307,22 @@ def test_the_ceiling_never_fails_the_attach(desk, caplog, monkeypatch):
     assert attach(desk, caplog, max_size=4) == []
     assert 'could not be determined: could not list the hypervisors: ' in caplog.text
     assert 'Traceback' not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ('aggregate', 'size', 'max_size', 'is_warned'),
+    [('all', 2, 5, False), ('all', 2, 6, True), ('none', 0, 1, True), ('none', 1, 1, False)],
+)
+def test_the_ceiling_is_computed_for_the_missing_nodes(
+    _database, caplog, aggregate, size, max_size, is_warned
+):
+    every = FakeAggregate('all', tuple(each.host for each in HOSTS))
+    with edge(aggregates=(every, FakeAggregate('none'))) as cloud:
+        wanted = spec(member_of=[aggregate])
+        found = attach(Desk(cloud), caplog, wanted, size=size, max_size=max_size)
+    assert [f'growth to its max_size of {max_size}: ' in line for line in found] == (
+        [True] * is_warned
+    )
 
 
 @pytest.mark.parametrize(
