@@ -177,10 +177,10 @@ def _disclosed(
     if view.coverage is Coverage.CLOUD:
         return HookResult(report, refusal=answer.reason)
     known = 'the hosts accept what the quota allows' if decision.capacity else 'no host was read'
-    if view.coverage is Coverage.CANDIDATES:  # remedies would need all hosts
+    if view.coverage is Coverage.CANDIDATES:
         read = sum(map(candidates.is_read, view.snapshot.hosts or ()))
         after = decision.hosts_after and decision.hosts_after.first(read)
-        line = replace(decision, remedies=(), hosts_after=after).line()
+        line = replace(decision, hosts_after=after).line()
         known = f'of the {read} host(s) that Placement offers: {line}; {_NOT_OFFERED}'
     full = f'{report.reason}; {known}'
     return HookResult(Refusal(full)) if view.owner_sees_hosts else HookResult(report, refusal=full)
