@@ -33,9 +33,9 @@ def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
             poll = select.poll()
             poll.register(file, select.POLLIN)
             if not poll.poll(_WAIT):
-                raise InvalidSpec('is a named pipe without data', os.fspath(path))
+                raise InvalidSpec('is a named pipe without data')
         if stat.S_ISCHR(kind) and file.isatty():
-            raise InvalidSpec('is a terminal, not a file', os.fspath(path))
+            raise InvalidSpec('is a terminal, not a file')
         os.set_blocking(file.fileno(), not stat.S_ISCHR(kind))
         return all_of(file, largest)
 
