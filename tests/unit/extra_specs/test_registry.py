@@ -372,3 +372,7 @@ class TestIndex:
         index = Index([one, other])
         names = ('foo1:a', 'foox:b', 'foo1:b', 'foox:a')
         assert [index.find(name) for name in names] == [one, other, None, None]
+
+
+def test_an_extra_spec_is_suggested_as_the_image_property_of_its_name():
+    assert image_properties.registry().suggest('hw:cpu_policy') == 'hw_cpu_policy'

@@ -42,6 +42,11 @@ def test_a_name_of_another_release_is_an_error_in_strict_mode_only(mode, is_erro
     assert (found.name, found.is_error) == ('os:vram', is_error)
 
 
+def test_a_name_of_no_release_is_unknown_as_without_releases():
+    (found,) = judge({'hw:cpu_polici': 'shared'}, nova=Releases(26, 26))
+    assert (found.suggestion, found.is_error) == ('hw:cpu_policy', True)
+
+
 def test_an_invalid_value_is_reported_before_the_release():
     (found,) = judge({'hw:cpu_max_cores': 'x'}, nova=Releases(26, 26))
     assert 'must be' in found.message
