@@ -181,9 +181,14 @@ def test_q3_12_a_kept_group_is_recorded_and_adopted(desk, wanted, metadata):
     again, group, _node = kept(desk, wanted, metadata=metadata)
     assert again.data == {'senlin_affinity': {'kept': group}}
     again.data['other'] = 1
-    data = done(desk.policy().attach(again))['AffinityPolicy']['data']
+    policy = desk.policy(wanted)
+    bound = done(policy.attach(again))
+    data = bound['AffinityPolicy']['data']
     assert (data['servergroup_id'], data['inherited_group']) == (group, False)
     assert again.data == {'other': 1}
+    desk.bind(again, policy, bound)
+    done(policy.detach(again))
+    assert again.data == {'other': 1, 'senlin_affinity': {'kept': group}}
     assert desk.groups() == [group]
 
 

@@ -132,6 +132,9 @@ def test_too_long_names_and_values_are_left_to_nova(send, nova, pair):
     body = json.dumps({'extra_specs': dict([pair])}).encode()
     assert send(body=body)[0] == '200 OK'
     assert nova.requests[0]['QUERY_STRING'] == ''
+    name, value = (text[:255] for text in pair)
+    body = json.dumps({'extra_specs': {name: value}}).encode()
+    assert send(body=body)[0] == '400 Bad Request'
 
 
 @pytest.mark.parametrize('short', [0, 5])
