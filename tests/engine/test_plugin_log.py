@@ -2,11 +2,10 @@
 
 import pytest
 from oslo_db.exception import DBConnectionError
-from senlin import objects
 from senlin.objects import cluster_lock
 
 from senlin_affinity.plugins.senlin import clients, engine
-from tests.engine.support import Desk, done, record_events, refused, spec
+from tests.engine.support import Desk, done, refused, spec
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import FakeHost
 
@@ -84,18 +83,6 @@ def test_an_outage_of_the_database_is_one_line(desk, lines, monkeypatch, is_stor
         assert 'try again' in refused(policy.detach(made))
         (line,) = lines()
         assert line.startswith('ERROR ')
-
-
-def test_an_event_that_cannot_be_written_is_logged_and_fails_nothing(desk, caplog, monkeypatch):
-    record_events(monkeypatch)
-    cluster = desk.cluster()
-    running = desk.action(cluster, 'CLUSTER_ATTACH_POLICY')
-    cluster_lock.ClusterLock.acquire(cluster.id, running.id, -1)
-    monkeypatch.setattr(objects.Action, 'get', lambda *_arguments: {}['odd'])
-    done(desk.policy().attach(cluster, enabled=False))
-    (error,) = [each for each in caplog.records if each.levelname == 'ERROR']
-    words = f'affinity policy: no event could be written: {cluster.status_reason}'
-    assert (error.getMessage(), error.exc_info[0]) == (words, KeyError)
 
 
 def test_control_characters_of_novas_messages_are_escaped(desk, lines):

@@ -7,7 +7,7 @@ import pytest
 from senlin.common import exception as senlin_exception
 
 from tests.engine.support import Desk, done, refused, spec
-from tests.support.edge import FORBIDDEN, TIMEOUT, UNAVAILABLE, Edge
+from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_nova import FakeAggregate
 from tests.support.fake_placement import FakePlacement
 
@@ -69,12 +69,3 @@ def test_validate_for_a_user_who_may_not_list_aggregates(desk, caplog):
     both = desk.policy(spec(member_of=['agg-a'], availability_zone='nowhere'))
     with pytest.raises(senlin_exception.InvalidSpec, match='nowhere'):
         both.validate(desk.context, validate_props=True)
-
-
-@pytest.mark.parametrize(('failure', 'code'), [(UNAVAILABLE, 503), (TIMEOUT, 500)])
-def test_validate_fails_with_the_status_of_the_cloud(desk, failure, code):
-    desk.edge.fail('GET', '/os-aggregates', failure)
-    with pytest.raises(senlin_exception.InternalError) as raised:
-        desk.policy(WANTED).validate(desk.context, validate_props=True)
-    assert raised.value.code == code
-    assert str(raised.value).startswith('the spec could not be checked: could not list the aggreg')

@@ -80,12 +80,6 @@ def test_only_operators_read_errors_of_the_snapshot(plain, monkeypatch, caplog):
     assert 'cmp-01' not in str(data)
 
 
-@pytest.mark.parametrize('plain', [MOST], indirect=True, ids=['most'])
-def test_the_id_of_a_flavor_is_read_once_a_minute(plain):
-    assert [grown(plain, 1)['status'] for _time in range(2)] == ['NONE'] * 2
-    assert plain.edge.nova.requests().count('GET /flavors/m1.tiny') == 1
-
-
 @pytest.mark.parametrize('quota', [0, 3])
 def test_an_administrator_without_quota_reads_which_one_is_exceeded(administrator, quota):
     administrator.edge.nova.limits['maxTotalInstances'] = quota
