@@ -12,8 +12,7 @@ The last three only if they differ from the default.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from operator import attrgetter, eq, itemgetter
 from typing import Any
@@ -50,8 +49,8 @@ def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
     for kinds in _candidates(what_if):
         each = (_fewest(what_if, host, room) for host, room in kinds if room > 0)
         found += [one for one in each if one is not None]
-        if any(one[2].after.fits for one in found):
-            return min(found, key=lambda one: (not one[2].after.fits, one[1]))
+        if enough := [one for one in found if one[2].after.fits]:
+            return min(enough, key=itemgetter(1))
     return max(found, key=lambda one: one[2].capacity, default=None)
 
 
@@ -92,9 +91,9 @@ def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
     def domains(host: Host) -> tuple[Domain, ...]:
         return tuple(each for item in limiting for each in item.domains(resolved, host))
 
-    left: Counter[tuple[Domain, ...]] = Counter()
+    left: defaultdict[tuple[Domain, ...], float] = defaultdict(float)
     for host, room in zip(what_if.before.hosts, what_if.before.matrix.upper, strict=True):
-        left[domains(host)] += 0 if room == math.inf else int(room)
+        left[domains(host)] += room
     of_domains = {domains(host): (host, room) for host, room in reversed(ranked)}
     least = sorted(of_domains, key=left.__getitem__)[:_MOST_DOMAINS]
     each = [ranked[0], *map(of_domains.__getitem__, least)]
@@ -154,13 +153,16 @@ def _empty(host: Host) -> Host:
     resources = host.resources and {
         name: has._replace(used=0) for name, has in host.resources.items()
     }
-    return started(host).but(
-        host=f'{host.host}-new',
-        hypervisor_hostname=f'{host.hypervisor_hostname}-new',
+    return Host(
+        f'{host.host}-new',
+        f'{host.hypervisor_hostname}-new',
+        host.hypervisor_type,
+        host.availability_zone,
+        aggregates=host.aggregates,
+        traits=started(host).traits,
         resources=resources,
-        servers=0,
-        unmirrored=frozenset(),
-        stale_aggregates=frozenset(),
+        is_nested=host.is_nested,
+        is_partial=host.is_partial,
     )
 
 

@@ -202,7 +202,7 @@ class ProposalInput:
         matrix = self.before.matrix
         each = zip(matrix.host_rows, matrix.free, matrix.upper, strict=True)
         return not all(self.before.request.values()) or any(
-            row.rejected_by == self.name or free == (room or -1) for row, free, room in each
+            row.rejected_by == self.name or free == room != 0 for row, free, room in each
         )
 
 
@@ -285,8 +285,8 @@ def _guess(what_if: WhatIf, constraint: Constraint) -> int:
 
     Enough is the wanted number, or all that fit without a limit if these are fewer.
     """
-    numbers = Counter(what_if.rooms(what_if.before.hosts, constraint.name))
-    target = min(what_if.wanted, sum(room * times for room, times in numbers.items()))
+    rooms = what_if.rooms(what_if.before.hosts, constraint.name)
+    numbers, target = Counter(rooms), min(what_if.wanted, sum(rooms))
 
     def is_enough(limit: int) -> bool:
         return sum(min(room, limit) * times for room, times in numbers.items()) >= target
@@ -319,9 +319,9 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     places = [*compress(count(), map(chosen.__contains__, map(id, what_if.before.hosts)))]
     names = dict.fromkeys(host.host for host in proposal.hosts)
     changed = carry_out(_listed(proposal, names), what_if.resolved).snapshot.hosts or ()
-    others = {place: changed[place] for place in places}
+    others = [*map(changed.__getitem__, places)]
     rooms: Counter[str] = Counter()
-    for host, room in zip(others.values(), what_if.rooms([*others.values()]), strict=True):
+    for host, room in zip(others, what_if.rooms(others), strict=True):
         rooms[host.host] += room
     ranked = sorted(
         (name for name in rooms if rooms[name]),
@@ -330,17 +330,12 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     if not ranked:
         return None
     sums = list(accumulate(rooms[name] for name in ranked))
-    guess = 1 + bisect_left(sums, min(what_if.missing, sums[-1]))
-    is_one_each = not what_if.resolved.snapshot.has_shared_services
+    guess = 1 + bisect_left(sums, what_if.missing)
 
     def attempt(number: int) -> WhatIfResult:
-        data = _listed(proposal, ranked[:number])
-        if not is_one_each:  # the change applies to all hypervisors of these services
-            return what_if.plan(data)
         names = {*ranked[:number]}
-        return what_if.plan_hosts(
-            data, {place: host for place, host in others.items() if host.host in names}
-        )
+        of_names = {place: host for place, host in enumerate(changed) if host.host in names}
+        return what_if.plan_hosts(_listed(proposal, ranked[:number]), of_names)
 
     number, after = what_if.smallest(len(ranked), guess, attempt, lambda number: sums[number - 1])
     notes = [proposal.notes[name] for name in ranked[:number] if name in proposal.notes]

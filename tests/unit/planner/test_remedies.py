@@ -8,7 +8,9 @@ import pytest
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
+from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.snapshot import Quota
+from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner import what_if
 from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import Kind
@@ -16,7 +18,7 @@ from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.planner.new_hosts import MOST_NEW_HOSTS
 from senlin_affinity.planner.planner import decide, plan
 from senlin_affinity.planner.resolution import resolve
-from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
+from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
 
 ROWS = rows('remedies')
@@ -42,6 +44,8 @@ def test_remedies(row):
     decision = answer(row)
     found = [[remedy.code, remedy.change, capacity_of(remedy)] for remedy in decision.remedies]
     assert found == row['remedies']
+    for remedy in decision.remedies:
+        assert remedy.is_held_back is (' was disabled: ' in remedy.change)
     single = [remedy for remedy in decision.remedies if remedy.code != 'two_changes']
     for codes, kind in ((GIVEN_UP, Kind.GIVEN_UP), (ASKERS, Kind.ASKERS)):
         assert all((remedy.code in codes) is (remedy.kind is kind) for remedy in single)
@@ -321,3 +325,28 @@ def test_only_the_two_constraints_that_reject_a_host_need_proposals():
         'enabled_hosts': ['cmp-1'],
         'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-1']},
     }
+
+
+class OnlyGpuHosts(Fence):
+    """A constraint on the names of hosts, which proposes one change in two ways."""
+
+    is_host_specific = True
+
+    def check_host(self, resolved, host):
+        if host.host.startswith('gpu-'):
+            return Verdict.skipped('fence.open')
+        return Verdict.rejected('fence.forbidden', aggregates='no GPU')
+
+    def proposals(self, resolved, evaluation):
+        yield Change('fence', 'no fence', {'given_up': ['fence']})
+        yield Change('fence', 'open the fence', {'given_up': ['fence']})
+
+
+def test_a_new_host_has_a_name_that_is_accepted_and_equal_proposals_are_one():
+    row = {'hosts': {'cmp-1': {}, 'gpu-1': {}}, 'request': {'count': 15}}
+    constraints = [OnlyGpuHosts() if each.name == 'fence' else each for each in CONSTRAINTS]
+    assert [each.change for each in answer(row, constraints).remedies] == [
+        'no fence',
+        '1 more host (VCPU 10, MEMORY_MB 5120, DISK_GB 10)',
+        'without fence',
+    ]
