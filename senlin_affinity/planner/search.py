@@ -191,7 +191,7 @@ class ProposalInput:
     @property
     def codes(self) -> frozenset[str]:
         """The codes of the first rejection of each host."""
-        return frozenset(row.code for row in self.before.matrix.used_rows if row.code is not None)
+        return frozenset(filter(None, (row.code for row in self.before.matrix.used_rows)))
 
     @property
     def is_limiting(self) -> bool:

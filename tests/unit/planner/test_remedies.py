@@ -9,7 +9,7 @@ from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.proposal import Change
-from senlin_affinity.model.snapshot import Quota
+from senlin_affinity.model.snapshot import Aggregate, Quota
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner import what_if
 from senlin_affinity.planner.changes import carry_out
@@ -327,6 +327,26 @@ def test_only_the_two_constraints_that_reject_a_host_need_proposals():
     }
 
 
+def test_pairs_that_waive_a_constraint_come_beside_one_that_does_not():
+    row = {
+        'hosts': {
+            'cmp-1': {'aggregates': ['fenced'], 'traits': ['CUSTOM_A']},
+            'cmp-2': {'disabled': True},
+            'cmp-3': {'disabled': True},
+        },
+        'flavor': {'extra_specs': {'trait:CUSTOM_A': 'required'}},
+        'group': {'policy': 'anti-affinity'},
+        'request': {'count': 2},
+    }
+    without_new_hosts = [each for each in CONSTRAINTS if each.name != 'resources']
+    found = answer(row, without_new_hosts).remedies
+    assert [each.change for each in found] == [
+        'without fence, and max_server_per_host: 2',
+        '2 hosts enabled and started, and 2 hosts given CUSTOM_A',
+        'without fence',
+    ]
+
+
 class OnlyGpuHosts(Fence):
     """A constraint on the names of hosts, which proposes one change in two ways."""
 
@@ -342,11 +362,29 @@ class OnlyGpuHosts(Fence):
         yield Change('fence', 'open the fence', {'given_up': ['fence']})
 
 
-def test_a_new_host_has_a_name_that_is_accepted_and_equal_proposals_are_one():
-    row = {'hosts': {'cmp-1': {}, 'gpu-1': {}}, 'request': {'count': 15}}
+def test_a_new_host_has_all_that_the_constraints_require_and_nothing_else():
+    """A constraint may accept only some names; equal proposals are one remedy."""
+    of_host = {'aggregates': ['u1', 'u2'], 'traits': ['CUSTOM_A', 'CUSTOM_B', 'OWNER_NOVA']}
+    row = {
+        'hosts': {'cmp-1': of_host, 'gpu-1': of_host},
+        'flavor': {'extra_specs': {'trait:CUSTOM_A': 'required'}},
+        'request': {'count': 15, 'member_of': ['ssd']},
+    }
+    cloud = replace(snapshot_of(row), aggregates=(Aggregate('u1', 'ssd'), Aggregate('u2', 'old')))
     constraints = [OnlyGpuHosts() if each.name == 'fence' else each for each in CONSTRAINTS]
-    assert [each.change for each in answer(row, constraints).remedies] == [
+    remedies = plan(request_of(row), cloud, constraints, rules_of(row)).remedies
+    assert [each.change for each in remedies] == [
         'no fence',
-        '1 more host (VCPU 10, MEMORY_MB 5120, DISK_GB 10)',
+        '1 more host (VCPU 10, MEMORY_MB 5120, DISK_GB 10, aggregate ssd, trait CUSTOM_A)',
         'without fence',
     ]
+    assert remedies[1].data['new_hosts'] == {
+        'number': 1,
+        'name': 'gpu-1-new',
+        'hypervisor_hostname': 'gpu-1-new',
+        'hypervisor_type': 'QEMU',
+        'availability_zone': 'nova',
+        'aggregates': [{'name': 'ssd', 'uuid': 'u1'}],
+        'traits': ['CUSTOM_A', 'OWNER_NOVA'],
+        'amounts': {'VCPU': 10, 'MEMORY_MB': 5120, 'DISK_GB': 10},
+    }
