@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.proposal import Change
+from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.nova import alternatives
 from senlin_affinity.planner.resolution import resolve
 from tests.support.small_cloud import flavor_of, request_of, rules_of, snapshot_of
@@ -21,6 +22,36 @@ def test_a_new_group_has_a_name_that_no_group_has():
         'rules': {'max_server_per_host': 2},
         'project_id': 'p1',
     }
+
+
+@pytest.mark.parametrize(
+    ('identity', 'quotas', 'owner', 'expected'),
+    [
+        ('g1', {'server_groups': [1, 1]}, 'ours', False),
+        (NOT_YET, {'server_groups': [1, 1]}, 'ours', True),
+        ('g1', {'server_groups': [1, 1]}, 'theirs', True),
+        ('g1', {'server_groups': [2, 1]}, 'ours', True),
+        ('g1', None, 'ours', True),
+    ],
+)
+def test_another_group_needs_quota_of_its_project(identity, quotas, owner, expected):
+    row = {'quotas': quotas, 'project': 'ours', 'request': {'project_id': owner}}
+    resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
+    group = ServerGroup(identity, 'web', 'anti-affinity')
+    assert alternatives.may_create_group(resolved, group) is expected
+
+
+@pytest.mark.parametrize('policy', ['anti-affinity', 'soft-anti-affinity'])
+def test_a_soft_group_has_no_rules(policy):
+    group = ServerGroup('g1', 'web', policy, {'max_server_per_host': 2})
+    expected = {'name': 'web', 'policy': 'soft-anti-affinity', 'rules': {}}
+    assert alternatives.soft_group(group) == expected
+
+
+def test_the_change_to_a_flavor_names_it():
+    found = alternatives.flavor_change(flavor_of({'id': '2', 'name': 'm1.small'}))
+    data = {'flavor': {'id': '2', 'name': 'm1.small'}}
+    assert found == Change('flavor', 'flavor: m1.small', data)
 
 
 def flavors(*vcpus):
