@@ -16,6 +16,7 @@ choices (a GPU and a port), each among disjoint sets of providers.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -72,23 +73,22 @@ def _choices(taken: Sequence[_Taken], classes: Sequence[str]) -> Iterable[tuple[
 
     Each choice is about one resource class, or several that depend on each other.
     """
-    sets = [{name} for name in dict.fromkeys(classes)]
-    parts = [_part(taken, classes, names) for names in sets]
-    one = 0
-    while one < len(sets):
-        for two in range(one + 1, len(sets)):
-            both = sets[one] | sets[two]
-            together = _part(taken, classes, both)
-            if len(together) < len(parts[one]) * len(parts[two]):
-                sets[one], parts[one] = both, together
-                del sets[two], parts[two]
-                one = -1
-                break
-        one += 1
-    is_partial = any(() in part for part in parts)  # an alternative that lacks these classes
-    if is_partial or math.prod(map(len, parts)) != len(taken):
+    parts = {frozenset([name]): _part(taken, classes, [name]) for name in classes}
+    while both := next(
+        (
+            one | two
+            for one, two in itertools.combinations(parts, 2)
+            if len(_part(taken, classes, one | two)) < len(parts[one]) * len(parts[two])
+        ),
+        None,
+    ):
+        parts = {names: part for names, part in parts.items() if names.isdisjoint(both)}
+        parts[both] = _part(taken, classes, both)
+    # An alternative that lacks these classes prevents a split.
+    is_partial = any(() in part for part in parts.values())
+    if is_partial or math.prod(map(len, parts.values())) != len(taken):
         return [tuple(sorted(taken))]
-    return [tuple(sorted(part)) for part in parts]
+    return [tuple(sorted(part)) for part in parts.values()]
 
 
 def _part(
@@ -127,7 +127,6 @@ def _tried(choices: Sequence[_Taken], free: tuple[int, ...]) -> Count | None:
                 return None
             stack.extend(missing)
             continue
-        stack.pop()
         rooms = [known[each] for each in after]
         most = 1 + max(each.room for each in rooms) if rooms else 0
         least = 1 + min(each.certain for each in rooms) if rooms else 0
@@ -149,9 +148,7 @@ def _bounds(choices: Sequence[_Taken], free: Sequence[int]) -> Count:
     the last alternative, if each uses the greatest amount of any alternative.
     """
     most = sum(_room(takes, free) for takes in choices)
-    greatest: dict[int, int] = {}
-    for place, amount in (pair for takes in choices for pair in takes):
-        greatest[place] = max(amount, greatest.get(place, 0))
+    greatest = dict(sorted(pair for takes in choices for pair in takes))
     least = max(
         min(-(-(free[place] - amount + 1) // greatest[place]) for place, amount in takes)
         for takes in choices

@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.model.suggestion import meant
+from senlin_affinity.model.suggestion import meant, nearest, typo_of
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,16 @@ from senlin_affinity.model.suggestion import meant
 )
 def test_an_unknown_word(known, said):
     assert meant('wbe', known) == said
+
+
+def test_a_word_with_the_same_letters_is_preferred():
+    assert nearest('wbe', ['web', 'wbes']) == 'web'
+
+
+@pytest.mark.parametrize(
+    ('known', 'typo'),
+    [('resourcx', 'resourcx'), ('resource_id', 'resource_id'), ('resouxxe', None)],
+)
+def test_a_typo_differs_by_one_letter_or_a_few_extra_letters(known, typo):
+    assert nearest('resource', [known]) == known
+    assert typo_of('resource', [known]) == typo
