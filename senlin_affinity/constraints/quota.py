@@ -82,8 +82,8 @@ class QuotaConstraint(Constraint):
         wanted = resolved.request.count
         if not known or not resolved.has_quotas:
             return Verdict.skipped('quota.unknown')
-        of_metadata = quotas.room_for_metadata(known, resolved.request.metadata_items)
-        if not of_metadata:
+        of_metadata = quotas.too_much_metadata(known, resolved.request.metadata_items)
+        if of_metadata is not None:
             return of_metadata
         verdicts = [quotas.room_for_servers(known, _costs(resolved), wanted)]
         if group is not None:

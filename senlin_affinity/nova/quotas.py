@@ -133,28 +133,22 @@ def room_for_members(
     quota = quotas.get(SERVER_GROUP_MEMBERS)
     if quota is None:
         return Verdict.skipped('quota.unknown')
-    # The database driver uses the lower limit, and "no limit" is -1.
-    of_user = quota.limit if quota.of_user is None else quota.of_user.limit
-    if quota.limit is None or of_user is None:
-        of_user = None
-    else:
-        of_user = min(quota.limit, of_user)
-    limits = [limit for limit in (quota.limit, of_user) if limit is not None]
-    if not limits:
+    if quota.limit is None:  # the database driver uses the lower number, and "no limit" is -1
         return Verdict.passed('quota.unlimited')
+    of_user = quota.limit if quota.of_user is None else quota.of_user.limit
+    of_user = None if of_user is None else min(quota.limit, of_user)
     owners = [member.user for member in group.members]
+    is_owner_known = user is not None or len(set(owners)) < 2
     if user is not None:
         counted = owners.count(user)
     else:
-        counted = len(owners) if len(set(owners)) < 2 else 0
-    if Counting.UNIFIED in ways:
-        least: int | None = max(0, min(limits) - len(owners))
-        if len(ways) == 1:
-            of_user, counted = quota.limit, len(owners)
-    elif user is not None or len(set(owners)) < 2:
-        least = None if of_user is None else max(0, of_user - counted)
-    else:  # it is unknown whose servers count
-        least = max(0, min(limits) - len(owners))
+        counted = len(owners) if is_owner_known else 0
+    least = None  # the allowed number is guaranteed
+    if {*ways} == {Counting.UNIFIED}:
+        of_user, counted = quota.limit, len(owners)
+    elif Counting.UNIFIED in ways or not is_owner_known:
+        limit = quota.limit if of_user is None else of_user
+        least = max(0, limit - len(owners))
     if of_user is None:
         return Verdict.passed('quota.unlimited', least=least)
     room = max(0, of_user - counted)
@@ -165,16 +159,16 @@ def room_for_members(
     return Verdict.passed('quota.ok', room=room, least=least)
 
 
-def room_for_metadata(quotas: Mapping[str, Quota], items: int) -> Verdict:
-    """Check whether a server may have this many metadata items."""
+def too_much_metadata(quotas: Mapping[str, Quota], items: int) -> Verdict | None:
+    """Return REJECT if a server may not have this many metadata items, or else None."""
     quota = quotas.get(METADATA_ITEMS)
-    if quota is None or not items:
-        return Verdict.skipped('quota.unknown')
+    if quota is None:
+        return None
     limits = [each.limit for each in (quota, quota.of_user) if each is not None]
-    limit = min((limit for limit in limits if limit is not None), default=None)
-    if limit is not None and items > limit:
-        return Verdict.rejected('quota.metadata_items', items=items, limit=limit)
-    return Verdict.passed('quota.ok' if limit is not None else 'quota.unlimited')
+    limit = min((limit for limit in limits if limit is not None), default=items)
+    if items <= limit:
+        return None
+    return Verdict.rejected('quota.metadata_items', items=items, limit=limit)
 
 
 def costs(
@@ -203,9 +197,7 @@ def costs(
 
 def _asked(demand: Demand | None, names: Collection[str]) -> set[int]:
     """Return the possible amounts of these classes that one server allocates in Placement."""
-    if demand is None:
-        return {0}
-    queries = filter(None, (demand.groups, demand.fallback))
+    queries = filter(None, () if demand is None else (demand.groups, demand.fallback))
     return {
         sum(group.amounts.get(name, 0) for group in groups for name in names) for groups in queries
     } or {0}

@@ -54,6 +54,31 @@ def test_the_change_to_a_flavor_names_it():
     assert found == Change('flavor', 'flavor: m1.small', data)
 
 
+@pytest.mark.parametrize('policy', ['affinity', 'soft-affinity'])
+def test_a_soft_group_has_the_soft_policy_and_no_rules(policy):
+    group = ServerGroup('g1', 'web', policy, {'max_server_per_host': 2})
+    soft = {'name': 'web', 'policy': 'soft-affinity', 'rules': {}}
+    assert alternatives.soft_group(group) == soft
+
+
+def test_of_several_flavors_without_an_extra_spec_the_first_by_name_is_used():
+    now = flavor_of({'extra_specs': {'a': '1', 'b': '2'}})
+    others = [
+        ('f1', 'x', {'b': '2'}),
+        ('f3', 'm', {'b': '2'}),
+        ('f2', 'n', {'b': '2'}),
+        ('f0', 'c', {}),
+    ]
+    known = [
+        flavor_of({'id': key, 'name': name, 'extra_specs': specs}) for key, name, specs in others
+    ]
+    resolved = SimpleNamespace(flavor=now, snapshot=SimpleNamespace(flavors=known))
+    data = {'removed_extra_specs': ['a'], 'given_up': ['traits']}
+    flavor = {'id': 'f3', 'name': 'm'}
+    found = alternatives.with_existing_flavor(resolved, data)
+    assert found == ({'given_up': ['traits'], 'flavor': flavor}, ' (flavor: m)')
+
+
 def flavors(*vcpus):
     return [flavor_of({'id': f'f{each}', 'vcpus': each, 'ram': 512 * each}) for each in vcpus]
 

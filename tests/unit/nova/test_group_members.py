@@ -1,0 +1,36 @@
+"""Hosts that only the late check of nova-compute rejects."""
+
+import pytest
+
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, ResolvedRequest
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.group_members import checked_late
+
+HOSTS = (
+    Host('cmp-1', 'cmp-1'),
+    Host('cmp-2', 'cmp-2', enabled=False),
+    Host('cmp-3', 'cmp-3', up=False),
+    Host('cmp-4', 'cmp-4'),
+    Host('cmp-5', 'cmp-5'),
+)
+MOVING = Member('s1', 'cmp-1', state='VERIFY_RESIZE', also_on=('cmp-1', 'cmp-4'))
+
+
+@pytest.mark.parametrize(
+    ('policy', 'most', 'filters', 'number'),
+    [
+        (None, 1, DEFAULT_FILTERS, 0),
+        ('affinity', 1, DEFAULT_FILTERS, 0),
+        ('anti-affinity', 1, DEFAULT_FILTERS, 1),
+        ('anti-affinity', 2, DEFAULT_FILTERS, 0),
+        ('anti-affinity', 1, ['ComputeFilter'], 2),
+    ],
+)
+def test_the_number_of_hosts_that_only_the_late_check_rejects(policy, most, filters, number):
+    """The filter counts a moving server on one host; without it, the late check alone rejects."""
+    group = policy and ServerGroup('g', 'web', policy, {'max_server_per_host': most}, (MOVING,))
+    request = PlacementRequest(1, 'small', enabled_filters=tuple(filters))
+    asked = ResolvedRequest(request, CloudSnapshot(HOSTS), server_group=group)
+    assert checked_late(asked) == number
