@@ -151,7 +151,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     elif hosts := _sample(request, view, cloud, outline):
         snapshot = replace(view.snapshot, hosts=hosts)
         return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
-    if cloud.refresh():
+    if _has_changed(cloud, view, outline.sets):
         return _staged(request, scope, cloud)
     if request.is_lasting:
         return None  # candidates have room now; others may have it later
@@ -160,6 +160,15 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
         return decided and decided.view
     view = cloud.flavors(decided.view)
     return replace(view, helpful=(*_helpful(request, view, cloud, outline),))
+
+
+def _has_changed(cloud: Cloud, view: CloudView, sets: AggregateSets) -> bool:
+    """Check whether cached aggregates of a view differ from the cloud now; False without these.
+
+    A flavor whose id was cached has been fetched, and has the requested name.
+    """
+    is_cached = cloud.refresh() and view.snapshot.aggregates is not None
+    return is_cached and cloud.aggregates(view) != (view, sets)
 
 
 def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
@@ -185,11 +194,17 @@ def _sample(
     request: ScaleRequest, view: CloudView, cloud: Cloud, outline: Outline
 ) -> tuple[Host, ...]:
     """Fetch a sample, or a larger one after it; return its hosts if they are enough, or else ()."""
+    smaller = None
     for is_large in (False, True):
         query = sample.query(request, view, outline, is_large=is_large)
-        hosts = None if query is None else cloud.sample(query)
-        if query and hosts and sample.is_enough(query.request, view, hosts):
+        hosts = None if query is None or query == smaller else cloud.sample(query)
+        if query is None or hosts is None:
+            return ()
+        if sample.is_enough(query.request, view, hosts):
             return hosts
+        if len(hosts) < query.limit:
+            return ()  # a larger limit would not return more hosts
+        smaller = query
     return ()
 
 
