@@ -146,6 +146,16 @@ def test_rx_09_a_second_run_leaves_nothing_of_the_first(_database):
         assert 'status_reason' not in desk.row(action).data
 
 
+def test_a_rejected_node_has_the_reason_in_its_status(_database):
+    with Edge(hosts=()) as edge:
+        desk = Desk(edge)
+        made, policy = desk.bound(DRS)
+        action = run(desk, made, policy, CREATE)
+        assert refusal(action).startswith(NO_DRS_HOST)
+        node = objects.Node.get(desk.context, action.target)
+        assert node.status_reason == action.data['reason']
+
+
 @pytest.mark.parametrize('data', [None, {}, {'Other': {}}, binding('')])
 def test_r3_22_d3_14_without_a_binding_the_hypervisors_are_not_read(desk, data):
     made, policy = desk.cluster(size=1), desk.policy(DRS)
