@@ -134,7 +134,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     if request.question.is_pinned:
         return _pinned(request, view, cloud)
     outline = sample.outline(request, view)
-    if outline.left_by_quota is not None and cloud.refresh():
+    if outline.left_by_quota is not None and _has_changed(request, scope, cloud, view, ()):
         return _staged(request, scope, cloud)
     if outline.left_by_quota == 0:
         return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
@@ -151,7 +151,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     elif hosts := _sample(request, view, cloud, outline):
         snapshot = replace(view.snapshot, hosts=hosts)
         return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
-    if _has_changed(cloud, view, outline.sets):
+    if _has_changed(request, scope, cloud, view, outline.sets):
         return _staged(request, scope, cloud)
     if request.is_lasting:
         return None  # candidates have room now; others may have it later
@@ -162,13 +162,16 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     return replace(view, helpful=(*_helpful(request, view, cloud, outline),))
 
 
-def _has_changed(cloud: Cloud, view: CloudView, sets: AggregateSets) -> bool:
-    """Check whether cached aggregates of a view differ from the cloud now; False without these.
-
-    A flavor whose id was cached has been fetched, and has the requested name.
-    """
-    is_cached = cloud.refresh() and view.snapshot.aggregates is not None
-    return is_cached and cloud.aggregates(view) != (view, sets)
+def _has_changed(
+    request: ScaleRequest, scope: FetchScope, cloud: Cloud, view: CloudView, sets: AggregateSets
+) -> bool:
+    """Check whether a view from cached values differs from the cloud now; False without these."""
+    if not cloud.refresh():
+        return False
+    now = cloud.facts(scope, request.question.flavor_name)
+    if now is None or view.snapshot.aggregates is None:
+        return now != view
+    return cloud.aggregates(now) != (view, sets)
 
 
 def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
