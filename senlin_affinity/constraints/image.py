@@ -94,7 +94,7 @@ class ImageConstraint(Constraint):
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield a OneOf of up to three flavors that are large enough, perhaps none, smallest first.
 
-        Nothing unless the flavor is too small.
+        Nothing unless the image rejects the request.
         """
         verdict = evaluation.verdict
         if verdict is None or verdict:

@@ -26,7 +26,6 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
 from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Decision
-from senlin_affinity.planner.host_reports import HostReport
 from senlin_affinity.planner.unspecified import ASSUMED
 from senlin_affinity.preflight import disclosure
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -336,18 +335,16 @@ def limiting_reason(decision: Decision) -> str:
     if of_request:
         return '; '.join(sentence(each, decision.reasons) for each in of_request)
     rejected = [each for each in decision.hosts if each.rejected_by is not None]
-    hosts = [each for each in rejected if each.placed] or rejected
-    for constraint in ('availability_zone', 'host_state'):
-        hosts = [each for each in hosts if each.rejected_by != constraint] or hosts
-    if not hosts:
+    if not rejected:
         return 'there is no host'
-
-    def reason(report: HostReport) -> tuple[str, str]:
-        verdict = report.verdicts[report.rejected_by or '']
-        return short_sentence(verdict, decision), verdict.code
-
-    (((words, code), _number),) = Counter(map(reason, hosts)).most_common(1)
-    number, total = [*map(reason, rejected)].count((words, code)), len(decision.hosts)
+    verdicts = (report.verdicts[report.rejected_by or ''] for report in rejected)
+    reasons = [(short_sentence(verdict, decision), verdict.code) for verdict in verdicts]
+    hosts = [*zip(rejected, reasons, strict=True)]
+    hosts = [each for each in hosts if each[0].placed] or hosts
+    for constraint in ('availability_zone', 'host_state'):
+        hosts = [each for each in hosts if each[0].rejected_by != constraint] or hosts
+    (((words, code), _number),) = Counter(reason for _report, reason in hosts).most_common(1)
+    number, total = reasons.count((words, code)), len(decision.hosts)
     all_hosts = {1: 'the only host', 2: 'both hosts'}.get(total, f'all {total:,} hosts')
     which = all_hosts if number == total else f'{number:,} of {total:,} hosts'
     if code == _HOST_FULL:

@@ -41,24 +41,18 @@ def test_another_group_needs_quota_of_its_project(identity, quotas, owner, expec
     assert alternatives.may_create_group(resolved, group) is expected
 
 
-@pytest.mark.parametrize('policy', ['anti-affinity', 'soft-anti-affinity'])
-def test_a_soft_group_has_no_rules(policy):
-    group = ServerGroup('g1', 'web', policy, {'max_server_per_host': 2})
-    expected = {'name': 'web', 'policy': 'soft-anti-affinity', 'rules': {}}
-    assert alternatives.soft_group(group) == expected
-
-
 def test_the_change_to_a_flavor_names_it():
     found = alternatives.flavor_change(flavor_of({'id': '2', 'name': 'm1.small'}))
     data = {'flavor': {'id': '2', 'name': 'm1.small'}}
     assert found == Change('flavor', 'flavor: m1.small', data)
 
 
-@pytest.mark.parametrize('policy', ['affinity', 'soft-affinity'])
-def test_a_soft_group_has_the_soft_policy_and_no_rules(policy):
-    group = ServerGroup('g1', 'web', policy, {'max_server_per_host': 2})
-    soft = {'name': 'web', 'policy': 'soft-affinity', 'rules': {}}
-    assert alternatives.soft_group(group) == soft
+@pytest.mark.parametrize('prefix', ['', 'soft-'])
+@pytest.mark.parametrize('kind', ['affinity', 'anti-affinity'])
+def test_a_soft_group_has_the_soft_policy_and_no_rules(kind, prefix):
+    group = ServerGroup('g1', 'web', f'{prefix}{kind}', {'max_server_per_host': 2})
+    expected = {'name': 'web', 'policy': f'soft-{kind}', 'rules': {}}
+    assert alternatives.soft_group(group) == expected
 
 
 def test_of_several_flavors_without_an_extra_spec_the_first_by_name_is_used():
