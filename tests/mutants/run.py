@@ -122,7 +122,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_on_survivors(
     results: Sequence[Result], given: argparse.Namespace, tests: Sequence[str], budget: float
 ) -> list[Result]:
-    """Run these tests on the surviving mutants, in a new process, and return all results."""
+    """Run these tests on the surviving mutants, in a new process, and return all results.
+
+    If the tests fail without a mutant, the process says so, and no mutant counts as killed.
+    """
     left = [each.mutant.key for each in results if each.outcome in LEFT]
     if not left:
         return list(results)
@@ -132,7 +135,7 @@ def run_on_survivors(
         options = [f'--keys={",".join(left)}', f'--workers={given.workers}', f'--report={report}']
         more = [f'--budget={budget}', '--tests', *tests]
         subprocess.run([*command, *options, *more], stdout=subprocess.DEVNULL, check=False)
-        rows = json.loads(report.read_text(encoding='utf-8'))
+        rows = json.loads(report.read_text(encoding='utf-8')) if report.exists() else ()
     by = {row['key']: row['by'] for row in rows if row['outcome'] == 'killed'}
     return [
         Result(each.mutant, 'killed', by[each.mutant.key]) if each.mutant.key in by else each
