@@ -54,7 +54,13 @@ class Command(command.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Create a parser that reports an error in one line."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        self._add_arguments(parser.add_argument)
+
+        def add(*names: str, **settings: Any) -> None:
+            if settings.get('action', 'append') == 'append':
+                settings.setdefault('type', _not_empty)
+            parser.add_argument(*names, **settings)
+
+        self._add_arguments(add)
         if self.example is not None:
             parser.add_argument_group('example', f'{parser.prog} {self.example}'.rstrip())
         return tell_in_one_line(parser)
@@ -68,7 +74,7 @@ class Command(command.Command):
         return '' if own == others else super().get_epilog()
 
     def _add_arguments(self, add: Add) -> None:
-        """Add the options of the command with argparse's ``add_argument``."""
+        """Add the options with argparse's ``add_argument``; values without a type are not empty."""
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command and return its exit status."""
@@ -182,6 +188,13 @@ def add_timeout(add: Add) -> None:
         type=_size,
         help='maximum size of one answer of a service in MiB (default: 128)',
     )
+
+
+def _not_empty(text: str) -> str:
+    """Return the text; '' is an error: a script's variable is unset, for example."""
+    if not text:
+        raise argparse.ArgumentTypeError('must not be empty')
+    return text
 
 
 def _seconds(text: str) -> float:

@@ -59,6 +59,7 @@ def add_settings(add: base.Add) -> None:
     add(
         '--enabled-filters',
         metavar='LIST',
+        type=str,
         help='enabled_filters of nova.conf, separated by commas (default: that of the file, or '
         "Nova's default)",
     )

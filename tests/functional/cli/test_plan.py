@@ -326,7 +326,7 @@ def test_options_precede_the_policy_and_the_profile(answer, plan, write):
     )
 
 
-@pytest.mark.parametrize('project', ['ours', SSD.replace('-', ''), SSD, 'demo', '5bbcc3c4', ''])
+@pytest.mark.parametrize('project', ['ours', SSD.replace('-', ''), SSD, 'demo', '5bbcc3c4'])
 def test_a_project_beside_a_snapshot_is_an_id(plan, project):
     done = plan(1, '--project', project, cloud={'project_id': 'ours'})
     message = f'error: --project {project!r} is not an id: use the id, because a snapshot'
@@ -386,11 +386,12 @@ def test_an_unknown_name_or_file_is_an_error(plan, options, message):
         ),
         (('--count', '1'), 'error: specify --flavor or --profile'),
         ((*FLAVOR, '--image-property', 'k'), "must be K=V, not 'k'"),
+        ((*FLAVOR, '--server-group', ''), 'argument --server-group: must not be empty'),
         ((*FLAVOR, '--spread', 'rack'), 'argument --spread: must be by='),
         ((*FLAVOR, '--spread', 'by=a,by=b'), "once, not 'by=a,by=b'"),
         (FLAVOR, 'error: name a cloud with --os-cloud, or a file with --snapshot'),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_a_usage_error_is_one_line(run, options, message):
     done = run('plan', *options)
