@@ -45,7 +45,8 @@ def log_in(connection: Connection, timeout: float) -> None:
             session.timeout = timeout
         transport.bound(session)
         within(session.timeout, impatient(session).get_token, session)
-    except (*NO_ANSWER, GivenUp, OSError) as error:  # OSError: a missing file of certificates
+    except (*NO_ANSWER, GivenUp, OSError, ValueError) as error:
+        # OSError: a missing file of certificates; ValueError: an invalid auth_url
         raise _refused(connection, words.error_text(error), error) from error
     except Exception as error:
         if type(error) is not Exception or str(error) != _NO_PASSWORD:

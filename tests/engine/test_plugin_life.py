@@ -9,6 +9,7 @@ from senlin.common import exception as senlin_exception
 from senlin.engine import senlin_lock
 from senlin.policies import base
 
+from senlin_affinity.plugins.senlin import clients
 from senlin_affinity.plugins.senlin.policy import AffinityPolicy, converted
 from senlin_affinity.policy.schema import Property
 from tests.engine.support import HEAT_PROFILE, PROJECT, Desk, binding, done, profile, refused, spec
@@ -270,6 +271,7 @@ def test_a_refusal_is_logged_in_one_line_without_a_traceback(desk, caplog):
     desk.edge.nova.add_group('web', policy='affinity')
     cluster, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
     hook = desk.action(cluster, 'CLUSTER_SCALE_OUT', {'count': 'many'})
+    clients.log_identity()  # logs once in a process
     with caplog.at_level('INFO', logger='senlin_affinity'):
         refused(policy.attach(cluster))
         policy.pre_op(cluster.id, hook)
