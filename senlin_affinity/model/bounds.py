@@ -72,7 +72,7 @@ class Bounds(NamedTuple):
 
     def __and__(self, other: Bounds) -> Bounds:
         """Return the tighter of two limits on the same servers."""
-        if other is UNLIMITED or self is other:
+        if other is UNLIMITED:
             return self
         return Bounds(*(_fold(min, pair) for pair in zip(self, other, strict=True)))
 

@@ -133,6 +133,12 @@ def test_classes_tell_resource_classes_apart_and_not_their_figures():
     assert HostClasses.of(hosts).numbers == [0, 1, 2, 2, 3]
 
 
+def test_classes_tell_hosts_apart_that_grant_no_server():
+    rooms = [0, 1, 2]
+    hosts = [HOST.but(grants=(CandidateCapacity('q', room, room),)) for room in rooms]
+    assert HostClasses.of(hosts).numbers == [0, 1, 1]
+
+
 def test_a_snapshot_with_other_hosts_has_the_classes_of_these():
     hosts = [dataclasses.replace(HOST, host=f'cmp-{number}') for number in range(4)]
     cloud = CloudSnapshot(tuple(hosts))
