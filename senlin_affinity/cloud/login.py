@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 from keystoneauth1 import exceptions as keystoneauth
@@ -45,14 +46,14 @@ def log_in(connection: Connection, timeout: float) -> None:
             session.timeout = timeout
         transport.bound(session)
         within(session.timeout, impatient(session).get_token, session)
-    except (*NO_ANSWER, GivenUp, OSError, ValueError) as error:
-        # OSError: a missing file of certificates; ValueError: an invalid auth_url
+    except (*NO_ANSWER, GivenUp, OSError) as error:  # OSError: a missing file of certificates
         raise _refused(connection, words.error_text(error), error) from error
     except Exception as error:
-        if type(error) is not Exception or str(error) != _NO_PASSWORD:
-            raise
         missing = 'the password is missing: set OS_PASSWORD, or password in clouds.yaml'
-        raise _refused(connection, missing, error) from error
+        is_missing = type(error) is Exception and str(error) == _NO_PASSWORD
+        if is_missing or _is_malformed(_auth_url(connection)):
+            raise _refused(connection, missing, error) from error
+        raise
 
 
 class _Impatient:
@@ -91,11 +92,24 @@ def impatient(shared: Any) -> Any:
 def _refused(connection: Connection, why: str, error: BaseException) -> CloudError:
     """Return the error "could not log in at <auth_url>: ``why``", with the status of ``error``.
 
-    Without an ``auth_url``, "could not log in: ``why``"; a hint replaces ``why`` if it lacks "://".
+    Without an ``auth_url``, "could not log in: ``why``"; a hint replaces ``why`` if malformed.
     """
-    url = (connection.config.get_auth_args() or {}).get('auth_url')
+    url = _auth_url(connection)
     at = f' at {url}' if url else ''
-    if url and '://' not in url:
+    if _is_malformed(url):
         why = 'auth_url must be a URL such as https://keystone.example.com/v3'
     status = error.status if isinstance(error, GivenUp) else getattr(error, 'http_status', None)
     return CloudError(f'could not log in{at}: {why}', status)
+
+
+def _auth_url(connection: Connection) -> str:
+    """Return the ``auth_url`` of the connection, or ''."""
+    return (connection.config.get_auth_args() or {}).get('auth_url') or ''
+
+
+def _is_malformed(url: str) -> bool:
+    """Check whether the text lacks a scheme, or has only one bracket; False for ''."""
+    try:
+        return url != '' and not urlsplit(url).netloc
+    except ValueError:
+        return True

@@ -125,7 +125,7 @@ def test_all_mistakes_of_a_profile_are_listed(run, write):
         ({'OS_PASSWORD': ''}, 'could not log in at http://127.0.0.1:9/v3: the password is missing'),
         ({'OS_CLOUD': ''}, 'could not log in at http://127.0.0.1:9/v3: Connection refused'),
         ({'OS_AUTH_URL': 'nonsense'}, 'could not log in at nonsense: auth_url must be a URL such'),
-        ({'OS_AUTH_URL': 'http://[::1'}, 'could not log in at http://[::1: Invalid IPv6 URL'),
+        ({'OS_AUTH_URL': 'http://[::1'}, 'could not log in at http://[::1: auth_url must be a URL'),
         ({'OS_AUTH_TYPE': 'nonsense'}, 'could not connect to the cloud: '),
     ],
 )
