@@ -36,6 +36,7 @@ _MIGRATIONS, _SERVER = 'list the migrations', 'read a server that a scheduler hi
 #: The most servers that are read one by one.
 MOST_NAMED = 20
 _HOST = 'OS-EXT-SRV-ATTR:host'
+_HYPERVISOR = 'OS-EXT-SRV-ATTR:hypervisor_hostname'
 _ZONE = 'OS-EXT-AZ:availability_zone'
 _PAGED: Microversion = (2, 59)
 _ENDED = ('confirmed', 'reverted', 'error', 'failed', 'completed', 'cancelled', 'done')
@@ -87,6 +88,26 @@ def names_of(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
 def own_servers(compute: OwnerRest) -> list[dict[str, Any]]:
     """Fetch the servers of the connection's project as parsed JSON."""
     return _servers(compute)
+
+
+def servers_of(compute: OperatorRest, project: str) -> list[dict[str, Any]]:
+    """Fetch the servers of a project as parsed JSON, as an administrator."""
+    return _servers(compute, all_tenants='1', project_id=project)
+
+
+def hypervisors(servers: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the name of the hypervisor of each raw server, by server id.
+
+    Servers without a host are left out, and those whose hypervisor is not named after its service
+    host (vSphere, Ironic): others may share that host.
+    """
+    with reading(_SERVERS):
+        known = {each['id']: (each.get(_HOST), each.get(_HYPERVISOR)) for each in servers}
+        return {
+            server: hypervisor
+            for server, (host, hypervisor) in known.items()
+            if host and hypervisor and host.partition('.')[0] == hypervisor.partition('.')[0]
+        }
 
 
 def with_hosts_by_id(

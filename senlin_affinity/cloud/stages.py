@@ -152,6 +152,29 @@ class Stages:
         rooms = allocations.lower_bounds(answer).items()
         return tuple(query.host(root, room) for root, room in rooms if room)
 
+    def roots_of_members(self, query: Query, view: CloudView) -> Mapping[str, str] | None:
+        """Fetch the UUID of the root provider of the host of each member, by server id.
+
+        For a host outside the sample, its name. None if a member's host is unknown, or the name of
+        a host in the sample.
+        """
+        _limit, answer = self._answers[query.text]
+        names = providers.names(self._placement, query.text)
+        if not allocations.lower_bounds(answer).keys() <= names.keys():
+            return None
+        if self._clients.has_operator:  # Nova hides the hosts from the owner
+            servers = members.servers_of(self._compute, str(view.snapshot.project_id))
+        else:
+            servers = members.own_servers(self._owners)
+        roots = {name: root for root, name in names.items()}
+        found = {
+            server: roots.get(hypervisor, hypervisor)
+            for server, hypervisor in members.hypervisors(servers).items()
+        }
+        groups = view.snapshot.server_groups or ()
+        wanted = {each.server for group in groups for each in group.members}
+        return found if wanted <= found.keys() else None
+
     def flavors(self, view: CloudView) -> CloudView:
         """Return the view with all flavors of the owner; unchanged if extra specs are hidden."""
         has_specs = self._owners.pick(flavors.EXTRA_SPECS) >= flavors.EXTRA_SPECS

@@ -12,7 +12,7 @@ whole cloud follows, whose view gives the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
@@ -28,8 +28,8 @@ from senlin_affinity.preflight.question import FetchScope
 from senlin_affinity.preflight.sample import AggregateSets, Outline, Query
 from senlin_affinity.preflight.scale_request import ScaleRequest
 
-#: The number of hosts of a pinned request that are read beside one for each server.
-_MORE_HOSTS = 1
+#: The numbers of hosts that are read for a pinned request, beside one for each server, in turn.
+_MORE_HOSTS = (0, 4)
 
 
 class Cloud(Protocol):
@@ -49,6 +49,9 @@ class Cloud(Protocol):
 
     def sample(self, query: Query) -> tuple[Host, ...] | None:
         """Fetch a sample of candidates."""
+
+    def roots_of_members(self, query: Query, view: CloudView) -> Mapping[str, str] | None:
+        """Fetch the root provider of each member by server id, as far as it is in the sample."""
 
     def flavors(self, view: CloudView) -> CloudView:
         """Add all flavors of the owner to the view."""
@@ -184,9 +187,10 @@ def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView |
     view, sets = with_aggregates
     if request.question.spreads:
         view = cloud.unread(view)
-    some = _candidates(request, view, cloud, sets, request.question.count + _MORE_HOSTS)
-    if some is not None and some.fits:
-        return some.view
+    for more in _MORE_HOSTS:
+        some = _candidates(request, view, cloud, sets, request.question.count + more)
+        if some is not None and some.fits:
+            return some.view
     decided = _candidates(request, view, cloud, sets)
     if decided is None or decided.fits:
         return decided and decided.view
@@ -205,10 +209,20 @@ def _sample(
             return ()
         if sample.is_enough(query.request, view, hosts):
             return hosts
-        if len(hosts) < query.limit:
-            return ()  # a larger limit would not return more hosts
+        if len(hosts) < query.limit:  # a larger limit would not return more hosts
+            return hosts if _is_enough_beside_members(query, view, cloud, hosts) else ()
         smaller = query
     return ()
+
+
+def _is_enough_beside_members(
+    query: Query, view: CloudView, cloud: Cloud, hosts: Sequence[Host]
+) -> bool:
+    """Check whether a sample is enough, with the members of the group on their hosts."""
+    if not sample.depends_on_members(query.request, view, hosts):
+        return False
+    roots = cloud.roots_of_members(query, view)
+    return roots is not None and sample.is_enough(query.request, view, hosts, roots)
 
 
 class _Decided(NamedTuple):

@@ -4,7 +4,8 @@ A sample is enough if
 
 * each constraint is enforced by Placement, reads nothing about hosts, or skips the request. The
   query names the aggregates that the constraints on aggregates accept;
-* the servers fit if the members of the group fill the hosts with the most free capacity;
+* the servers fit if the members of the group fill the hosts with the most free capacity or, if the
+  sample has all candidates, if they are where Nova shows them;
 * the servers fit without the ``SPARE`` hosts with the most free capacity. Placement does not know
   which services are down, which members migrate, which hypervisors share a service host, nor which
   hosts Nova has in an aggregate. If this affects more hosts, Nova may reject an accepted request.
@@ -13,7 +14,7 @@ A sample is enough if
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat, zip_longest
 from typing import NamedTuple
@@ -140,19 +141,46 @@ def query(
     return sample_query if is_enough(request, view, best) else None
 
 
-def is_enough(request: ScaleRequest, view: CloudView, hosts: Sequence[Host]) -> bool:
+def is_enough(
+    request: ScaleRequest,
+    view: CloudView,
+    hosts: Sequence[Host],
+    member_roots: Mapping[str, str] | None = None,
+) -> bool:
     """Check whether all servers fit on these hosts without the ten with the most free capacity.
 
     True only if no constraint could reject a host for a reason that the sample does not contain.
+
+    :param member_roots: the host of each member, by server id; None: the least favourable hosts.
     """
-    others = sorted(hosts, key=lambda host: -sum(grant.certain for grant in host.grants or ()))
-    evaluation = evaluate(_resolved(request, view, others[SPARE:]), request.constraints)
+    needed = _without_spare(hosts)
+    evaluation = evaluate(_resolved(request, view, needed, member_roots), request.constraints)
     least = evaluation.total.bounds.lower
     if request.change and least is not None and least < request.question.count:
         return False  # a change is proposed only if all servers surely fit
     return evaluation.fits is True and all(
         is_settled(each, evaluation) for each in request.constraints
     )
+
+
+def depends_on_members(request: ScaleRequest, view: CloudView, hosts: Iterable[Host]) -> bool:
+    """Check whether the servers may fit on these hosts, if the group's members are on others."""
+    group = request.resolve(view).server_group
+    most = None if group is None or not group.members else group.max_server_per_host
+    if most is None:
+        return False
+    rooms = (min(most, _room(host)) for host in _without_spare(hosts))
+    return sum(rooms) >= request.question.count
+
+
+def _without_spare(hosts: Iterable[Host]) -> list[Host]:
+    """Sort hosts by free capacity, the most first, and leave out the first ten."""
+    return sorted(hosts, key=_room, reverse=True)[SPARE:]
+
+
+def _room(host: Host) -> int:
+    """Return the number of servers for which the host surely has free capacity."""
+    return sum(grant.certain for grant in host.grants or ())
 
 
 def is_settled(constraint: Constraint, evaluation: Evaluation) -> bool:
@@ -224,32 +252,39 @@ def is_zone_in_query(resolved: ResolvedRequest) -> bool:
 
 
 def _resolved(
-    request: ScaleRequest, view: CloudView, hosts: Sequence[Host] | None
+    request: ScaleRequest,
+    view: CloudView,
+    hosts: Sequence[Host] | None,
+    member_roots: Mapping[str, str] | None = None,
 ) -> ResolvedRequest:
     """Resolve the request for these hosts, with unknown aggregates.
 
-    The group is its :func:`_least_favourable` form, which moves its members.
-
     :param hosts: those with the most free capacity first; None or empty: unknown.
+    :param member_roots: as in :func:`is_enough`.
     """
     snapshot = dataclasses.replace(view.snapshot, hosts=tuple(hosts or ()) or None, aggregates=None)
     resolved = request.resolve(dataclasses.replace(view, snapshot=snapshot))
     group = resolved.server_group
     if group is None:
         return resolved
-    return dataclasses.replace(resolved, server_group=_least_favourable(group, hosts or ()))
+    return dataclasses.replace(resolved, server_group=_placed(group, hosts or (), member_roots))
 
 
-def _least_favourable(group: ServerGroup, hosts: Iterable[Host]) -> ServerGroup:
-    """Return the group with members that fill the slots of the first hosts; the rest have no host.
+def _placed(
+    group: ServerGroup, hosts: Iterable[Host], member_roots: Mapping[str, str] | None
+) -> ServerGroup:
+    """Return the group with its members on these hosts.
 
+    Without ``member_roots``, they fill the slots of the first hosts, and the rest have no host.
     Without ``max_server_per_host``, the members stay.
     """
     most = group.max_server_per_host
     if most is None:
         return group
-    places = chain.from_iterable(repeat(host.host, most) for host in hosts)
-    members = zip_longest(group.members, islice(places, len(group.members)))
+    slots: Iterator[str] = chain.from_iterable(repeat(host.host, most) for host in hosts)
+    if member_roots is not None:
+        slots = (member_roots[member.server] for member in group.members)
+    members = zip_longest(group.members, islice(slots, len(group.members)))
     placed = (dataclasses.replace(member, host=place) for member, place in members)
     return dataclasses.replace(group, members=tuple(placed))
 

@@ -118,7 +118,7 @@ class Forest:
 
     def get(self, path, _what, _microversion, params=None):
         """Send a GET request with an adapter's signature."""
-        query = f'?{urlencode(params)}' if params else ''
+        query = f'?{urlencode(params, doseq=True)}' if params else ''
         answer = self._judge._send('GET', path + query)
         assert answer.status_code == 200, answer.text
         return answer.json

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.cloud import allocations
+from senlin_affinity.cloud import allocations, providers
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
@@ -72,6 +72,22 @@ def test_a_sample_needs_one_host_for_each_server(judge, cut_after, monkeypatch):
     )
 
 
+def test_a_sample_that_shares_no_host_with_the_members_is_enough(judge, monkeypatch):
+    """Three of four hosts have free capacity; the member is on the fourth one, or not."""
+    monkeypatch.setattr(sample, 'SPARE', 0)
+    plain, full = {'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, {'VCPU': (4, 4), 'MEMORY_MB': (8, 8)}
+    with Forest(judge) as forest:
+        roots = [forest.add(each) for each in (full, plain, plain, plain)]
+        amounts = {'VCPU': 2, 'MEMORY_MB': 1, 'DISK_GB': 0}
+        results = [
+            is_sample_enough(
+                forest, roots, amounts, ('anti-affinity', 1, [on]), 3, are_places_known=is_known
+            )
+            for on, is_known in ((0, False), (0, True), (1, True))
+        ]
+    assert results == [False, True, False]
+
+
 @pytest.mark.parametrize(('count', 'expected'), [(2, True), (3, False)])
 def test_hosts_in_rejected_aggregates_do_not_count(judge, monkeypatch, count, expected):
     """Only two of six hosts are in the required aggregate and in no other one."""
@@ -100,7 +116,7 @@ def check(judge, hosts, sharing, questions, seed):
     with mock.patch.object(sample, 'SPARE', 0), Forest(judge) as forest:
         roots = build(forest, hosts, sharing)
         for amounts, group, count in questions:
-            if not is_sample_enough(forest, roots, amounts, group, count):
+            if not is_sample_enough(forest, roots, amounts, group, count, are_places_known=True):
                 continue
             before, held = len(forest._used), [roots[place] for place in group[2]]
             for number in range(count):
@@ -119,15 +135,17 @@ def build(forest, hosts, sharing):
     return roots
 
 
-def is_sample_enough(forest, roots, amounts, group, count):
-    """Return whether a sample is enough while the hosts of the members are unknown."""
+def is_sample_enough(forest, roots, amounts, group, count, *, are_places_known=False):
+    """Return whether a sample is enough, by default without the hosts of the members."""
     policy, limit, members = group
     rules = {'max_server_per_host': limit} if policy == 'anti-affinity' else {}
     held = tuple(Member(f's{number}') for number in members)
     request, view = request_and_view(amounts, ServerGroup('g', 'g', policy, rules, held), count)
-    return is_query_enough(
-        forest, sample.query(request, view, sample.outline(request, view)), view, roots
-    )
+    places = {f's{number}': roots[number] for number in members}
+    query = sample.query(request, view, sample.outline(request, view))
+    if is_query_enough(forest, query, view, roots):
+        return True
+    return are_places_known and is_query_enough(forest, query, view, roots, places)
 
 
 def request_and_view(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggregates=None):
@@ -150,13 +168,18 @@ def request_and_view(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=()
     return request, CloudView(snapshot, images={'cirros': Image()})
 
 
-def is_query_enough(forest, query, view, roots=None):
+def is_query_enough(forest, query, view, roots=None, places=None):
     if query is None:
         return False
     rooms = allocations.lower_bounds(allocations.candidates(forest, query.text, query.limit))
     assert roots is None or rooms.keys() <= {*roots}
     found = [query.host(root, room) for root, room in rooms.items()]
-    return sample.is_enough(query.request, view, found)
+    if places is not None:
+        names = providers.names(forest, query.text)
+        assert names.keys() <= {*roots}
+        if not rooms.keys() <= names.keys():
+            return False
+    return sample.is_enough(query.request, view, found, places)
 
 
 def boot(forest, roots, amounts, group, held, dice):

@@ -499,15 +499,27 @@ class FakeNova:
             and is_deleted == (item.status == 'SOFT_DELETED')
             and request.query.get('uuid') in (None, item.id)
         ]
-        shown = [_of_server(server, is_admin) for server in found]
+        shown = [self._shown_server(server, is_admin) for server in found]
         return self._page('servers', '/servers/detail', request, shown)
 
     def _server(self, request: _FakeRequest) -> Reply:
         is_admin, own = request.user == 'admin', f'{request.user}-project'
         for server in self.servers:
             if server.id == request.found[0] and (is_admin or server.project == own):
-                return Reply(200, {'server': _of_server(server, is_admin)})
+                return Reply(200, {'server': self._shown_server(server, is_admin)})
         return Reply(404, {'itemNotFound': {'code': 404, 'message': 'No such server.'}})
+
+    def _shown_server(self, server: FakeServer, is_admin: bool) -> dict[str, Any]:
+        """Return a server as Nova shows it to this user."""
+        name = 'servers' if is_admin else 'servers of the project'
+        template: dict[str, Any] = snapshot_answer(name).body['servers'][0]
+        own = {'id': server.id, 'hostId': server.host_id, 'user_id': server.user}
+        own |= {'tenant_id': server.project, 'status': server.status}
+        if is_admin:
+            named = [host.hypervisor for host in self.hosts if host.host == server.host]
+            own['OS-EXT-SRV-ATTR:host'] = server.host
+            own['OS-EXT-SRV-ATTR:hypervisor_hostname'] = named[0] if named else None
+        return template | own
 
     def _migrations(self, request: _FakeRequest) -> Reply:
         """Return the migrations, newest first, with pages from 2.59 on."""
@@ -627,15 +639,6 @@ def snapshot_answer(name: str) -> Reply:
     """Return a copy of a response recorded for the snapshot."""
     answer = _snapshot_record()[name]
     return Reply(answer['status'], copy.deepcopy(answer['body']))
-
-
-def _of_server(server: FakeServer, is_admin: bool) -> dict[str, Any]:
-    """Return a server as Nova shows it to this user."""
-    name = 'servers' if is_admin else 'servers of the project'
-    template: dict[str, Any] = snapshot_answer(name).body['servers'][0]
-    own = {'id': server.id, 'hostId': server.host_id, 'user_id': server.user}
-    own |= {'tenant_id': server.project, 'status': server.status}
-    return template | own | ({'OS-EXT-SRV-ATTR:host': server.host} if is_admin else {})
 
 
 def _of_host(host: FakeHost, template: Mapping[str, Any]) -> dict[str, Any]:

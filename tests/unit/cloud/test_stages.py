@@ -153,6 +153,43 @@ def test_a_sample_accepts_without_the_quota_of_the_user(cloud):
 
 
 @pytest.mark.parametrize('who', [ADMIN, OWNER])
+@pytest.mark.parametrize('member', ['cmp-0', 'cmp-13'], ids=['a spare host', 'another host'])
+def test_a_sample_of_all_candidates_is_enough_if_members_take_none_of_them(cloud, who, member):
+    request = rare_request(cloud, 3, hosts=13, members=[member, 'cmp-13'], who=who)
+    assert fetched(cloud, request, who).coverage is Coverage.ENOUGH
+    asked = [each.path for each in cloud.nova.asked]
+    assert asked.count('/servers/detail') == 1
+    assert not any('hypervisors' in path for path in asked)
+    assert cloud.placement.asked[-1].startswith('GET /resource_providers?')
+
+
+def test_a_sample_is_not_enough_if_a_member_is_on_a_needed_host(cloud):
+    request = rare_request(cloud, 3, hosts=13, members=['cmp-12'])
+    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+
+
+@pytest.mark.parametrize(
+    ('host', 'name'), [('cmp-13', 'domain-c7.b52f'), (None, 'cmp-13')], ids=['vSphere', 'no host']
+)
+def test_a_member_without_a_known_hypervisor_may_be_on_any_candidate(host, name):
+    with make(hosts=(*HOSTS[:13], FakeHost('cmp-13', name))) as cloud:
+        request = rare_request(cloud, 3, hosts=13, members=[host])
+        assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+
+
+def test_a_candidate_without_a_known_name_may_have_a_member(cloud):
+    request = rare_request(cloud, 3, hosts=13, members=['cmp-13'])
+    disk = replace(cloud.placement.providers[0], resources={'DISK_GB': (99, 0)}, traits=())
+    root = cloud.placement.providers[0].uuid
+    disk = replace(disk, uuid='child', parent=root, name='child')
+    cloud.placement.providers[0] = replace(
+        cloud.placement.providers[0], resources={'VCPU': (64, 0), 'MEMORY_MB': (4096, 0)}
+    )
+    cloud.placement.providers.append(disk)
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
+
+
+@pytest.mark.parametrize('who', [ADMIN, OWNER])
 @pytest.mark.parametrize(('instances', 'asked'), [(1, 0), (3, 1)], ids=['nothing', 'some'])
 def test_a_sample_is_enough_to_reject_by_the_quota(cloud, who, instances, asked):
     cloud.nova.limits |= {'maxTotalInstances': instances, 'totalInstancesUsed': 1}
@@ -694,7 +731,7 @@ def test_a_pinned_host_must_be_in_its_zone_in_placement(cloud):
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CANDIDATES
     assert [host.host for host in view.snapshot.hosts] == ['cmp-0']
-    assert cloud.placement.asked[-1].endswith(f'&member_of=in:{ZONE.id}&limit=3')
+    assert cloud.placement.asked[-1].endswith(f'&member_of=in:{ZONE.id}&limit=2')
     assert view.snapshot.answered == frozenset()  # there may be more candidates
     (host,) = view.snapshot.hosts
     assert (host.availability_zone, host.aggregates) == ('az1', {ZONE.id})
@@ -715,10 +752,12 @@ def test_a_pinned_host_must_not_be_in_another_zone_in_placement(cloud):
     assert any(f'&member_of=in:{places}&limit=' in each for each in cloud.placement.asked)
 
 
-def test_all_pinned_hosts_are_fetched_if_a_few_hosts_have_members(cloud):
-    view = fetched(cloud, scale(cloud, 1, members=['cmp-0', 'cmp-1'], pin_hosts=True))
+@pytest.mark.parametrize(('members', 'read'), [(0, 1), (1, 5), (4, 5), (5, len(HOSTS))])
+def test_more_pinned_hosts_are_read_if_the_first_have_members(cloud, members, read):
+    names = [host.host for host in HOSTS[:members]]
+    view = fetched(cloud, scale(cloud, 1, members=names, pin_hosts=True))
     assert view.coverage is Coverage.CANDIDATES
-    assert len(view.snapshot.hosts) == len(HOSTS)
+    assert len(view.snapshot.hosts) == read
 
 
 def test_pinned_hosts_in_four_zones_do_not_need_the_cloud():
