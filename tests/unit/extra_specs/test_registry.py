@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import Counter
 from importlib.metadata import EntryPoint
 from types import ModuleType, SimpleNamespace
 
@@ -76,6 +77,45 @@ class TestOwn:
         assert len(set(images)) == len(images) > 20
         assert {'hw_cpu_policy', 'img_hide_hypervisor_id', 'trait:{trait}'} <= {*images}
         assert {*images} <= {each.name for each in image_properties.registry().own}
+
+    def test_drivers_and_dependencies(self):
+        """R4-14, R4-15: an image property has those of its extra spec."""
+        specs, images = Registry(), image_properties.registry()
+        of_libvirt, of_vmware, of_both = ('libvirt',), ('vmwareapi',), ('libvirt', 'vmwareapi')
+        drivers = [Counter(each.drivers for each in found.own) for found in (specs, images)]
+        of_all = (*of_both, 'zvm')
+        assert drivers[0] == {of_libvirt: 58, of_vmware: 18, (): drivers[0][()]}
+        assert drivers[1] == {of_libvirt: 51, of_vmware: 5, of_both: 5, of_all: 2, (): 49}
+        needs = {
+            'hw:cpu_realtime': ('hw:cpu_policy', 'hw:cpu_realtime_mask'),
+            'quota:cpu_quota': ('quota:cpu_period',),
+            'quota:vif_shares_share': ('quota:vif_shares_level',),
+            'hw_cpu_realtime_mask': ('hw:cpu_realtime',),
+            'hw_locked_memory': ('hw_mem_page_size',),
+        }
+        found = [specs.find(name) or images.find(name) for name in needs]
+        assert [each.depends_on for each in found] == [*needs.values()]
+
+    def test_old_names_and_names_without_effect_are_deprecated(self):
+        """R4-19."""
+        found = {
+            each.name: each.replaced_by
+            for each in image_properties.registry().own
+            if each.deprecated
+        }
+        assert {name for name, instead in found.items() if instead is None} == {
+            'hw_device_id', 'hw_ephemeral_encryption_secret_uuid', 'hw_ipxe_boot',
+            'img_bittorrent', 'img_cache_in_nova', 'img_compression_level', 'img_owner_id',
+            'img_use_agent', 'img_version', 'os_skip_agent_inject_files_at_boot',
+            'os_skip_agent_inject_ssh',
+        }  # fmt: skip
+        assert len(found) == 34
+        instead = {
+            'img_mappings': 'mappings',
+            'vmware_adaptertype': 'hw_scsi_model',
+            'vmware_ostype': 'os_distro',
+        }
+        assert found | instead == found
 
 
 class TestPlugins:
@@ -275,9 +315,13 @@ class TestInstalled:
 
     def test_a_package_that_ends_another_process_is_not_imported(self, install):
         """Q4-3: a package that hangs or ends the process would affect the engine."""
-        install('ends', lambda: pytest.fail('it is imported'))
-        install('reader', lambda found: [PluginError(f'{len(found)} ends')], READERS)
-        assert [str(each) for each in available().missing] == ['1 ends']
+        imported = []
+        install('ends', lambda: imported.append('ends'))
+        install('late', [definition('acme:y')])
+        answers = PluginError('it ends'), Unanswered('late')
+        install('reader', lambda _entry_points: answers, READERS)
+        assert [str(each) for each in available().missing] == ['it ends']
+        assert ([each.name for each in available().added], imported) == (['acme:y'], [])
 
     @pytest.mark.parametrize('error', [SystemExit(3), GeneratorExit('odd'), Exception('boom')])
     def test_any_exception_of_a_package_is_an_error_with_its_name(self, install, error):
