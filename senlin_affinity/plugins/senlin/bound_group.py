@@ -6,7 +6,7 @@ Raises: nothing.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +19,6 @@ from senlin.objects import cluster_policy as binding_object
 from senlin_affinity.groups import steps
 from senlin_affinity.groups.detachment import CheckBound
 from senlin_affinity.model.errors import BindingError
-from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import engine, notes_0_9
@@ -69,9 +68,7 @@ def refusal(
     return missing
 
 
-def warn_of_hint(
-    who: str, action: Any, bound: Binding, view: ViewOrError, groups: Callable[[], Any]
-) -> None:
+def warn_of_hint(who: str, action: Any, bound: Binding, groups: Callable[[], Any]) -> None:
     """Warn the operator and the owner if the profile names another group. Never raises.
 
     The new nodes join the bound group: Senlin's server profile (``do_create``) writes the group of
@@ -84,8 +81,8 @@ def warn_of_hint(
         hint = profile.group_hint(action.entity.rt['profile'].spec)
         if hint is None or hint == group_id or hint.lower() == group_id:
             return
-        named = () if group_lookup.is_uuid(hint) else _groups(group_id, view, groups)
-        if any(group.id == group_id and group.name == hint for group in named):
+        group = None if group_lookup.is_uuid(hint) else groups().get(group_id)
+        if group is not None and group.name == hint:
             return
         why = (
             f"the profile's scheduler_hints name server group '{escaped(hint)}', but the affinity "
@@ -114,15 +111,6 @@ def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None
                     'detach or disable one of the policies'
                 )
     return None
-
-
-def _groups(group_id: str, view: ViewOrError, groups: Callable[[], Any]) -> Collection[ServerGroup]:
-    """Return the groups that the preflight has read, or else fetch the bound one."""
-    known = view.snapshot.server_groups if isinstance(view, CloudView) else None
-    if known is not None:
-        return known
-    group = groups().get(group_id)
-    return () if group is None else (group,)
 
 
 def report_to_owner(cluster: Any, *sentences: str) -> None:

@@ -87,7 +87,7 @@ def read_use(cluster: Any, policy: str, group_id: str, name: str | None, prefix:
 
         def is_attaching(action: Any) -> bool:
             target = clusters.get(action.target)
-            wanted = policies.get(jsonutils.loads(action.inputs or '{}').get('policy_id'))
+            wanted = policies.get(jsonutils.loads(action.inputs).get('policy_id'))
             if target is None or target.id == cluster.id or wanted is None or _is_dead(action):
                 return False
             hint = _hint(profiles.get(target.profile_id))
