@@ -24,6 +24,8 @@ from senlin.engine import environment, event
 from senlin.engine import node as node_module
 from senlin.engine.actions import base as action_module
 from senlin.events.database import DBEvent
+from senlin.events.message import MessageEvent
+from senlin.objects.notification import NotificationBase
 
 from senlin_affinity.plugins.senlin.policy import AffinityPolicy
 from tests.support.edge import Edge
@@ -161,6 +163,7 @@ class Desk:
             data={'status': 'NONE', 'reason': '', **(data or {})},
             cluster_id=getattr(target, 'cluster_id', None) or target.id,
             cause='RPC Request',
+            start_time=1.0,
             status='RUNNING',
         )
         return action_module.Action.load(self.context, action_id=made)
@@ -242,13 +245,15 @@ def binding(group: str, *, inherited: bool = True, version: Any = '1.0') -> dict
 
 
 class _Dispatchers:
-    """Senlin's own dispatcher of events, without its configuration."""
+    """Senlin's own dispatchers of events, without their configuration."""
 
     def map_method(self, name: str, *arguments: Any, **more: Any) -> None:
-        getattr(DBEvent, name)(*arguments, **more)
+        for each in (MessageEvent, DBEvent):
+            getattr(each, name)(*arguments, **more)
 
 
 def record_events(monkeypatch: Any) -> None:
-    """Let Senlin store its events."""
+    """Let Senlin store its events, and make their notifications without sending them."""
     log.register_options(cfg.CONF)
     monkeypatch.setattr(event, 'dispatchers', _Dispatchers())
+    monkeypatch.setattr(NotificationBase, '_emit', lambda *_facts: None)

@@ -11,10 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from senlin.common import consts
-from senlin.common.context import RequestContext, get_admin_context
+from senlin.common.context import get_admin_context
 from senlin.engine import event
 from senlin.objects import action as action_object
 from senlin.objects import cluster_policy as binding_object
+from senlin.objects.notification import ActionPayload
 
 from senlin_affinity.groups import steps
 from senlin_affinity.groups.detachment import CheckBound
@@ -133,11 +134,11 @@ def emit_event(entity: Any, message: str, action: Any = None) -> None:
         if event.dispatchers is None:
             return
         for running in [action] if action is not None else _holding(entity.id):
-            owner = {'user_id': entity.user, 'project_id': entity.project}
-            values = {name: getattr(running, name) for name in ('id', 'action', 'cause')}
-            values |= {'inputs': running.inputs, 'entity': entity}
-            values['context'] = RequestContext(is_admin=True, **owner)
-            event.info(SimpleNamespace(**values), consts.PHASE_END, message)
+            context = get_admin_context()
+            context.user_id, context.project_id = entity.user, entity.project
+            facts = {name: getattr(running, name) for name in (*ActionPayload.fields, 'cause')}
+            told = SimpleNamespace(**facts, context=context, entity=entity)
+            event.info(told, consts.PHASE_END, message)
     except Exception:
         LOG.exception('affinity policy: no event could be written: %s', message)
 
