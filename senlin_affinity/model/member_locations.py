@@ -35,14 +35,17 @@ def places(group: ServerGroup) -> tuple[Place, ...]:
     by_host: dict[str | None, list[str]] = {}
     for member in group.members:
         by_host.setdefault(member.host or member.host_id, []).append(member.server)
-    settled = _settled(group)
+    settled = Counter(each.host or each.host_id for each in group.members if each.state != BUILD)
     known = sorted(
         (host for host in by_host if host is not None),
         key=lambda host: (-settled[host], -len(by_host[host]), host),
     )
+    limit = group.max_server_per_host
     found = []
     for number, host in enumerate(known):
-        is_violated = _is_violated(group, number, settled[host])
+        servers = settled[host]
+        is_elsewhere = group.policy == AFFINITY and number > 0 and servers > 0
+        is_violated = (limit is not None and servers > limit) or is_elsewhere
         found.append(Place(host, tuple(sorted(by_host[host])), is_violated))
     if None in by_host:
         found.append(Place(None, tuple(sorted(by_host[None]))))
@@ -51,22 +54,5 @@ def places(group: ServerGroup) -> tuple[Place, ...]:
 
 def violated(group: ServerGroup | None) -> tuple[Place, ...]:
     """Return the places that violate the policy; with affinity, all but the fullest."""
-    if group is None:
-        return ()
-    fullest = enumerate(sorted(_settled(group).values(), reverse=True))
-    if not any(_is_violated(group, number, servers) for number, servers in fullest):
-        return ()
-    return tuple(place for place in places(group) if place.is_violated)
-
-
-def _settled(group: ServerGroup) -> Counter[str]:
-    """Return the number of members on each host, without servers in BUILD."""
-    hosts = (each.host or each.host_id for each in group.members if each.state != BUILD)
-    return Counter(host for host in hosts if host is not None)
-
-
-def _is_violated(group: ServerGroup, number: int, servers: int) -> bool:
-    """Check whether a host violates the policy; ``number`` 0 is the fullest host."""
-    limit = group.max_server_per_host
-    is_elsewhere = group.policy == AFFINITY and number > 0 and servers > 0
-    return (limit is not None and servers > limit) or is_elsewhere
+    found = () if group is None else places(group)
+    return tuple(place for place in found if place.is_violated)

@@ -250,7 +250,7 @@ def check_name(value: object, path: str) -> str:
         raise InvalidSpec(f'must not begin or end with white space: {value!r}', path)
     for character in value:
         category = unicodedata.category(character)
-        if ord(character) > 0xFFFF or category[0] == 'C' or category in ('Zl', 'Zp'):
+        if ord(character) >= 0x10000 or category[0] == 'C' or category in ('Zl', 'Zp'):
             raise InvalidSpec(f'contains a character that Nova rejects: {character!r}', path)
     return value
 

@@ -86,8 +86,7 @@ class _Choice:
         domains: DomainCapacity | None,
     ) -> None:
         policy = '' if resolved.server_group is None else resolved.server_group.policy
-        is_together = policy in (AFFINITY, SOFT_AFFINITY)
-        self._sign = -1 if is_together else 1
+        self._is_together = policy in (AFFINITY, SOFT_AFFINITY)
         self._names = resolved.snapshot.host_names
         self._rooms = list(matrix.expected)
         self._free = list(matrix.free)
@@ -96,18 +95,17 @@ class _Choice:
         self._left = dict(domains.limits) if domains is not None else {}
         affinity_host = None if domains is None else domains.affinity_host
         spreads = resolved.request.spread
-        if not (spreads or is_together):
+        if not (spreads or self._is_together):
             spreads = (Spread(ZONE),)
         if domains is not None and domains.crossing:
             spreads = tuple(sorted(spreads, key=lambda spread: not spread.is_hard))
         self._spreads = spreads
         self._floors = self._eligible(domains)
         self._counts = [servers(resolved, spread.by) for spread in spreads]
-        open_ = [index for index, room in enumerate(self._rooms) if room]
-        if affinity_host is not None:
-            open_ = [index for index in open_ if self._names[index] == affinity_host]
-        cells = _cells(resolved, hosts, open_, spreads)
-        self._cells = {cell: [*map(self._key, indexes)] for cell, indexes in cells.items()}
+        named = enumerate(self._names)
+        indexes = [index for index, name in named if affinity_host in (None, name)]
+        cells = _cells(resolved, hosts, indexes, spreads)
+        self._cells = {cell: [*map(self._key, each)] for cell, each in cells.items()}
         for keys in self._cells.values():
             heapq.heapify(keys)
         self._heap = [(self._cell_key(cell), cell) for cell in self._cells]
@@ -148,7 +146,8 @@ class _Choice:
     def _key(self, index: int) -> _Key:
         """Return ``(members, -free, name, index)``; with affinity, ``-members``."""
         name = self._names[index]
-        return (self._sign * self._held.get(name, 0), -self._free[index], name, index)
+        held = self._held.get(name, 0)
+        return (-held if self._is_together else held, -self._free[index], name, index)
 
     def _cell_key(self, cell: Cell) -> tuple[tuple[int, ...], _Key]:
         """Return the servers in each domain of the cell ('': ``_LAST``), and its first key."""

@@ -61,6 +61,7 @@ def test_from_api(row):
     assert group == ServerGroup(
         body['id'], body['name'], body['policy'], rules, tuple(members), body.get('project_id')
     )
+    assert group.user_id == body.get('user_id')
     assert group.max_server_per_host == row['max']
 
 

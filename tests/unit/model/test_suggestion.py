@@ -28,7 +28,13 @@ def test_a_word_with_the_same_letters_is_preferred():
 
 @pytest.mark.parametrize(
     ('known', 'typo'),
-    [('resourcx', 'resourcx'), ('resource_id', 'resource_id'), ('resouxxe', None)],
+    [
+        ('resourcx', 'resourcx'),
+        ('resource_ids', 'resource_ids'),
+        ('resourcxyz', 'resourcxyz'),
+        ('resource_id_0', None),
+        ('resouxxe', None),
+    ],
 )
 def test_a_typo_differs_by_one_letter_or_a_few_extra_letters(known, typo):
     assert nearest('resource', [known]) == known

@@ -139,12 +139,12 @@ def test_classes_tell_hosts_apart_that_grant_no_server():
     assert HostClasses.of(hosts).numbers == [0, 1, 1]
 
 
-def test_a_snapshot_with_other_hosts_has_the_classes_of_these():
+def test_a_snapshot_with_other_hosts_keeps_the_numbers_of_the_classes():
     hosts = [dataclasses.replace(HOST, host=f'cmp-{number}') for number in range(4)]
     cloud = CloudSnapshot(tuple(hosts))
-    other = cloud.with_hosts({1: HOST.but(up=False), 4: HOST})
+    other = cloud.with_hosts({0: HOST.but(up=False), 4: HOST})
     assert cloud.host_classes.numbers == [0, 0, 0, 0]
-    assert other.host_classes.numbers == [0, 1, 0, 0, 0]
-    assert other.hosts == (hosts[0], HOST.but(up=False), *hosts[2:], HOST)
+    assert other.host_classes.numbers == [1, 0, 0, 0, 0]
+    assert other.hosts == (HOST.but(up=False), *hosts[1:], HOST)
     assert other == CloudSnapshot(other.hosts)
     assert pickle.loads(pickle.dumps(other)) == other

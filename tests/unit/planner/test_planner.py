@@ -73,7 +73,9 @@ def test_plan(row):
         assert reports[host].room == room
     for name, code in row.get('of_request', {}).items():
         assert decision.request[name].code == code
-    check_printed(json.loads(json.dumps(decision.as_dict())), decision)
+    printed = json.loads(json.dumps(decision.as_dict()))
+    assert printed['violated'] == row.get('violated', [])
+    check_printed(printed, decision)
 
 
 def check_printed(printed, decision):
