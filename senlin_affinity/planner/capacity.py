@@ -101,12 +101,12 @@ def total_capacity(
 def _of_hosts(
     hosts: Sequence[Host] | None, matrix: VerdictMatrix, domains: DomainCapacity | None
 ) -> Bounds:
-    """Return the bounds of all hosts together; the lower one is 0 unless ``domains`` gives it."""
+    """Return the bounds of all hosts together."""
     if hosts is None:
         return Bounds.unknown()
     if domains is not None:
         return domains.bounds
-    return Bounds(0, sum(matrix.expected), finite(sum(matrix.upper)))
+    return Bounds(sum(matrix.lower), sum(matrix.expected), finite(sum(matrix.upper)))
 
 
 def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapacity | None) -> int:
@@ -174,11 +174,10 @@ def _caveats(
 ) -> Iterator[str]:
     """Yield the first cause of each host's caveat, such as 'vSphere clusters'; a text may repeat.
 
-    Without another cause, "constraint NAME (WHY)" for each, once per row.
+    Without another cause, "constraint NAME (WHY)" for each.
     """
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.memo(placement_answer)
-    known: set[int] = set()
     for host, row in hosts:
         if row.unbounded:
             yield from (
@@ -202,7 +201,9 @@ def _caveats(
             yield 'shared resources'
         elif host.is_vsphere:
             yield 'vSphere clusters'
-        elif any(has.is_max_unit_unknown(name, asked.get(name, 0)) for name, has in resources):
+        elif any(
+            has.is_max_unit_unknown(name, asked[name]) for name, has in resources if name in asked
+        ):
             yield 'resource classes whose unit limits Placement does not show'
         elif any(has.pool for _name, has in resources):
             yield 'shared resources'
@@ -210,8 +211,7 @@ def _caveats(
             yield 'members whose host is not known'
         elif resolved.server_group is not None and resolved.snapshot.soft_deleted:
             yield 'soft-deleted servers, which may be members of the group'
-        elif id(row) not in known:
-            known.add(id(row))
+        else:
             for name, verdict in row.verdicts.items():
                 if verdict.bounds.is_at_most:
                     why = caveat(verdict, reasons)

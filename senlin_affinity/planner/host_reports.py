@@ -89,9 +89,7 @@ def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
     if placed:
         affinity = resolved.memo(holding) == AFFINITY
         on_host = Counter([names[index] for index in chosen])
-        changed = sorted(placed)
-        if affinity or resolved.snapshot.has_shared_services:
-            changed = [index for index, name in enumerate(names) if affinity or name in on_host]
+        changed = [index for index, name in enumerate(names) if affinity or name in on_host]
         loaded = [_with_servers(hosts[index], placed[index], resolved.demand) for index in changed]
         later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress, count
+from itertools import compress, count, repeat
 from operator import attrgetter
 from typing import NamedTuple, TypeVar, cast
 
@@ -137,7 +137,7 @@ class VerdictMatrix:
         others = [rows[indexes[first]] for first in firsts]
         columns = {name: [rows[index].verdicts[name] for index in indexes] for name in self.columns}
         free = [self.free[index] for index in indexes]
-        return self.patched(indexes, _matrix(others, numbers, columns, free, is_complete=True))
+        return self.patched(indexes, _matrix(others, numbers, columns, free))
 
 
 def verdicts(
@@ -184,9 +184,8 @@ def _combinations(
     """Return the combinations of verdicts by constraint, and the index of that of each host."""
     names = [each.name for each in evaluations]
     of_class = [each.of_classes(classes) for each in evaluations]
-    numbers, firsts = numbered(zip(*(map(id, each) for each in of_class), strict=True))
-    if not evaluations:
-        numbers, firsts = [0] * len(classes.examples), [0]
+    every = repeat(None, len(classes.examples))
+    numbers, firsts = numbered(zip(every, *(map(id, each) for each in of_class), strict=True))
     combinations: list[Mapping[str, Verdict]] = [
         {name: each[first] for name, each in zip(names, of_class, strict=True)} for first in firsts
     ]
@@ -321,20 +320,17 @@ def _matrix(
     row_numbers: Sequence[int],
     columns: Mapping[str, Sequence[Verdict]],
     free: Sequence[int],
-    *,
-    is_complete: bool = False,
 ) -> VerdictMatrix:
     """Return the matrix with the bounds that follow from the rows and the columns.
 
-    They are the least of the row's and, unless ``is_complete``, the columns'.
+    They are the least of the row's and the columns'.
 
     :param row_numbers: the index of the row of each host.
     """
-    counted = () if is_complete else tuple(columns.values())
 
     def numbers(which: int) -> list[float]:
         of_row = [limited(row.bounds[which]) for row in rows]
-        return _least([*map(of_row.__getitem__, row_numbers)], counted, which)
+        return _least([*map(of_row.__getitem__, row_numbers)], columns.values(), which)
 
     upper = numbers(2)
     is_known = all(row.is_known for row in rows)

@@ -197,6 +197,9 @@ def test_an_unknown_room_is_at_most(answer, uses_resources, at_most):
         odd.uses_resources = uses_resources
     decision = plan(request_of(ONE), snapshot_of(ONE), [odd, ResourcesConstraint()])
     assert (decision.capacity, decision.fits, decision.at_most) == (9, True, at_most)
+    group = {**ONE, 'group': {'policy': 'affinity'}}  # Nova chooses its host
+    decision = plan(request_of(group), snapshot_of(group), [odd, ResourcesConstraint()])
+    assert decision.capacity_certain == (0 if at_most else 9)
     # Soft-deleted servers count in server groups only, and the request has none.
     cloud = replace(snapshot_of(ONE), soft_deleted=(Member('server-1'),))
     assert plan(request_of(ONE), cloud, [odd, ResourcesConstraint()]).at_most == at_most
@@ -210,6 +213,13 @@ def test_an_unknown_room_is_at_most(answer, uses_resources, at_most):
         request_of(ONE), replace(cloud, hosts=both), [odd, ResourcesConstraint()], rules_of(ONE)
     )
     assert decision.at_most == (*at_most, words)
+
+
+def test_an_unknown_number_of_a_request_is_no_caveat_about_quotas():
+    odd = Odd()
+    odd.check_request = lambda _question: Verdict.unknown('odd.ok', room=5)
+    decision = plan(request_of(ONE), snapshot_of(ONE), [odd, ResourcesConstraint()])
+    assert decision.at_most == ('parts of the snapshot that are not known',)
 
 
 @pytest.mark.parametrize('is_at_most', [True, False])
