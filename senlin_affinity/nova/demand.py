@@ -64,21 +64,20 @@ def demand(
     """Return the allocation request of one server; a root disk in a volume needs no DISK_GB."""
     specs = flavor.extra_specs
     asked = features.Asked(specs, image_properties)
-    pins, more = features.pinning(asked, flavor.vcpus), features.read(asked)
-    named = tuple(_named(asked))
+    more, named = features.read(asked), tuple(_named(asked))
     is_policy_open = image_properties is None and 'hw:cpu_policy' not in specs
-    if is_policy_open:  # for an image that pins CPUs, Nova's second query has no such traits
-        pins = pins._replace(required=frozenset(), forbidden=frozenset())
+    # For an image that pins CPUs, Nova's second query has no traits of pinning.
+    pins = None if is_policy_open else features.pinning(asked, flavor.vcpus)
     root = 0 if is_volume_booted else flavor.disk
     disk = root + flavor.ephemeral + -(-flavor.swap // 1024)
     own = {VCPU: flavor.vcpus, MEMORY_MB: flavor.ram, DISK_GB: disk}
     groups = _groups(named, own, more, pins)
-    is_asked_twice = pins.policy == features.DEDICATED
+    is_asked_twice = pins is not None and pins.policy == features.DEDICATED
     fallback = _groups(named, own, more, None) if is_asked_twice else ()
     least = _together(groups)
     if is_asked_twice:
         least = _in_both(least, _together(fallback))
-    is_shared = not any(item.kind == _RESOURCES and item.name in (VCPU, PCPU) for item in named)
+    is_shared = not any(item.name in (VCPU, PCPU) for item in named)
     policy = specs.get('group_policy')
     return Demand(
         least.amounts,

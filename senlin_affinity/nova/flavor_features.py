@@ -125,9 +125,7 @@ def read(asked: Asked) -> Features:
 def pinning(asked: Asked, vcpus: int) -> Pinning:
     """Return the CPU policy, its amounts (none unless it pins CPUs), and its traits."""
     none: frozenset[str] = frozenset()
-    of_flavor = asked.specs.get('hw:cpu_policy')
-    is_of_flavor = of_flavor in (DEDICATED, MIXED, 'shared')
-    policy = of_flavor if is_of_flavor else asked.of_image('hw:cpu_policy')
+    policy, threads = asked.value('hw:cpu_policy'), asked.value('hw:cpu_thread_policy')
     more = 1 if asked.specs.get('hw:emulator_threads_policy') == 'isolate' else 0
     amounts: dict[str, int] = {}
     if policy == DEDICATED:
@@ -136,9 +134,6 @@ def pinning(asked: Asked, vcpus: int) -> Pinning:
         pinned = _pinned_of_mixed(asked, vcpus)
         # Without a valid mask, request no CPUs: any number could be too high.
         amounts = {'VCPU': 0} if not pinned else {'VCPU': vcpus - pinned, 'PCPU': pinned + more}
-    threads = asked.specs.get('hw:cpu_thread_policy')
-    if threads in (None, 'prefer'):
-        threads = threads or asked.of_image('hw:cpu_thread_policy')
     trait = frozenset((_HYPERTHREADING,))
     required = trait if threads == 'require' else none
     forbidden = trait if threads == 'isolate' else none
@@ -164,11 +159,11 @@ def _of_root(asked: Asked) -> set[str]:
 
 def _pinned_of_mixed(asked: Asked, vcpus: int) -> int:
     """Return how many CPUs of a mixed server are pinned; 0 if the mask is malformed."""
-    mask = asked.specs.get('hw:cpu_dedicated_mask')
-    if not mask and _is_true(asked.specs.get('hw:cpu_realtime')):
+    mask = asked.specs.get('hw:cpu_dedicated_mask', '')
+    if _is_true(asked.specs.get('hw:cpu_realtime')):  # Nova rejects both
         key = 'hw:cpu_realtime_mask'
         mask = asked.of_image(key) or asked.usual(asked.specs.get(key) or f'0-{vcpus - 1}')
-    return len(_cpus(mask or '', vcpus))
+    return len(_cpus(mask, vcpus))
 
 
 def _cpus(mask: str, vcpus: int) -> set[int]:

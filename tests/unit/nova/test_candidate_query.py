@@ -67,6 +67,7 @@ def resolved_of(row):
     if (prefix := row.get('prefix')) is not None:
         prefixes = {'required_member_prefix': prefix, 'forbidden_member_prefixes': (prefix,)}
         options |= {'reservations_enforced_by': 'nova', **prefixes}
+        options['are_flavor_keys_only'] = row.get('of_flavors', False)
     rules = Rules.of(default_schedule_zone=row.get('default_zone'), **options)
     return ResolvedRequest(request, snapshot, flavor_of(row.get('flavor')), rules=rules)
 
