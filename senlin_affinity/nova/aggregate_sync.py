@@ -16,7 +16,6 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import isolated_aggregates
 from senlin_affinity.nova.effective_zone import zones_held_to
 from senlin_affinity.nova.options import ISOLATION, TENANTS
@@ -34,9 +33,7 @@ def asked_of_placement(resolved: ResolvedRequest) -> tuple[frozenset[str], ...]:
     of_zones = [carried_by.get(zone, frozenset()) for zone in zones_held_to(resolved)]
     found = [each for each in of_zones if not each.isdisjoint(with_hosts)]
     if tenant is not None and resolved.option(TENANTS):
-        own = isolated_aggregates.limit_to_tenant(tenant, known, is_aggregate_required=False)
-        if not isinstance(own, Verdict):
-            found += own.required
+        found.append(isolated_aggregates.own_aggregates(tenant, known))
     with suppress(InvalidSpec):  # Nova rejects the request before it queries Placement
         kept = asked_by_nova(resolved)
         found += [*kept.required, kept.forbidden]

@@ -92,16 +92,21 @@ def limit_to_tenant(
 
     For a project without one, reject the request if ``is_aggregate_required``, else allow any host.
     """
-    own = frozenset(
+    own = own_aggregates(project, aggregates)
+    if is_aggregate_required and not own:
+        return Verdict.rejected(NO_TENANT_AGGREGATE, project=project)
+    return MemberOf((own,) if own else ())
+
+
+def own_aggregates(project: str, aggregates: Sequence[Aggregate]) -> frozenset[str]:
+    """Return the aggregates whose metadata name the project."""
+    return frozenset(
         aggregate.uuid
         for aggregate in aggregates
         if any(
             key.startswith(TENANT) and value == project for key, value in _items(aggregate.metadata)
         )
     )
-    if is_aggregate_required and not own:
-        return Verdict.rejected(NO_TENANT_AGGREGATE, project=project)
-    return MemberOf((own,) if own else ())
 
 
 def traits_in(metadata: Mapping[str, str]) -> frozenset[str]:
@@ -155,9 +160,8 @@ def _limiting(
         return ()
     if project is None:
         return (TENANTS,)
-    asked = limit_to_tenant(project, known, is_aggregate_required=False)
-    if isinstance(asked, MemberOf) and asked.required:
-        return (TENANTS,) if any(map(asked.required[0].isdisjoint, hosts)) else ()
+    if own := own_aggregates(project, known):
+        return (TENANTS,) if any(map(own.isdisjoint, hosts)) else ()
     is_aggregate_needed = rules.value(TENANT_AGGREGATE) or not rules.is_explicit(TENANT_AGGREGATE)
     return (TENANTS, TENANT_AGGREGATE) if is_aggregate_needed else ()
 
