@@ -59,7 +59,7 @@ def as_in_placement(host: Host) -> Host:
     if not (host.unmirrored or host.stale_aggregates):
         return host
     aggregates = host.aggregates - host.unmirrored | host.stale_aggregates
-    return host.but(grants=host.grants, aggregates=Spelt(aggregates))
+    return host.but(aggregates=Spelt(aggregates))
 
 
 def names(snapshot: CloudSnapshot, uuids: Iterable[str], joined: str = ', ') -> str:

@@ -62,7 +62,7 @@ def _hidden(resolved: ResolvedRequest) -> frozenset[str]:
     """Return the hosts on which Nova may count members that the group does not show there."""
     group = resolved.server_group
     deleted = resolved.snapshot.soft_deleted or ()
-    if group is None or group.max_server_per_host is None:
+    if group is None:
         return frozenset()
     shown = {member.server for member in group.members}
     left = frozenset(host for _member, host in _unsynced(resolved, group))
@@ -89,8 +89,8 @@ def _unsynced(resolved: ResolvedRequest, group: ServerGroup) -> list[tuple[Membe
 
 def may_count(resolved: ResolvedRequest, seconds: int) -> bool:
     """Check whether nova-scheduler may count a server on a host that it left ``seconds`` ago."""
-    interval: int = resolved.option(SYNC) or _DEFAULT_SPACING
-    return interval < 0 or seconds < interval
+    interval: int = resolved.option(SYNC)
+    return interval < 0 or seconds < (interval or _DEFAULT_SPACING)
 
 
 def is_any_hidden(resolved: ResolvedRequest) -> bool:
@@ -111,12 +111,11 @@ def checked_late(resolved: ResolvedRequest) -> int:
     if group is None or group.max_server_per_host is None or resolved.option(NO_LATE_CHECK):
         return 0
     chosen = group.held(is_checked=False)
-    moved = {member.server: member.host for member, _host in _unsynced(resolved, group)}
-    chosen.subtract(host for host in moved.values() if host is not None)
+    moved = {member.server: member.host or '' for member, _host in _unsynced(resolved, group)}
+    chosen.subtract(moved.values())
     return sum(
         group.free_slots(number) == 0 and group.free_slots(chosen[host]) != 0
         for host, number in group.held().items()
-        if number != chosen[host]
     )
 
 

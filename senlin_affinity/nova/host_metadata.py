@@ -77,8 +77,6 @@ class HostMetadata:
 
     def warnings(self) -> tuple[str, ...]:
         """Return a warning for each ``force_metadata_check`` that is not a boolean."""
-        if not any(FORCE in metadata for metadata in self.aggregates):
-            return ()
         return tuple(
             f'{FORCE} is {metadata[FORCE]!r} in {name}, which is not a boolean, so it has no effect'
             for name, metadata in self._named()

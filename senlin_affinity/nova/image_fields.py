@@ -70,7 +70,7 @@ def filter_value(name: str, value: str) -> str | None:
         return value.lower()
     if kind == 'number':
         is_plain = value.isascii() and value.isdecimal()
-        return (str(int(value)) if value.strip('0') else '') if is_plain else None
+        return str(int(value) or '') if is_plain else None
     if kind == 'flag':
         return 'True' if value.strip().lower() in TRUE else ''
     return None

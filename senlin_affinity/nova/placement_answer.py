@@ -45,11 +45,12 @@ def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:
 
 def _scarce(resolved: ResolvedRequest) -> frozenset[str]:
     """Return the resource classes of which a pool has less than its hosts together could use."""
-    pools = resolved.snapshot.pools
-    if not pools or resolved.demand is None:
-        return frozenset()
-    asked, answer = resolved.demand.amounts, resolved.memo(placement_answer)
+    pools, demand = resolved.snapshot.pools, resolved.demand
+    asked = {} if demand is None else demand.amounts
     names = frozenset(asked).intersection(chain(*pools.values()))
+    if not names:
+        return names
+    answer = resolved.memo(placement_answer)
     wanted: Counter[tuple[str | None, str]] = Counter()
     for host in resolved.snapshot.hosts or ():
         grant = host.grant(answer.query)
