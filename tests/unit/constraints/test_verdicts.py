@@ -107,7 +107,8 @@ def test_host(constraint, row):
         others.append(host_of('other', {'traits': row['other_traits']}))
     known = aggregates_of(row.get('aggregates', {}))
     closed = None if 'closed_zones' not in row else frozenset(row['closed_zones'])
-    places = {'pools': pools_of(row), 'servers': servers_of(row)}
+    zones = frozenset(row.get('availability_zones', ()))
+    places = {'pools': pools_of(row), 'servers': servers_of(row), 'availability_zones': zones}
     snapshot = CloudSnapshot((host, *others), known, closed_zones=closed, **places)
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
     asked = ResolvedRequest(

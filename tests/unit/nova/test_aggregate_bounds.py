@@ -49,6 +49,9 @@ def test_more_aggregates_than_an_address_holds():
     assert len(found.required[0]) == 100
     assert keeping({one: bool(one) for one in [*each, frozenset()]}) == frozenset()
     assert keeping({one: A in one for one in [*each, frozenset((A,))]}) == {A}
+    most = [*each[:100], frozenset()]
+    assert leaving({one: not one for one in most}) == MemberOf(forbidden=frozenset(many[:100]))
+    assert keeping({one: bool(one) for one in most}) == {*many[:100]}
 
 
 # the sets that there are, those that are let in, the aggregates (None: no host is let in)

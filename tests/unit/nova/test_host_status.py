@@ -44,15 +44,18 @@ def test_at_most_five_hosts_are_named(number, end):
 
 def test_aggregates_that_differ():
     hosts = (
+        Host('d', 'd', aggregates={'y'}, unmirrored=frozenset({'y'})),
         Host('a', 'a', aggregates={'x'}, unmirrored=frozenset({'x'})),
         Host('b', 'b', stale_aggregates=frozenset({'x', 'y'})),
         Host('c', 'c', stale_aggregates=frozenset({'x', 'y'})),
     )
-    lost, stale = differences(CloudSnapshot(hosts, (Aggregate('x', 'zone-1'),)))
+    lost, other, stale = differences(CloudSnapshot(hosts, (Aggregate('x', 'zone-1'),)))
     assert lost.startswith('a: in aggregate zone-1 in Nova, but not in Placement: run "nova-manage')
+    assert other.startswith('d: in aggregate y in Nova, but not in Placement: run "nova-manage')
     assert stale.startswith('b, c: in aggregate y or zone-1 in Placement, but not in Nova: Nova')
 
 
 def test_hosts_to_start():
-    host = Host('a', 'a', enabled=False, up=False, traits=frozenset({'A', DISABLED}))
+    traits = frozenset({'A', DISABLED})
+    host = Host('a', 'a', enabled=False, up=False, disabled_reason='broken', traits=traits)
     assert started(host) == Host('a', 'a', traits=frozenset({'A'}))
