@@ -71,8 +71,7 @@ def marked(
 def _marked(host: Host, members: Mapping[frozenset[str], Collection[str]]) -> Host:
     name = host.hypervisor_hostname
     without = _union(each for each, names in members.items() if name not in names)
-    within = (each for each, names in members.items() if name in names)
-    stale = _union(each for each in within if each.isdisjoint(host.aggregates)) - without
+    stale = _union(each for each in members if each.isdisjoint(host.aggregates)) - without
     lost = host.aggregates & without
     if not (stale or lost):
         return host

@@ -175,8 +175,11 @@ def test_a_forbidden_comparison_is_skipped_and_an_error_is_raised(edge, status, 
 def test_earlier_differences_are_kept():
     """This includes a snapshot without hosts, and hosts outside the aggregates."""
     host = Host('a', 'a', aggregates={'one', 'two'}, unmirrored=frozenset({'two'}))
-    snapshot = CloudSnapshot((host,), (Aggregate('one', 'one'),))
-    (host_found,) = aggregate_sync.marked(snapshot, {frozenset({'one'}): ()}).hosts
-    assert host_found.unmirrored == {'one', 'two'}
+    one, two = frozenset({'one'}), frozenset({'two'})
+    aggregates = (Aggregate('one', 'one'),)
+    snapshot = CloudSnapshot((host,), aggregates, compared_aggregates=frozenset({two}))
+    found = aggregate_sync.marked(snapshot, {one: ()})
+    assert found.hosts[0].unmirrored == {'one', 'two'}
+    assert found.compared_aggregates == {one, two}
     assert aggregate_sync.marked(snapshot, {frozenset({'three'}): ()}).hosts == (host,)
     assert aggregate_sync.marked(CloudSnapshot(), {frozenset({'one'}): ()}).hosts is None
