@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.bounds import limited
 from senlin_affinity.model.constraint import Switch
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.server_group import SOFT_AFFINITY, SOFT_ANTI_AFFINITY
@@ -72,8 +73,8 @@ def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
     is_soft = group is not None and group.policy in (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
     if now.domains is not None or request.spread or is_soft:
         return False
-    expected = now.total.bounds.expected or 0
-    return (enabled.total.bounds.expected or 0) >= min(request.count, expected)
+    one, two = (limited(each.total.bounds.expected) for each in (enabled, now))
+    return one >= min(request.count, two)
 
 
 def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
@@ -97,11 +98,11 @@ def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
 def _switches(now: Evaluation) -> list[Switch]:
     """Return the declared options that are not explicit, and filters that do not run, once each.
 
-    No filter if filters are specified or hosts pinned. [] for unknown hosts, and if no server is
-    expected to fit, with an upper bound of 0 or None.
+    No filter if filters are specified or hosts pinned. [] if no server is expected to fit, with an
+    upper bound of 0 or None.
     """
     resolved, bounds = now.resolved, now.total.bounds
-    if resolved.snapshot.hosts is None or not (bounds.upper or bounds.expected):
+    if not (bounds.upper or bounds.expected):
         return []
     # Nova runs no filter for a host that is chosen for a server.
     may_run = resolved.are_filters_unspecified and not resolved.rules.is_pinned

@@ -99,6 +99,7 @@ def check_printed(printed, decision):
     ('fields', 'path'),
     [
         ({'scheduler_hints': {'same_host': 7}}, 'scheduler_hints.same_host'),
+        ({'scheduler_hints': {'different_host': 'web-1'}}, 'scheduler_hints.different_host'),
         ({'flavor': None}, 'flavor'),
         ({'server_group': 7}, 'server_group'),
     ],

@@ -197,6 +197,7 @@ def test_an_unknown_room_is_at_most(answer, uses_resources, at_most):
         odd.uses_resources = uses_resources
     decision = plan(request_of(ONE), snapshot_of(ONE), [odd, ResourcesConstraint()])
     assert (decision.capacity, decision.fits, decision.at_most) == (9, True, at_most)
+    assert decision.capacity_certain == (0 if at_most else 9)
     group = {**ONE, 'group': {'policy': 'affinity'}}  # Nova chooses its host
     decision = plan(request_of(group), snapshot_of(group), [odd, ResourcesConstraint()])
     assert decision.capacity_certain == (0 if at_most else 9)
@@ -232,6 +233,28 @@ def test_a_domains_upper_bound_marks_the_capacity(is_at_most):
     )
     decision = plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
     assert (decision.capacity, bool(decision.at_most)) == (5, is_at_most)
+
+
+@pytest.mark.parametrize(
+    ('of_host', 'code', 'at_most'),
+    [
+        (Verdict.passed('odd.detail', room=5), 'odd.detail', ()),
+        (Verdict.passed('odd.detail', room=6), 'odd.ok', ()),
+        (Verdict.unknown('odd.detail'), 'odd.ok', ('parts of the snapshot that are not known',)),
+    ],
+)
+def test_a_host_has_the_stricter_verdict_of_itself_and_its_domain(of_host, code, at_most):
+    odd = Odd()
+    odd.check_host = lambda *_: replace(of_host, facts={'rack': 'a'})
+    odd.domains = lambda _question, _host: [Domain('row', 'a')]
+    odd.check_domains = lambda _question, rooms: dict.fromkeys(
+        rooms, Verdict.passed('odd.ok', room=5)
+    )
+    decision = plan(
+        replace(request_of(ONE), count=0), snapshot_of(ONE), [odd, ResourcesConstraint()]
+    )
+    assert decision.hosts[0].verdicts['odd'].code == code
+    assert (decision.capacity, decision.at_most) == (5, at_most)
 
 
 @pytest.mark.parametrize(
