@@ -95,6 +95,28 @@ A_SMALL_QUESTION = st.builds(
     A_QUESTION,
     st.integers(1, 5),
 )
+#: A request in a nearly full cloud, whose sample has all candidates.
+A_FULL_HOST = st.builds(
+    lambda host, free: {**host, 'free': (free, free, 9), 'is_disabled': False},
+    A_HOST,
+    st.sampled_from([0, 0, 6]),
+)
+A_QUESTION_WITH_MEMBERS = st.builds(
+    lambda question_values, members: {
+        **question_values,
+        'policy': 'anti-affinity',
+        'members': members,
+        'limits': {},
+        'spare': 2,
+        'is_pinned': False,
+        'is_rare': False,
+        'member_of': None,
+        'zone': None,
+        'disk': None,
+    },
+    A_QUESTION,
+    st.lists(st.integers(0, 29), min_size=1, max_size=6),
+)
 
 
 def cloud_of(hosts, question_values):
@@ -203,6 +225,12 @@ def test_a_stage_accepts_rejects_and_counts_as_the_whole_cloud_does(hosts, quest
 @settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(st.lists(A_ROOMY_HOST, min_size=8, max_size=24), A_SMALL_QUESTION)
 def test_a_sample_accepts_only_what_the_whole_cloud_accepts(hosts, question_values):
+    compare(hosts, question_values)
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(st.lists(A_FULL_HOST, min_size=8, max_size=30), A_QUESTION_WITH_MEMBERS)
+def test_a_sample_beside_members_accepts_only_what_the_whole_cloud_accepts(hosts, question_values):
     compare(hosts, question_values)
 
 
