@@ -65,7 +65,6 @@ class Mistakes:
 
     def __init__(self) -> None:
         self._found: list[InvalidSpec] = []
-        self._raised: InvalidSpec | None = None
 
     def add(self, message: str, path: str) -> None:
         """Collect one mistake."""
@@ -77,15 +76,12 @@ class Mistakes:
         try:
             yield
         except InvalidSpec as error:
-            if error is self._raised:
-                raise
             self._add(error.mistakes)
 
     def check(self) -> None:
         """Raise the mistakes, if there are any."""
         if self._found:
-            self._raised = InvalidSpec.joined(self._found)
-            raise self._raised
+            raise InvalidSpec.joined(self._found)
 
     def _add(self, mistakes: Iterable[InvalidSpec]) -> None:
         self._found = [*self._found, *mistakes][:_MOST_MISTAKES]

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
+from senlin_affinity.model.verdict import Outcome, Verdict
 
 NUMBERS = (0, 1, 3, None)
 EVERY = [Bounds(*each) for each in product(NUMBERS, repeat=3)]
@@ -17,6 +18,11 @@ def test_unlimited_changes_nothing_and_none_leaves_nothing(bounds):
     assert bounds + NONE == bounds
     assert bounds + UNLIMITED == UNLIMITED
     assert bounds & bounds == bounds
+
+
+def test_a_rejection_without_a_number_has_room_for_no_server():
+    assert Verdict(Outcome.REJECT, 'says.no').bounds == NONE
+    assert Verdict(Outcome.PASS, 'says.yes').bounds == UNLIMITED
 
 
 def test_two_limits_on_the_same_servers():

@@ -49,6 +49,14 @@ def test_parse(row):
     assert MemberOf.parse(asked.to_query()) == asked
 
 
+def test_the_values_after_20_mistakes_are_not_read():
+    values = iter(['!'] * 30)
+    with pytest.raises(InvalidSpec) as caught:
+        MemberOf.parse(values)
+    assert len(caught.value.mistakes) == 20
+    assert len([*values]) == 10
+
+
 @pytest.mark.parametrize('row', rows('member_of_admits'))
 def test_admits(row):
     asked = MemberOf.parse(expand(row['values']))

@@ -15,6 +15,7 @@ from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner.matrix import evaluate_hosts
+from senlin_affinity.planner.row import row_of
 
 QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
 #: What only a rule by name reads: how many servers a host holds, too.
@@ -105,8 +106,11 @@ def test_only_named_hosts_are_evaluated_by_name():
     nosy = Nosy(is_host_specific=True)
     nosy.specific_hosts = lambda _resolved: {'cmp-2'}
     hosts = [dataclasses.replace(HOST, host=f'cmp-{number}') for number in range(9)]
-    matrix = evaluate_hosts(QUESTION, [nosy], hosts)
+    other = Nosy(is_host_specific=False)
+    other.name = 'other'
+    matrix = evaluate_hosts(QUESTION, [nosy, other], hosts)
     assert [host.host for host in nosy.asked] == ['', 'cmp-2']
+    assert len(other.asked) == 1
     assert len(matrix.rows) == 2
     assert [index for index, row in enumerate(matrix.row_of) if row] == [2]
 
@@ -119,6 +123,14 @@ def test_a_constraint_is_evaluated_once_for_equal_fields(fields):
     matrix = evaluate_hosts(QUESTION, [nosy], hosts)
     assert len(nosy.asked) == 1 + len(fields)
     assert len(verdicts(matrix)) == len(hosts)
+
+
+def test_only_a_host_that_is_just_full_is_eligible():
+    full, other = Nosy(is_host_specific=False), Nosy(is_host_specific=False)
+    full.is_capacity_rule = True
+    constraints, no = {'full': full, 'other': other}, Verdict.rejected('nosy.read')
+    assert row_of({'full': no}, constraints).is_eligible
+    assert row_of({'full': no, 'other': no}, constraints).is_eligible is False
 
 
 def test_classes_tell_resource_classes_apart_and_not_their_figures():
