@@ -13,6 +13,7 @@ from oslo_config import cfg
 from senlin_affinity.plugins.nova import aggregate_filter, options
 from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeFilter
 
+FORCED = {'rack': 'a', 'force_metadata_check': 'True'}
 INSTANCE = '6f1f7a7c-4c7d-4a55-9ad5-0c8a3c1a7a10'
 
 
@@ -78,12 +79,13 @@ def test_the_mode_log_rejects_no_host_and_logs_the_mismatches(modes, caplog):
     assert [*passing] == hosts
     (line,) = lines(caplog)
     assert line.startswith('flavor m1.ssd: would reject 1 host (cmp-1) of 2: ')
-    caplog.clear()
-    many = [host({'ssd': '2'}, name=f'cmp-{number}') for number in range(12)]
-    [*AggregateInstanceTypeFilter().filter_all(many, request({'ssd': '1'}))]
-    names = ', '.join(f'cmp-{number}' for number in range(10))
-    assert f'would reject 12 hosts ({names}, ...) of 12: ' in lines(caplog)[0]
     assert 'ssd' in line.partition(' of 2: ')[2]
+    names = ', '.join(f'cmp-{number}' for number in range(10))
+    for number, end in ((10, ''), (12, ', ...')):
+        caplog.clear()
+        many = [host({'ssd': '2'}, name=f'cmp-{each}') for each in range(number)]
+        [*AggregateInstanceTypeFilter().filter_all(many, request({'ssd': '1'}))]
+        assert f'would reject {number} hosts ({names}{end}) of {number}: ' in lines(caplog)[0]
 
 
 def test_the_mode_log_is_silent_if_every_host_passes(modes, caplog):
@@ -95,27 +97,28 @@ def test_the_mode_log_is_silent_if_every_host_passes(modes, caplog):
 
 
 @pytest.mark.parametrize(
-    ('value', 'difference'),
+    ('value', 'metadata', 'difference'),
     [
-        ('*', '; AggregateInstanceExtraSpecsFilter rejects 1 host (cmp-2)'),
-        ('1', ''),
-        ('!', '; AggregateInstanceExtraSpecsFilter rejects 1 host (cmp-1)'),
+        ('*', {}, '; AggregateInstanceExtraSpecsFilter rejects 1 host (cmp-2)'),
+        ('1', {}, ''),
+        ('!', {}, '; AggregateInstanceExtraSpecsFilter rejects 1 host (cmp-1)'),
+        ('1', FORCED, '; AggregateInstanceExtraSpecsFilter accepts 1 host (cmp-2)'),
     ],
 )
 def test_the_mode_log_names_the_hosts_on_which_novas_filter_differs(
-    modes, caplog, value, difference
+    modes, caplog, value, metadata, difference
 ):
     caplog.set_level(logging.INFO, 'senlin_affinity.plugins.nova_filter')
     modes('aggregate_filter', 'log')
     novas = 'AggregateInstanceExtraSpecsFilter'
     cfg.CONF.set_override('enabled_filters', [novas], group='filter_scheduler')
     try:
-        hosts = [host({'rack': 'a'}, name='cmp-1'), host({'ssd': '1'}, name='cmp-2')]
+        hosts = [host({'rack': 'a'}, name='cmp-1'), host({'ssd': '1', **metadata}, name='cmp-2')]
         [*AggregateInstanceTypeFilter().filter_all(hosts, request({'ssd': value}))]
     finally:
         cfg.CONF.clear_override('enabled_filters', group='filter_scheduler')
     (line,) = lines(caplog)
-    assert line.startswith('flavor m1.ssd: would reject 1 host')
+    assert line.startswith(f'flavor m1.ssd: would reject {2 if metadata else 1} host')
     assert line.endswith(difference)
     assert bool(difference) == (novas in line)
 
@@ -129,8 +132,9 @@ def test_a_defect_of_the_filter_rejects_or_passes_as_the_option_says(
     state.aggregates = None
     judge = AggregateInstanceTypeFilter()
     assert bool([*judge.filter_all([state, state], request({'ssd': '1'}))]) is is_passing
-    errors = [record for record in caplog.records if record.levelname == 'ERROR']
-    assert len(errors) == 1
+    errors = [record.getMessage() for record in caplog.records if record.levelname == 'ERROR']
+    verb = 'passes' if is_passing else 'rejects'
+    assert errors == [f'the aggregate filter failed, and {verb} host cmp-1']
 
 
 def test_a_defect_of_the_mode_log_rejects_no_host(modes):

@@ -96,10 +96,9 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
         # Imported here, because it registers the options of all of Nova.
         from nova.scheduler import utils
 
-        if self._is_overridden():
+        is_passed = not self.RUN_ON_REBUILD and utils.request_is_rebuild(spec_obj)
+        if is_passed or self._is_overridden():
             return None
-        if not self.RUN_ON_REBUILD and utils.request_is_rebuild(spec_obj):
-            return hosts
         with contextlib.suppress(Exception):
             return self._passing(hosts, spec_obj.flavor)
         return None
@@ -196,7 +195,7 @@ def _differences(rejected: Sequence[Any], hosts: Sequence[Any], spec_obj: Any) -
 
 def _listed(hosts: Sequence[Any]) -> str:
     """Return the number of hosts, and the names of the first ones."""
-    names = [_label(each, 'host') or '?' for each in hosts[:_MOST_NAMED]]
+    names = [_label(each, 'host') for each in hosts[:_MOST_NAMED]]
     more = ['...'] if len(hosts) > _MOST_NAMED else []
     return f'{len(hosts)} host{"" if len(hosts) == 1 else "s"} ({", ".join(names + more)})'
 

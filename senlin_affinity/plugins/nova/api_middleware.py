@@ -134,8 +134,7 @@ class ExtraSpecValidation:
                     environ['PATH_INFO'].partition(_PART)[0].rpartition('/')[2],
                     PARAMETER,
                     mode,
-                    # Nova accepts a newline at the end of a name.
-                    _some(map(str, found)).replace('\n', '\\n'),
+                    _some(map(str, found)),
                 )
             headers = [(name, named.get(name.lower(), value)) for name, value in headers]
             return start_response(status, headers, *more)

@@ -2,7 +2,14 @@
 
 import pytest
 
-from senlin_affinity.extra_specs import MODES, Finding, judge, validate, validate_all
+from senlin_affinity.extra_specs import (
+    MODES,
+    Finding,
+    image_properties,
+    judge,
+    validate,
+    validate_all,
+)
 from senlin_affinity.extra_specs.registry import Registry
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec, PluginError
 from tests.support.tables import rows
@@ -136,3 +143,12 @@ def test_value(row):
                 validate(row['extra_spec'], value, mode, REGISTRY)
             assert row['says'] in str(caught.value), value
         assert validate(row['extra_spec'], value, 'off', REGISTRY) is None
+
+
+def test_image_properties_have_findings_of_their_kind():
+    """R4-19: a value that Nova reads as another one passes in every mode."""
+    specs = {'hw_pmu': 'enabled', 'colour': 'red'}
+    assert judge(specs, 'permissive', image_properties.registry()) == (
+        Finding('colour', 'red', 'no image property of this name is known'),
+        Finding('hw_pmu', 'enabled', "Nova reads 'enabled' as false: write true or false"),
+    )
