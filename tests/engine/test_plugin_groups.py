@@ -9,15 +9,17 @@ import pytest
 from oslo_db.exception import DBError
 from oslo_utils import timeutils
 from senlin import objects
+from senlin.objects import cluster_lock
 from sqlalchemy.exc import SQLAlchemyError
 
 from senlin_affinity.groups.audit import FOREIGN
-from senlin_affinity.groups.steps import GroupUser, Use
-from senlin_affinity.model.errors import CloudError
+from senlin_affinity.groups.steps import GroupUser, Leave, Use
+from senlin_affinity.model.errors import AffinityError, CloudError, GroupBusy
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.plugins.senlin import bound_group
+from senlin_affinity.plugins.senlin import bound_group, notes_0_9
 from senlin_affinity.plugins.senlin import group_registry as registry
+from senlin_affinity.plugins.senlin.group_driver import Driver
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -25,7 +27,9 @@ from tests.engine.support import binding, plain, profile, spec
 
 GROUP, OTHER = 'XYZ-ABCD', 'another'
 BOUND = Binding(GROUP, is_inherited=True)
-NAMED = plain(servergroup={'name': 'web'})
+#: All tests have one database, so no other test may use this name.
+NAME = 'of the users'
+NAMED = plain(servergroup={'name': NAME})
 
 
 def seen(*groups):
@@ -122,7 +126,7 @@ def test_the_users_of_a_group(desk):
         inputs = {'policy_id': wanted and desk.policy(wanted).id}
         running.append((desk.action(target, action, inputs).id, values))
 
-    own = cluster('own', profile=hinting('web'), **keeps)
+    own = cluster('own', profile=hinting(NAME), **keeps)
     ours = bind(own, binding(group))
     heir = bind(cluster('heir'), binding(group))
     old = bind(cluster('old'), binding(group, inherited=False), spec('1.0'))
@@ -144,14 +148,14 @@ def test_the_users_of_a_group(desk):
         objects.Action.update(context, action, {'status': 'RUNNING', **values})
     note = {'senlin_affinity': {'of a cluster': {'made': [group]}}}
     objects.Policy.update(context, ours[1], {'data': note})
-    for name in ('web', group):
+    for name in (NAME, group):
         other = cluster('y', profile=hinting(name))
         objects.Profile.update(context, other.profile_id, {'project': 'elsewhere', 'name': name})
 
     def use(name, policy=ours[1]):
         return registry.read_use(own, policy, group, name, 'prefix-')
 
-    assert use('web') == Use(
+    assert use(NAME) == Use(
         (
             GroupUser(heir[0], 'heir', heir[1]),
             GroupUser(old[0], 'old', old[1], is_owner=True, may_own=False),
@@ -162,12 +166,127 @@ def test_the_users_of_a_group(desk):
         ('by hint', 'by name', 'keeper'),
         is_noted=True,
     )
-    assert use('web', 'another policy').users[0] == GroupUser(own.id, 'own', ours[1])
+    assert use(NAME, 'another policy').users[0] == GroupUser(own.id, 'own', ours[1])
     assert (use(None).profiles, use(None).attaching) == (
         ('profile', FOREIGN),
         ('by hint', 'keeper'),
     )
     objects.Policy.update(context, ours[1], {'data': {}})
-    assert use('web').is_noted is False
+    assert use(NAME).is_noted is False
     names = (f'prefix-{own.id}', f'prefix-{uuid.UUID(int=1)}')
     assert [use(name).has_cluster for name in names] == [True, False]
+
+
+def test_only_the_heir_becomes_the_owner(desk):
+    """The binding is deleted in the same transaction, and notes of 0.9 with the next one."""
+    own, other = desk.cluster(data={'other': 1}), desk.cluster()
+    ours, theirs, third = (desk.policy() for _ in range(3))
+    for cluster, policy in ((own, ours), (own, third), (other, ours), (other, theirs)):
+        desk.bind(cluster, policy, binding(GROUP, inherited=cluster is other))
+    desk.bind(other, third, binding(OTHER))
+    note = {'senlin_affinity': {other.id: {'made': [GROUP, OTHER]}}}
+    objects.Policy.update(desk.context, theirs.id, {'data': note})
+
+    def owners():
+        pairs = [(cluster, policy) for cluster in (own, other) for policy in (ours, theirs, third)]
+        rows = [objects.ClusterPolicy.get(desk.context, each.id, it.id) for each, it in pairs]
+        return [row and not row.data['AffinityPolicy']['data']['inherited_group'] for row in rows]
+
+    before = owners()
+    for policy, why in ((third.id, 'another group'), (str(uuid.UUID(int=1)), 'no binding')):
+        heir = GroupUser(other.id, 'b', policy)
+        with pytest.raises(AffinityError, match='^cluster b left the group: try again$'):
+            registry.leave(own, ours.id, Leave(GROUP, heir))
+        assert owners() == before == [True, None, True, False, False, False], why
+    registry.leave(own, ours.id, Leave(GROUP, GroupUser(other.id, 'b', theirs.id)))
+    assert owners() == [None, None, True, False, True, False]
+    left = {'senlin_affinity': {other.id: {'made': [OTHER]}}}
+    assert objects.Policy.get(desk.context, theirs.id).data == left
+    assert desk.load_cluster(own.id).data == {'other': 1}
+    registry.leave(own, third.id, Leave(OTHER, is_kept=True))
+    kept = {'other': 1, 'senlin_affinity': {'kept': OTHER}}
+    assert own.data == desk.load_cluster(own.id).data == kept
+    assert objects.Policy.get(desk.context, theirs.id).data == left
+
+
+def test_only_the_action_that_holds_the_lock_of_a_cluster_is_running(desk):
+    cluster = desk.cluster()
+    assert not registry.is_running(cluster.id, 'CLUSTER_DELETE')
+    actions = [desk.action(cluster, f'CLUSTER_{name}').id for name in ('DELETE', 'RESIZE')]
+    cluster_lock.ClusterLock.acquire(cluster.id, actions[0], -1)
+    kinds = ('CLUSTER_DELETE', 'CLUSTER_RESIZE')
+    assert [registry.is_running(cluster.id, kind) for kind in kinds] == [True, False]
+    cluster_lock.ClusterLock.release(cluster.id, actions[0], -1)
+
+
+def test_a_lock_is_awaited(desk, option, monkeypatch):
+    """And one of an action that has ended is taken at once."""
+    option('request_timeout', 5)
+    running = desk.action(desk.cluster(), 'CLUSTER_DETACH_POLICY').id
+    cluster_lock.ClusterLock.acquire('the-group', running, -1)
+    slept = []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        cluster_lock.ClusterLock.release('the-group', running, -1)
+
+    monkeypatch.setattr(registry.time, 'sleep', sleep)
+    with registry.lock_group('mine', 'the-group'):
+        assert registry.lock_holders('the-group') == ('mine',)
+    assert (slept, registry.lock_holders('the-group')) == ([registry.PAUSE], ())
+
+
+def test_a_step_that_finds_another_action_at_work_starts_again(option, monkeypatch):
+    option('request_timeout', 5)
+    slept, begun = [], []
+
+    class Step:
+        def step(self):
+            begun.append(1)
+            if len(begun) == 1:
+                raise GroupBusy('at work')
+            return 'outcome'
+            yield
+
+    monkeypatch.setattr(registry.time, 'sleep', slept.append)
+    assert Driver(None, '', None, None).run(Step()) == 'outcome'
+    assert (begun, slept) == ([1, 1], [registry.PAUSE])
+
+
+NOTES = {
+    'one': {'made': ['a', 'b'], 'creating': ['web'], 'kept': []},
+    'two': {'kept': ['a']},
+    'odd': 'text',
+}
+
+
+@pytest.mark.parametrize(
+    ('data', 'is_named'),
+    [
+        ({'senlin_affinity': NOTES}, True),
+        ({'senlin_affinity': {**NOTES, 'one': {'creating': ['a']}}}, True),
+        ({'senlin_affinity': {'one': {'creating': ['a'], 'made': 'a'}, 'odd': 'a'}}, False),
+        ({'senlin_affinity': 'a'}, False),
+        ({'one': {'made': ['a']}}, False),
+        (None, False),
+    ],
+    ids=range(6),
+)
+def test_what_0_9_noted_of_a_group(data, is_named):
+    assert notes_0_9.names(data, 'a') is is_named
+
+
+def test_notes_of_0_9_are_deleted_from_all_policies(desk):
+    given = ({'senlin_affinity': NOTES, 'other': 1}, {'senlin_affinity': {'one': NOTES['one']}}, {})
+    policies = [desk.policy() for _ in given]
+    for policy, data in zip(policies, given, strict=True):
+        objects.Policy.update(desk.context, policy.id, {'data': data})
+
+    def stored():
+        return tuple(objects.Policy.get(desk.context, each.id).data for each in policies)
+
+    notes_0_9.delete(group_id='a')
+    one = {'senlin_affinity': {'one': {'made': ['b'], 'creating': ['web']}}}
+    assert stored() == ({**one, 'other': 1}, one, {})
+    notes_0_9.delete(cluster='one')
+    assert stored() == ({'other': 1}, {}, {})
