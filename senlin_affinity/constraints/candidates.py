@@ -23,6 +23,7 @@ from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, SAME_HOST
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.nova.options import ROUTED
@@ -102,7 +103,8 @@ def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]
     zone, zones = resolved.memo(wanted_zone), resolved.snapshot.zones
     carrying = zones.carried_by.get(zone or '', frozenset())
     is_any = zone in (None, zones.default)
-    amounts = [] if resolved.demand is None else [*resolved.demand.amounts.items()]
+    demand = demand_of(resolved)
+    amounts = [] if demand is None else [*demand.amounts.items()]
     for host in hosts:
         if not host.enabled or DISABLED in host.traits:
             continue

@@ -23,6 +23,7 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.nova import quotas
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.quotas import Cost, Counting
 
 DRIVER = Option(
@@ -167,7 +168,7 @@ def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:
 
 def _costs(resolved: ResolvedRequest) -> Mapping[str, frozenset[Cost]]:
     """Return the possible costs of a server by quota."""
-    return quotas.costs(resolved.flavor, resolved.demand, _ways(resolved))
+    return quotas.costs(resolved.flavor, demand_of(resolved), _ways(resolved))
 
 
 def _raised(quota: Quota, units: int) -> Quota:

@@ -45,6 +45,7 @@ from senlin_affinity.model.host import Resource
 from senlin_affinity.model.verdict import Outcome
 from senlin_affinity.nova.alternatives import flavor_change, smaller_flavors
 from senlin_affinity.nova.candidate_query import are_aggregates_asked
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import has_stale_trait
 from senlin_affinity.nova.options import FALLBACK_OFF
 from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
@@ -155,7 +156,7 @@ class ResourcesConstraint(Constraint):
 
         The first class that does not fit, in the order of the amounts, decides the code.
         """
-        asked = resolved.demand
+        asked = demand_of(resolved)
         if asked is None or host.resources is None:
             return Verdict.unknown('resources.unknown')
         if not asked.amounts:
@@ -194,7 +195,7 @@ class ResourcesConstraint(Constraint):
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
         """Return ``Domain(class, UUID)`` for each requested class with a ``Resource.pool``."""
-        asked, has = resolved.demand, host.resources or {}
+        asked, has = demand_of(resolved), host.resources or {}
         names = [name for name in (asked.amounts if asked else ()) if name in has]
         return [Domain(name, has[name].pool or '') for name in names if has[name].pool]
 
@@ -206,7 +207,7 @@ class ResourcesConstraint(Constraint):
         Servers that are planned on its hosts reduce it. REJECT as ``check_host`` at 0. {} without a
         flavor.
         """
-        asked, pools = resolved.demand, resolved.snapshot.pools
+        asked, pools = demand_of(resolved), resolved.snapshot.pools
         if asked is None:
             return {}
         names: dict[Domain, set[str]] = {domain: set() for domain in rooms}

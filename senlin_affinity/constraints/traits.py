@@ -26,6 +26,7 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.model.flavor import Demand
 from senlin_affinity.nova import root_traits
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.isolated_aggregates import REQUIRED
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
 from senlin_affinity.nova.placement_answer import placement_answer
@@ -167,7 +168,7 @@ class TraitsConstraint(Constraint):
 
 def _demand(resolved: ResolvedRequest) -> Demand | None:
     """Return the demand, with the root provider's traits; None without a flavor."""
-    asked = resolved.demand
+    asked = demand_of(resolved)
     return asked and replace(asked, required=asked.required | root_traits.required(resolved))
 
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from senlin_affinity.model.flavor import Demand, Flavor
+from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.nova.demand import demand
 
 _Worked = TypeVar('_Worked')
 
@@ -137,14 +136,6 @@ class ResolvedRequest:
         """
         is_quotas_known = self.snapshot.quotas is not None and self.has_quotas
         return self.snapshot.project_id is not None and not is_quotas_known
-
-    @cached_property
-    def demand(self) -> Demand | None:
-        """Return the allocation request of one server; None if the flavor is unknown."""
-        if self.flavor is None:
-            return None
-        is_volume_booted = self.request.is_volume_booted
-        return demand(self.flavor, self.image_properties, is_volume_booted=is_volume_booted)
 
     @property
     def extra_specs(self) -> Mapping[str, str]:

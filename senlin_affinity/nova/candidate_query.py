@@ -21,6 +21,7 @@ from senlin_affinity.model.flavor import PCPU, Demand, Group
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import isolated_aggregates, root_traits
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.nova.options import FALLBACK_OFF, ISOLATION, TENANT_AGGREGATE, TENANTS
@@ -45,7 +46,7 @@ def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
     unknown, if Nova rejects the request before it queries Placement, or if an unknown image could
     request pinned CPUs, which other hosts have.
     """
-    asked = resolved.demand
+    asked = demand_of(resolved)
     if asked is None or (asked.may_be_pinned and _is_pinning_offered(resolved)):
         return ()
     member_of = _member_of(resolved, asked)

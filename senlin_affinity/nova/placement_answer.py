@@ -13,6 +13,7 @@ from typing import NamedTuple
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.nova import candidate_query
+from senlin_affinity.nova.demand import demand_of
 
 
 class PlacementAnswer(NamedTuple):
@@ -45,7 +46,7 @@ def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:
 
 def _scarce(resolved: ResolvedRequest) -> frozenset[str]:
     """Return the resource classes of which a pool has less than its hosts together could use."""
-    pools, demand = resolved.snapshot.pools, resolved.demand
+    pools, demand = resolved.snapshot.pools, demand_of(resolved)
     asked = {} if demand is None else demand.amounts
     names = frozenset(asked).intersection(chain(*pools.values()))
     if not names:

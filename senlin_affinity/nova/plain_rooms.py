@@ -12,6 +12,7 @@ from operator import contains
 from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, Demand
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.nova.demand import demand_of
 
 _NOTHING = Resource(0, 0)
 
@@ -22,7 +23,7 @@ def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[in
     0 or less: the host is full, or its figures are not sufficient, because it has several resource
     providers, shares storage, is a vSphere cluster, or has a figure that is unknown.
     """
-    asked = resolved.demand
+    asked = demand_of(resolved)
     if asked is None or not asked.amounts or not hosts:
         return [0] * len(hosts)
     if hosts is not resolved.snapshot.hosts:

@@ -13,6 +13,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.nova import image_traits
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.flavor_features import Asked
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
 
@@ -25,7 +26,7 @@ TPM_SECRETS = frozenset(f'{_TPM_SECRET}{owner}' for owner in ('USER', 'HOST', 'D
 
 def required(resolved: ResolvedRequest) -> frozenset[str]:
     """Return all traits that the root provider must have."""
-    asked, secret = resolved.demand, _tpm_secret(resolved)
+    asked, secret = demand_of(resolved), _tpm_secret(resolved)
     traits = set(asked.root_required if asked is not None else ())
     if secret is not None and not TPM_SECRETS.isdisjoint(resolved.memo(of_hosts)):
         traits.add(secret)

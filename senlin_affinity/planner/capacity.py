@@ -16,6 +16,7 @@ from senlin_affinity.model.reason import Reason, caveat
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.group_policy import holding, is_only_checked_late
 from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
 from senlin_affinity.planner.domains import DomainCapacity
@@ -176,7 +177,8 @@ def _caveats(
 
     Without another cause, "constraint NAME (WHY)" for each.
     """
-    asked = {} if resolved.demand is None else resolved.demand.amounts
+    demand = demand_of(resolved)
+    asked = {} if demand is None else demand.amounts
     answer = resolved.memo(placement_answer)
     for host, row in hosts:
         if row.unbounded:

@@ -12,6 +12,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.placement_answer import placement_answer
 from senlin_affinity.planner import plugin_errors, scheduler_filters
 from senlin_affinity.planner.assignment import choose
@@ -138,9 +139,10 @@ def _unmodelled(
     """
     modelled = {name for item in constraints for name in item.filters}
     yield from scheduler_filters.unmodelled(resolved, modelled)
-    if resolved.demand is not None:
-        yield from resolved.demand.unmodelled
-        only_placement = resolved.demand.only_placement
+    demand = demand_of(resolved)
+    if demand is not None:
+        yield from demand.unmodelled
+        only_placement = demand.only_placement
         query = resolved.memo(placement_answer).query
         hosts = compress(resolved.snapshot.hosts or (), matrix.upper)
         if only_placement and any(host.grant(query) is None for host in hosts):

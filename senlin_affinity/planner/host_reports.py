@@ -12,6 +12,7 @@ from senlin_affinity.model.flavor import Demand
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.group_policy import holding
 from senlin_affinity.planner.domains import domain_capacity
 from senlin_affinity.planner.evaluation import Evaluation
@@ -90,7 +91,8 @@ def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
         affinity = resolved.memo(holding) == AFFINITY
         on_host = Counter([names[index] for index in chosen])
         changed = [index for index, name in enumerate(names) if affinity or name in on_host]
-        loaded = [_with_servers(hosts[index], placed[index], resolved.demand) for index in changed]
+        asked = demand_of(resolved)
+        loaded = [_with_servers(hosts[index], placed[index], asked) for index in changed]
         later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
         after = after.patched(changed, evaluate_hosts(later, of_hosts, loaded))

@@ -22,6 +22,7 @@ from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import started
 from senlin_affinity.nova.root_traits import OWNER
 from senlin_affinity.planner.matrix import numbered, specific_hosts
@@ -217,7 +218,8 @@ def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
     it; traits that the request requires.
     """
     snapshot, gives = resolved.snapshot, host.resources or {}
-    for name in () if resolved.demand is None else resolved.demand.amounts:
+    demand = demand_of(resolved)
+    for name in () if demand is None else demand.amounts:
         if name in gives:
             yield f'{name} {_amount(name, gives[name])}'
     if snapshot.zones.carried_by or len({zone for zone, _of_host in snapshot.places}) > 1:
@@ -247,4 +249,5 @@ def _beside_zone(snapshot: CloudSnapshot, host: Host) -> frozenset[str]:
 
 def _asked(resolved: ResolvedRequest) -> frozenset[str]:
     """Return the traits that the flavor requires; empty without one."""
-    return frozenset() if resolved.demand is None else resolved.demand.required
+    demand = demand_of(resolved)
+    return frozenset() if demand is None else demand.required

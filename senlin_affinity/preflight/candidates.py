@@ -29,6 +29,7 @@ from senlin_affinity.nova import alternatives as nova_alternatives
 from senlin_affinity.nova import candidate_query, root_traits, topology
 from senlin_affinity.nova.aggregate_bounds import keeping
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.planner.row import capacity_constraints
@@ -91,7 +92,7 @@ def query(
         such members, None is returned without it.
     """
     resolved = request.resolve(view)
-    demand = resolved.demand
+    demand = demand_of(resolved)
     if demand is None or demand.may_be_pinned or root_traits.is_tpm_secret_open(resolved):
         return None
     if enforced(resolved) or (must_join_members(resolved) and root is None):

@@ -12,7 +12,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, ResolvedRequest
 from senlin_affinity.model.server_group import POLICIES, Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova.demand import STANDARD_CLASSES, demand
+from senlin_affinity.nova.demand import STANDARD_CLASSES, demand, demand_of
 from senlin_affinity.planner import scheduler_filters
 from tests.support.nova_judge import HOST, Judge
 from tests.support.small_cloud import flavor_of
@@ -160,7 +160,7 @@ def test_a_filter_without_effect_passes_every_host(nova, name, flavor, image):
     """Unless the result is "at most", the filter passes every host."""
     request = PlacementRequest(1, 'f', image_properties=image, enabled_filters=(name,))
     resolved = ResolvedRequest(request, CloudSnapshot(), flavor)
-    assume(not scheduler_filters.unmodelled(resolved, ()) and not resolved.demand.unmodelled)
+    assume(not scheduler_filters.unmodelled(resolved, ()) and not demand_of(resolved).unmodelled)
     assert ask_nova(nova, 'passes', flavor, image, filter=name) in (True, None)
 
 
