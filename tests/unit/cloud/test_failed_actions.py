@@ -3,6 +3,8 @@
 The bodies are those of a real Senlin 16 (``tests/engine/test_story_explain.py``).
 """
 
+from urllib.parse import unquote
+
 import pytest
 
 from senlin_affinity.cloud import clients, failed_actions
@@ -72,7 +74,7 @@ class Senlin:
 
     def get(self, path, what, microversion=None, params=None):
         self.asked.append((path, microversion, params))
-        kind, *rest = path.strip('/').split('/')
+        kind, *rest = map(unquote, path.strip('/').split('/'))
         if rest[1:]:
             return {'cluster_policies': self.bindings}
         specs = {'profiles': SPEC, 'policies': POLICY}
@@ -100,7 +102,7 @@ def find(senlin, kind='cluster', named='web'):
 
 
 def test_a_rejection_is_repeated_with_the_policy_and_its_group():
-    senlin = Senlin(acted(inputs={'count': 3}))
+    senlin = Senlin(acted(inputs={'count': 3}), clusters=[cluster(profile_id='a/b')])
     failed, given = find(senlin)
     at = '2026-11-26T09:00:01Z'
     assert failed == FailedServer(
@@ -120,7 +122,7 @@ def test_a_rejection_is_repeated_with_the_policy_and_its_group():
     assert senlin.asked == [
         ('/clusters', None, {'limit': 1000, 'name': 'web'}),
         ('/actions', (1, 14), {'limit': 1000, 'cluster_id': uuid(1), 'sort': 'created_at:desc'}),
-        (f'/profiles/{uuid(50)}', None, None),
+        ('/profiles/a%2Fb', None, None),
         (f'/clusters/{uuid(1)}/policies', None, None),
         (f'/policies/{uuid(60)}', None, None),
     ]
