@@ -126,8 +126,8 @@ def scale_request_and_view(
     return ScaleRequest(question, Binding('g', True, rules=remembered or {}), rules), view
 
 
-def is_sample_enough(rooms, **request_options):
-    """Return whether hosts with this free capacity, and the spare hosts, accept the request; None
+def is_sample_enough(rooms, check=sample.is_enough, **request_options):
+    """Return whether hosts with this free capacity, and the spare hosts, pass the check; None
     without a query.
     """
     request, view = scale_request_and_view(**request_options)
@@ -136,7 +136,7 @@ def is_sample_enough(rooms, **request_options):
         return None
     free_capacities = [*rooms, *[99] * sample.SPARE]
     hosts = [query.host(f'root-{n}', room) for n, room in enumerate(free_capacities)]
-    return sample.is_enough(query.request, view, hosts)
+    return check(query.request, view, hosts)
 
 
 # name, free capacity of the hosts, request, whether the hosts are enough
@@ -179,6 +179,23 @@ SAMPLES = [
 def test_a_sample_is_enough(row):
     _name, rooms, request_options, expected = row
     assert is_sample_enough(rooms, **request_options) == bool(expected)
+
+
+# free capacity of the hosts, request, whether the hosts of the members decide it
+MEMBERS = [
+    ([9, 9], {'members': 2}, True),
+    ([9, 9], {'members': 2, 'count': 3}, False),
+    ([9, 1], {'members': 1, 'count': 3, 'most': 2}, True),
+    ([9, 1], {'members': 1, 'count': 4, 'most': 2}, False),
+    ([9, 9], {}, False),
+    ([9, 9], {'members': 2, 'policy': SOFT}, False),
+    ([9, 9], {'has_group': False}, False),
+]
+
+
+@pytest.mark.parametrize(('rooms', 'request_options', 'expected'), MEMBERS)
+def test_members_decide_if_only_they_may_be_in_the_way(rooms, request_options, expected):
+    assert is_sample_enough(rooms, sample.depends_on_members, **request_options) == expected
 
 
 # requests that need the whole cloud
