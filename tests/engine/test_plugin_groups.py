@@ -13,7 +13,7 @@ from senlin.objects import cluster_lock
 from sqlalchemy.exc import SQLAlchemyError
 
 from senlin_affinity.groups.audit import FOREIGN
-from senlin_affinity.groups.steps import GroupUser, Leave, Use
+from senlin_affinity.groups.steps import GroupUser, Leave, LockGroup, LockName, Use
 from senlin_affinity.model.errors import AffinityError, CloudError, GroupBusy
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -251,6 +251,22 @@ def test_a_step_that_finds_another_action_at_work_starts_again(option, monkeypat
     monkeypatch.setattr(registry.time, 'sleep', slept.append)
     assert Driver(None, '', None, None).run(Step()) == 'outcome'
     assert (begun, slept) == ([1, 1], [registry.PAUSE])
+
+
+def test_a_step_holds_its_locks_until_it_ends(desk):
+    cluster, found = desk.cluster(), []
+    name_lock = str(uuid.uuid5(uuid.NAMESPACE_OID, f'{cluster.project} name'))
+
+    class Step:
+        def step(self):
+            for effect in (LockName('name'), LockGroup('the-group')):
+                yield effect
+                found.extend(map(registry.lock_holders, (name_lock, 'the-group')))
+
+    Driver(cluster, '', None, None).run(Step())
+    ours = (cluster.id,)
+    assert found == [ours, (), ours, ours]
+    assert [*map(registry.lock_holders, (name_lock, 'the-group'))] == [(), ()]
 
 
 NOTES = {

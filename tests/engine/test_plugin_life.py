@@ -267,6 +267,12 @@ def test_an_option_sets_the_prefix_of_group_names(desk, option):
     assert [group['name'] for group in desk.edge.nova.groups] == [f'ours-{cluster.id}']
 
 
+def test_beyond_the_quota_of_the_project_no_group_is_created(desk):
+    desk.edge.nova.quota = 0
+    assert 'quota' in refused(desk.policy().attach(desk.cluster()))
+    assert 'POST /os-server-groups' not in desk.edge.nova.requests()
+
+
 def test_a_refusal_is_logged_in_one_line_without_a_traceback(desk, caplog):
     desk.edge.nova.add_group('web', policy='affinity')
     cluster, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))

@@ -85,7 +85,6 @@ def log_identity() -> tuple[str, str]:
     Return the release and the hash of the options with which the process started.
     """
     section = service_user.section(cfg.CONF)
-    opts.register(cfg.CONF)
     about = 'affinity policy: senlin-affinity %s, hash of options %s: '
     version, digest = metadata.version('senlin-affinity'), options_digest(cfg.CONF)
     if section is None:

@@ -7,6 +7,7 @@ Example::
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,7 +26,7 @@ def prefix(policy: str, cluster: str, action: Any = None) -> str:
     :param action: the engine's action; None for the one that holds the lock of the cluster.
     """
     names = [f'affinity policy {policy}', f'cluster {cluster}']
-    try:
+    with contextlib.suppress(Exception):  # the decision itself reports the error
         if action is None:
             holders = (registry.lock_holders(cluster) or (None,))[0]
             action = holders and action_object.Action.get(get_admin_context(), holders)
@@ -34,8 +35,6 @@ def prefix(policy: str, cluster: str, action: Any = None) -> str:
             is_stored = isinstance(context, Mapping)
             request = context.get('request_id') if is_stored else context.request_id
             names += [f'action {action.id}', f'request {request}']
-    except Exception as error:  # the decision itself reports the same error
-        LOG.debug('no action of cluster %s: %s', cluster, registry.in_words(error))
     return ', '.join(names)
 
 

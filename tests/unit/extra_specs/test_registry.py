@@ -129,6 +129,9 @@ class TestPlugins:
         assert registry.added == found.validators
         assert registry.validators == registry.own + registry.added
         assert registry.suggest('foo:barr') == 'foo:bar'
+        number = {'name': 'number', 'type': int}
+        disks = plugin(definition('foo:disks.{number}', parameters=[number]))
+        assert Registry(plugins=[disks]).suggest('foo:disk.1') == 'foo:disks.{number}'
 
     @pytest.mark.parametrize(
         'source',
