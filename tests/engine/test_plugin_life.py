@@ -103,8 +103,11 @@ def test_d3_08_detach_reads_every_version_and_leaks_nothing(desk, version):
     group = desk.edge.nova.add_group('mine')
     cluster, policy = desk.cluster(), desk.policy()
     desk.bind(cluster, policy, binding(group, inherited=False, version=version))
+    note = {'senlin_affinity': {cluster.id: {'creating': ['web']}}}
+    objects.Policy.update(desk.context, policy.id, {'data': note})
     done(policy.detach(cluster))
     assert desk.groups() == []
+    assert objects.Policy.get(desk.context, policy.id).data == {}
 
 
 @pytest.mark.parametrize(
@@ -247,10 +250,12 @@ def test_q3_12_a_cluster_deletion_keeps_no_group(desk, action, is_gone):
 
 
 @pytest.mark.parametrize('enabled', [True, False])
-def test_the_clusters_status_explains_a_disabled_attach(desk, enabled):
+def test_the_clusters_status_explains_a_disabled_attach(desk, caplog, enabled):
     cluster = desk.cluster()
     before = cluster.status_reason
-    data = done(desk.policy().attach(cluster, enabled=enabled))
+    with caplog.at_level('INFO'):
+        data = done(desk.policy().attach(cluster, enabled=enabled))
+    assert ('was attached disabled' in caplog.text) is not enabled
     cluster.store(desk.context)  # as the engine does
     reason = desk.load_cluster(cluster.id).status_reason
     if enabled:
@@ -271,6 +276,13 @@ def test_beyond_the_quota_of_the_project_no_group_is_created(desk):
     desk.edge.nova.quota = 0
     assert 'quota' in refused(desk.policy().attach(desk.cluster()))
     assert 'POST /os-server-groups' not in desk.edge.nova.requests()
+
+
+def test_rules_that_nova_is_too_old_for_are_rejected_before_a_group_is_searched(_database):
+    with Edge(newest_microversion='2.63') as edge:
+        wanted = spec(servergroup={'name': 'web', 'rules': {'max_server_per_host': 2}})
+        assert '2.64' in refused(Desk(edge).policy(wanted).attach(Desk(edge).cluster()))
+        assert 'GET /os-server-groups' not in edge.nova.requests()
 
 
 def test_a_refusal_is_logged_in_one_line_without_a_traceback(desk, caplog):

@@ -44,7 +44,9 @@ def test_the_line_of_each_decision_names_the_cluster_the_action_and_the_request(
         request = running.context.request_id
         (line,) = lines()
         ids = f'cluster {cluster.id}, action {running.id}, request {request}, '
-        assert line.startswith(f'INFO affinity policy web, {ids}')
+        what = action.removeprefix('CLUSTER_').removesuffix('_POLICY').lower()
+        named = action if action == 'CLUSTER_SCALE_OUT' else what
+        assert line.startswith(f'INFO affinity policy web, {ids}{named}: ')
         cluster_lock.ClusterLock.release(cluster.id, running.id, -1)
 
 

@@ -7,7 +7,7 @@ import pytest
 from senlin.common import exception as senlin_exception
 
 from tests.engine.support import Desk, done, refused, spec
-from tests.support.edge import FORBIDDEN, Edge
+from tests.support.edge import FORBIDDEN, SERVER_ERROR, Edge
 from tests.support.fake_nova import FakeAggregate
 from tests.support.fake_placement import FakePlacement
 
@@ -69,3 +69,20 @@ def test_validate_for_a_user_who_may_not_list_aggregates(desk, caplog):
     both = desk.policy(spec(member_of=['agg-a'], availability_zone='nowhere'))
     with pytest.raises(senlin_exception.InvalidSpec, match='nowhere'):
         both.validate(desk.context, validate_props=True)
+
+
+@pytest.mark.parametrize(
+    ('wanted', 'is_cloud_checked'),
+    [(spec(), True), (spec(availability_zone='nowhere'), False), (WANTED, False)],
+    ids=['neither', 'zone', 'aggregates'],
+)
+def test_validate_reads_the_cloud_only_for_a_zone_and_aggregates(desk, wanted, is_cloud_checked):
+    assert desk.policy(wanted).validate(desk.context, validate_props=is_cloud_checked)
+    assert (desk.edge.tokens, desk.edge.nova.requests()) == (0, [])
+
+
+def test_validate_reports_a_cloud_that_fails(desk):
+    desk.edge.fail('GET', '/os-aggregates', SERVER_ERROR)
+    words = 'the spec could not be checked: could not list the aggregates'
+    with pytest.raises(senlin_exception.InternalError, match=words):
+        desk.policy(WANTED).validate(desk.context, validate_props=True)

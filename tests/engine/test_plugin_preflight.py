@@ -7,9 +7,10 @@ import requests
 from oslo_config import cfg
 from senlin.common import consts
 
-from senlin_affinity.model.errors import ConstraintError, PluginError
+from senlin_affinity.model.errors import CloudError, ConstraintError, PluginError
 from senlin_affinity.planner import planner
 from senlin_affinity.plugins.senlin import preflight
+from senlin_affinity.policy import properties
 from tests.engine.support import PROJECT, USER, Desk, done, profile, spec
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
@@ -309,15 +310,29 @@ def test_the_ceiling_never_fails_the_attach(desk, caplog, monkeypatch):
     assert 'Traceback' not in caplog.text
 
 
+def test_if_the_cloud_cannot_be_read_no_note_says_that_nodes_are_not_checked():
+    def fail():
+        raise CloudError('no answer')
+
+    assert preflight.is_unchecked(properties.load(spec()), fail) is False
+
+
 @pytest.mark.parametrize(
     ('aggregate', 'size', 'max_size', 'is_warned'),
-    [('all', 2, 5, False), ('all', 2, 6, True), ('none', 0, 1, True), ('none', 1, 1, False)],
+    [
+        ('all', 2, 5, False),
+        ('all', 2, 6, True),
+        ('one', 0, 1, False),
+        ('none', 0, 1, True),
+        ('none', 1, 1, False),
+    ],
 )
 def test_the_ceiling_is_computed_for_the_missing_nodes(
     _database, caplog, aggregate, size, max_size, is_warned
 ):
     every = FakeAggregate('all', tuple(each.host for each in HOSTS))
-    with edge(aggregates=(every, FakeAggregate('none'))) as cloud:
+    one = FakeAggregate('one', ('cmp-1',))
+    with edge(aggregates=(every, one, FakeAggregate('none'))) as cloud:
         wanted = spec(member_of=[aggregate])
         found = attach(Desk(cloud), caplog, wanted, size=size, max_size=max_size)
     assert [f'growth to its max_size of {max_size}: ' in line for line in found] == (
