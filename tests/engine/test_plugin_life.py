@@ -285,6 +285,14 @@ def test_rules_that_nova_is_too_old_for_are_rejected_before_a_group_is_searched(
         assert 'GET /os-server-groups' not in edge.nova.requests()
 
 
+def test_the_option_limits_the_responses_to_the_owners_connection(desk, option):
+    option('max_answer_size', 7)
+    policy = desk.policy()
+    done(policy.attach(desk.cluster()))
+    adapters = policy._novaclient.conn.session.session.adapters
+    assert [7 * 2**20 in vars(each).values() for each in adapters.values()] == [True] * 2
+
+
 def test_a_refusal_is_logged_in_one_line_without_a_traceback(desk, caplog):
     desk.edge.nova.add_group('web', policy='affinity')
     cluster, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))

@@ -79,6 +79,7 @@ def test_an_outage_of_the_database_is_one_line(desk, lines, monkeypatch, is_stor
     *before, line = lines()
     assert len(before) == is_stored  # the decision that could not be stored
     assert line.startswith('ERROR affinity policy web, ')
+    assert ', CLUSTER_SCALE_OUT: rejects: ' in line
     assert line.endswith("Senlin's database failed (DBConnectionError): try again: "
                          'Can not connect')  # fmt: skip
     if not is_stored:
