@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from senlin_affinity.cloud import clients, stages
+from senlin_affinity.cloud import clients, connection, providers, stages
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.minute import Minute
 from senlin_affinity.cloud.stages import Stages
@@ -157,10 +157,28 @@ def test_a_sample_accepts_without_the_quota_of_the_user(cloud):
 def test_a_sample_of_all_candidates_is_enough_if_members_take_none_of_them(cloud, who, member):
     request = rare_request(cloud, 3, hosts=13, members=[member, 'cmp-13'], who=who)
     assert fetched(cloud, request, who).coverage is Coverage.ENOUGH
-    asked = [each.path for each in cloud.nova.asked]
-    assert asked.count('/servers/detail') == 1
+    of_project = {'all_tenants': '1', 'project_id': f'{OWNER}-project'}
+    asked = {each.path: each.query for each in cloud.nova.asked}
+    assert asked['/servers/detail'] == {'limit': '1000', **(of_project if who == OWNER else {})}
     assert not any('hypervisors' in path for path in asked)
-    assert cloud.placement.asked[-1].startswith('GET /resource_providers?')
+    assert cloud.placement.asked[-1] == (
+        'GET /resource_providers?required=CUSTOM_RARE&resources=DISK_GB:1,MEMORY_MB:64,VCPU:1'
+    )
+
+
+@pytest.mark.parametrize(
+    ('host', 'name'), [('cmp-13', 'cmp-13.example.com'), ('cmp-13.a', 'cmp-13.b')]
+)
+def test_a_hypervisor_may_have_another_domain_than_its_host(host, name):
+    with make(hosts=(*HOSTS[:13], FakeHost(host, name))) as cloud:
+        request = rare_request(cloud, 3, hosts=13, members=[host])
+        assert fetched(cloud, request).coverage is Coverage.ENOUGH
+
+
+def test_providers_that_supply_a_part_of_a_server_have_no_names(cloud):
+    placement = connection.placement(clients_of(cloud).operator)
+    assert providers.names(placement, 'resources1=VCPU%3A1') == {}
+    assert cloud.placement.asked == []
 
 
 def test_a_sample_is_not_enough_if_a_member_is_on_a_needed_host(cloud):
