@@ -82,6 +82,8 @@ def total_capacity(
             caveats['affinity without members (Nova chooses the host)'] = None
     elif matrix.is_at_most and is_less:
         caveats |= _caveats_of_hosts(resolved, hosts or (), matrix, reasons, most_caveats)
+    elif domains is not None and is_less:
+        caveats |= {_of_constraint(*each, reasons): None for each in domains.caveats.items()}
     if upper is not None and expected < upper:
         if domains is not None and domains.crossing:
             caveats[f'domains that limit each other ({", ".join(domains.crossing)})'] = None
@@ -122,7 +124,7 @@ def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapa
         if is_any:
             return 0
         lower, expected, _upper = domains.bounds
-        return (lower if matrix.is_at_most else expected) or 0
+        return (lower if matrix.is_at_most or domains.caveats else expected) or 0
     if is_any:
         places = (index for index, row in enumerate(matrix.host_rows) if row.rejected_by is None)
         lower = min((_alone(matrix, index) for index in places), default=0)
@@ -216,5 +218,10 @@ def _caveats(
         else:
             for name, verdict in row.verdicts.items():
                 if verdict.bounds.is_at_most:
-                    why = caveat(verdict, reasons)
-                    yield f'constraint {name}{why and f" ({why})"}'
+                    yield _of_constraint(name, verdict, reasons)
+
+
+def _of_constraint(name: str, verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
+    """Return "constraint NAME (WHY)"."""
+    why = caveat(verdict, reasons)
+    return f'constraint {name}{why and f" ({why})"}'

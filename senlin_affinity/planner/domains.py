@@ -50,7 +50,8 @@ class DomainCapacity:
     """The hosts with the verdicts about their domains, and the servers that fit in all.
 
     ``of_host`` are the domains by host index, ``limits`` the number of servers that each is
-    expected to take (None: no limit). ``crossing`` are the criteria that limit each other,
+    expected to take (None: no limit). ``caveats`` has a verdict with a caveat about a domain for
+    each constraint that has one. ``crossing`` are the criteria that limit each other,
     ``affinity_host`` is the service host that all servers share; with either, the lower bound is 0.
     """
 
@@ -58,6 +59,7 @@ class DomainCapacity:
     bounds: Bounds
     of_host: Mapping[int, Sequence[Key]]
     limits: Mapping[Key, int | None]
+    caveats: Mapping[str, Verdict]
     crossing: tuple[str, ...] = ()
     affinity_host: str | None = None
 
@@ -90,32 +92,27 @@ def domain_capacity(
         expected = _only_on(affinity_host, expected, by_name)
     uppers = [_add_up(resolved, chain, rows, upper, _UPPER) for chain in chains]
     totals = [_add_up(resolved, chain, rows, expected, _EXPECTED) for chain in chains]
-    is_lower_known = not (crossing or affinity_host)
-    lower = _lower(resolved, chains[0], matrix, totals[0]) if is_lower_known else 0
+    limits = {key: verdict for total in totals for key, verdict in total.verdicts.items()}
+    caveats = {name: each for (name, _domain), each in limits.items() if each.bounds.is_at_most}
+    lower = 0 if crossing or affinity_host else totals[0].number
+    if lower and (caveats or matrix.is_at_most):
+        lower = _add_up(resolved, chains[0], rows, matrix.lower, _LOWER).number
     of_host: dict[int, list[Key]] = defaultdict(list)
     for criterion in criteria:
         for domain, indexes in criterion.hosts.items():
             for index in indexes:
                 of_host[index].append(criterion.key(domain))
     verdicts = {key: verdict for total in uppers for key, verdict in total.verdicts.items()}
-    limits = {key: verdict for total in totals for key, verdict in total.verdicts.items()}
     number = finite(min(total.number for total in uppers))
     return DomainCapacity(
         with_domains(constraints, matrix, of_host, verdicts),
-        Bounds(lower, int(totals[0].number), number),
+        Bounds(int(lower), int(totals[0].number), number),
         of_host,
         {key: finite(_bound(verdict, _EXPECTED)) for key, verdict in limits.items()},
+        caveats,
         crossing,
         affinity_host,
     )
-
-
-def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, expected: _Total) -> int:
-    """Return the lower bounds added up; without caveats about hosts or domains, ``expected``."""
-    is_at_most = any(verdict.bounds.is_at_most for verdict in expected.verdicts.values())
-    if matrix.is_at_most or is_at_most:
-        expected = _add_up(resolved, chain, matrix.host_rows, matrix.lower, _LOWER)
-    return int(expected.number)
 
 
 def _only_on(

@@ -73,3 +73,22 @@ def test_a_constraint_without_a_verdict_about_a_row():
     with pytest.raises(PluginError) as caught:
         answer({'a': ROOM})
     assert 'constraint row: check_domains failed on row a, b: ' in str(caught.value)
+
+
+class RowsAndHosts(Rows):
+    """It also limits each host."""
+
+    def check_host(self, _question, _host):
+        return ROOM
+
+
+@pytest.mark.parametrize(
+    ('lower', 'certain', 'at_most'), [(3, 3, ()), (2, 2, ('constraint row (room)',))]
+)
+def test_a_caveat_of_a_row_counts_beside_exact_hosts(lower, certain, at_most):
+    row = {'hosts': {f'cmp-{n}': {'aggregates': ['a']} for n in range(2)}}
+    row['request'] = {'count': 3}
+    rows = RowsAndHosts({'a': Verdict.passed('row.room', room=3, least=lower)})
+    decision = plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, rows))
+    assert (decision.capacity, decision.capacity_certain) == (3, certain)
+    assert decision.at_most == at_most
