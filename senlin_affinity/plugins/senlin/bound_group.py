@@ -137,8 +137,8 @@ def emit_event(entity: Any, message: str, action: Any = None) -> None:
             context = get_admin_context()
             context.user_id, context.project_id = entity.user, entity.project
             facts = {name: getattr(running, name) for name in (*ActionPayload.fields, 'cause')}
-            told = SimpleNamespace(**facts, context=context, entity=entity)
-            event.info(told, consts.PHASE_END, message)
+            subject = SimpleNamespace(**facts, context=context, entity=entity)
+            event.info(subject, consts.PHASE_END, message)
     except Exception:
         LOG.exception('affinity policy: no event could be written: %s', message)
 
