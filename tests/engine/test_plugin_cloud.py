@@ -102,6 +102,16 @@ def test_without_operator_credentials_the_owners_are_used_and_logged_once(edge, 
     assert warnings(caplog) == [said]
 
 
+def test_senlins_service_user_logs_in_to_its_own_project_and_domains(configured):
+    scope = {'service_project_name': 'service', 'service_project_domain': 'Projects'}
+    configured(auth_section='authentication')
+    configured('authentication', **SENLINS, **scope, service_user_domain='Users')
+    auth = service_user.connect(cfg.CONF, timeout=60, largest=128).session.auth
+    (user,) = auth.auth_methods
+    assert (user.username, user.user_domain_name) == ('admin', 'Users')
+    assert (auth.project_name, auth.project_domain_name) == ('service', 'Projects')
+
+
 @pytest.mark.parametrize('section', [None, 'authentication', GROUP])
 def test_one_login_serves_all_owners(edge, configured, caplog, section):
     configured(valid_interfaces=['internal', 'public'])
