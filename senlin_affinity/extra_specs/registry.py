@@ -81,6 +81,8 @@ class Index:
                 texts = (part.text if part else '' for part in each.parts)
                 sides = (*(None if '{' in text else text for text in texts),)
                 self._templates.setdefault(sides, []).append(each)
+        for found in self._templates.values():
+            found.sort(key=lambda it: (-len(PLACEHOLDER.sub('', it.name)), it.name))
 
     def find(self, name: str) -> ExtraSpecValidator | None:
         """Return the definition that matches a name, or None."""
@@ -89,9 +91,9 @@ class Index:
         before, colon, behind = name.partition(':')
         namespace, key = (before, behind) if colon else ('', name)
         for sides in ((namespace, None), (None, key), (None, None)):
-            found = [each for each in self._templates.get(sides, ()) if each.matches(name)]
-            if found:
-                return min(found, key=lambda it: (-len(PLACEHOLDER.sub('', it.name)), it.name))
+            for each in self._templates.get(sides, ()):
+                if each.matches(name):
+                    return each
         return None
 
 
