@@ -1,8 +1,9 @@
 """Fetch the stages of a request (:class:`senlin_affinity.preflight.run.Cloud`).
 
 The owner's client reads the group, flavor, image, quotas and servers, the operator's candidates,
-aggregates and hosts. A repeated GET is answered from memory, also after ``refresh``, unless its
-service answered with 500 or more.
+aggregates and hosts. Within this request, a repeated GET is answered from memory, also after
+``refresh``, unless its service answered with 500 or more. ``refresh`` concerns what earlier
+requests kept for a minute: aggregates, and the ids of flavors.
 
 Raises: CloudError; InvalidSpec for an image that does not exist and must.
 """

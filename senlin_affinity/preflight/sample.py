@@ -122,6 +122,8 @@ def query(
 ) -> Query | None:
     """Return the query for a sample; None if no sample of at most 1010 hosts can be enough.
 
+    That is so if not even empty hosts would be enough, for example because a quota is exceeded.
+
     :param is_large: as in :func:`_host_count`.
     """
     resolved, in_aggregates = _resolved(request, view, None), request.resolve(view)

@@ -43,7 +43,7 @@ def refusal(
 ) -> Refusal | None:
     """Return why no node can join the bound group; None if no reason is known.
 
-    One request, for the group, unless the preflight has read it.
+    If the preflight has not found the group, one request for it and, after a 404, one for all.
 
     :param groups: makes the owner's :class:`~senlin_affinity.model.ports.ServerGroups`.
     """

@@ -92,7 +92,10 @@ def fetch(request: ScaleRequest, open_clients: Callable[[], Clients]) -> ViewOrE
 def _fetch(
     clients: Clients, request: ScaleRequest, scope: api.FetchScope, timeout: float
 ) -> api.CloudView:
-    """Return the view of both clients, or the owner's alone if the operator's request fails."""
+    """Return the view of both clients, or the owner's alone if a request for the former fails.
+
+    Raise CloudError if that is impossible, and if Nova does not let the owner choose hosts.
+    """
     try:
         view = run.run(request, Stages(clients, timeout))
     except CloudError as error:
