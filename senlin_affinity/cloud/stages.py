@@ -46,7 +46,7 @@ from senlin_affinity.preflight.question import FetchScope
 from senlin_affinity.preflight.sample import AggregateSets, Query
 
 T = TypeVar('T')
-#: The most hosts that are fetched one by one, without the whole cloud.
+#: The most candidates whose hosts are fetched without the whole cloud.
 MOST = 250
 #: The most zones whose candidates are fetched one by one.
 _MOST_ZONES = 4
@@ -205,19 +205,19 @@ class Stages:
         return hypervisor.id
 
     def candidates(
-        self, query: CandidateQuery, view: CloudView, some: int | None = None
+        self, query: CandidateQuery, view: CloudView, limit: int | None = None
     ) -> CloudView | None:
         """Return the view with all candidates and their hosts.
 
         None if they are too many, nested or sharing, if the answer may be incomplete, if aggregates
         differ in Placement, if more than four zones must be checked, or if a service is too old.
 
-        :param some: that many candidates may be enough, so the answer may be incomplete.
+        :param limit: the number of candidates to fetch, which may be enough; None: all.
         """
         is_new = self._placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
         if not is_new or self._compute.pick(hosts.UUIDS) < hosts.UUIDS:
             return None
-        answer, zone_asked = self._answer(query, some)
+        answer, zone_asked = self._answer(query, limit)
         with reading(CANDIDATES):
             summaries, number = answer['provider_summaries'], len(answer['allocation_requests'])
             if len(summaries) > MOST or not all(
@@ -225,7 +225,7 @@ class Stages:
                 for uuid, each in summaries.items()
             ):
                 return None
-        if some is None and not (
+        if limit is None and not (
             self._are_mirrored(query.aggregates) and self._is_complete(query.text, answer)
         ):
             return None
@@ -263,7 +263,7 @@ class Stages:
             hosts=(*read, *others),
             server_groups=groups,
             soft_deleted=soft_deleted,
-            answered=frozenset(() if some or query.root is not None else {query.novas_query}),
+            answered=frozenset(() if limit or query.root is not None else {query.novas_query}),
             closed_zones=frozenset(),  # hosts that are not in the snapshot may be enabled
         )
         return replace(view, snapshot=snapshot, coverage=Coverage.CANDIDATES)
@@ -293,15 +293,15 @@ class Stages:
         )
 
     def _answer(
-        self, query: CandidateQuery, some: int | None
+        self, query: CandidateQuery, limit: int | None
     ) -> tuple[Any, Mapping[str, str | None]]:
         """Fetch candidates, and return the response with the requested zone by root provider UUID.
 
-        With ``some`` and the domains of a spread, one domain after the other until there are so
+        With a limit and the domains of a spread, one domain after the other until there are so
         many; otherwise, one request without zones.
         """
-        if not (some and query.domains):
-            return self._allocation_candidates(query.text, some or MOST + 1), {}
+        if not (limit and query.domains):
+            return self._allocation_candidates(query.text, limit or MOST + 1), {}
         requests: list[Any] = []
         summaries: dict[str, Any] = {}
         zones: dict[str, str | None] = {}
@@ -311,7 +311,7 @@ class Stages:
                 requests += answer['allocation_requests']
                 summaries |= answer['provider_summaries']
                 zones |= dict.fromkeys(answer['provider_summaries'], domain.zone)
-            if len(summaries) >= some:
+            if len(summaries) >= limit:
                 break
         return {'allocation_requests': requests, 'provider_summaries': summaries}, zones
 

@@ -63,9 +63,9 @@ class Cloud(Protocol):
         """Append hosts of which only name, zone and aggregates are known."""
 
     def candidates(
-        self, query: CandidateQuery, view: CloudView, some: int | None = None
+        self, query: CandidateQuery, view: CloudView, limit: int | None = None
     ) -> CloudView | None:
-        """Fetch all candidates, or ``some``, with their hosts."""
+        """Fetch all candidates, or so many, with their hosts."""
 
     def whole(self, scope: FetchScope) -> CloudView:
         """Fetch every host, and what is missing besides."""
@@ -168,7 +168,10 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
 def _has_changed(
     request: ScaleRequest, scope: FetchScope, cloud: Cloud, view: CloudView, sets: AggregateSets
 ) -> bool:
-    """Check whether a view from cached values differs from the cloud now; False without these."""
+    """Check whether a view from cached values differs from the cloud now.
+
+    False without cached values, so at most once for a request.
+    """
     if not cloud.refresh():
         return False
     now = cloud.facts(scope, request.question.flavor_name)
@@ -188,9 +191,9 @@ def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView |
     if request.question.spreads:
         view = cloud.unread(view)
     for more in _MORE_HOSTS:
-        some = _candidates(request, view, cloud, sets, request.question.count + more)
-        if some is not None and some.fits:
-            return some.view
+        few = _candidates(request, view, cloud, sets, request.question.count + more)
+        if few is not None and few.fits:
+            return few.view
     decided = _candidates(request, view, cloud, sets)
     if decided is None or decided.fits:
         return decided and decided.view
@@ -237,12 +240,12 @@ def _candidates(
     view: CloudView,
     cloud: Cloud,
     sets: AggregateSets,
-    some: int | None = None,
+    limit: int | None = None,
 ) -> _Decided | None:
-    """Fetch all candidates, or some; None if they do not decide the request."""
+    """Fetch all candidates, or so many; None if they do not decide the request."""
     root = cloud.root_of_members(view) if sample.must_join_members(request.resolve(view)) else None
     query = candidates.query(request, view, sets, root)
-    found = None if query is None else cloud.candidates(query, view, some)
+    found = None if query is None else cloud.candidates(query, view, limit)
     fits = None if found is None else candidates.fits(request, found)
     if found is None or fits is None:
         return None
