@@ -32,7 +32,7 @@ ROUNDS, MORE_ROUNDS = 3, 9
 #: A ratio that counts as equal, because of the measurement error.
 ALIKE = 0.91
 OPTIONS = 'the prefixes of reservations are read from the options, which takes some 10 us'
-PROCESSOR = 'it depends on the processor: 17 to 21 on an Intel Xeon, 27 on an AMD EPYC'
+PROCESSOR = 'the speed-up is 17 to 21 on an Intel Xeon, and 27 on an AMD EPYC'
 
 EXTRA_SPECS = {
     'disk': 'ssd',

@@ -74,7 +74,7 @@ class Command(command.Command):
         return '' if own == others else super().get_epilog()
 
     def _add_arguments(self, add: Add) -> None:
-        """Add the options with argparse's ``add_argument``; values without a type are not empty."""
+        """Add the options with argparse's ``add_argument``; without a type, '' is an error."""
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command and return its exit status."""
@@ -191,7 +191,7 @@ def add_timeout(add: Add) -> None:
 
 
 def _not_empty(text: str) -> str:
-    """Return the text; '' is an error: a script's variable is unset, for example."""
+    """Return the text; raise ArgumentTypeError for '', such as an unset variable of a script."""
     if not text:
         raise argparse.ArgumentTypeError('must not be empty')
     return text

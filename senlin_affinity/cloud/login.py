@@ -108,8 +108,9 @@ def _auth_url(connection: Connection) -> str:
 
 
 def _is_malformed(url: str) -> bool:
-    """Check whether the text lacks a scheme, or has only one bracket; False for ''."""
+    """Check whether a URL lacks its scheme or host, or cannot be parsed; False for ''."""
     try:
-        return url != '' and not urlsplit(url).netloc
+        parts = urlsplit(url)
+        return url != '' and not (parts.scheme and parts.netloc)
     except ValueError:
         return True

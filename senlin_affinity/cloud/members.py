@@ -24,6 +24,7 @@ from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRe
 from senlin_affinity.model.server_group import (
     ANTI_AFFINITY,
     DELETED,
+    MOVING,
     SOFT_DELETED,
     Member,
     ServerGroup,
@@ -98,11 +99,12 @@ def servers_of(compute: OperatorRest, project: str) -> list[dict[str, Any]]:
 def hypervisors(servers: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Return the name of the hypervisor of each raw server, by server id.
 
-    Servers without a host are left out, and those whose hypervisor is not named after its service
-    host (vSphere, Ironic): others may share that host.
+    Left out are servers without a host, those that are moving to another one, and those whose
+    hypervisor is not named after its service host (vSphere, Ironic): others may share that host.
     """
     with reading(_SERVERS):
-        known = {each['id']: (each.get(_HOST), each.get(_HYPERVISOR)) for each in servers}
+        settled = (each for each in servers if each.get('status') not in MOVING)
+        known = {each['id']: (each.get(_HOST), each.get(_HYPERVISOR)) for each in settled}
         return {
             server: hypervisor
             for server, (host, hypervisor) in known.items()

@@ -35,7 +35,6 @@ from senlin_affinity.model.host import Resource
 TREES: Microversion = (1, 29)
 #: The microversion of :func:`names`, the first with forbidden aggregates.
 LISTED: Microversion = (1, 32)
-_OF_ONE_PROVIDER = ('resources', 'required', 'member_of')
 #: The most requests of :func:`rooms`.
 MOST_REQUESTS = 4
 #: The trait of a sharing provider.
@@ -267,12 +266,13 @@ def names(placement: OperatorRest, query: str) -> dict[str, str]:
 
     Empty if the query has no unsuffixed resources.
 
-    :param query: a query for allocation candidates; suffixed groups and roots do not count.
+    :param query: a query for allocation candidates; suffixed groups do not count.
     """
     values = parse_qs(query)
     if 'resources' not in values:
         return {}
-    asked = {key: each for key, each in values.items() if key in _OF_ONE_PROVIDER}
+    asked = {key: each for key, each in values.items() if key in ('resources', 'member_of')}
+    asked['required'] = [','.join(values.get('required', []) + values.get('root_required', []))]
     body = placement.get('/resource_providers', _PROVIDERS, LISTED, params=asked)
     with reading(_PROVIDERS):
         return {item['uuid']: item['name'] for item in body['resource_providers']}

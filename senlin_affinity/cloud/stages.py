@@ -154,27 +154,28 @@ class Stages:
         return tuple(query.host(root, room) for root, room in rooms if room)
 
     def roots_of_members(self, query: Query, view: CloudView) -> Mapping[str, str] | None:
-        """Fetch the UUID of the root provider of the host of each member, by server id.
+        """Return the host of each member, by server id: as in the sample, or else its name.
 
-        For a host outside the sample, its name. None if a member's host is unknown, or the name of
-        a host in the sample.
+        None if a host is unknown or the name of one in the sample, if a member is moving, and if
+        the project may have soft-deleted servers, which Nova counts.
         """
         _limit, answer = self._answers[query.text]
         names = providers.names(self._placement, query.text)
         if not allocations.lower_bounds(answer).keys() <= names.keys():
             return None
+        groups, project = view.snapshot.server_groups or (), str(view.snapshot.project_id)
         if self._clients.has_operator:  # Nova hides the hosts from the owner
-            servers = members.servers_of(self._compute, str(view.snapshot.project_id))
+            servers = allowed(partial(members.servers_of, self._compute, project))
         else:
             servers = members.own_servers(self._owners)
+        if allowed(partial(members.soft_deleted, self._compute, groups)) != ():
+            return None
         roots = {name: root for root, name in names.items()}
-        found = {
-            server: roots.get(hypervisor, hypervisor)
-            for server, hypervisor in members.hypervisors(servers).items()
-        }
-        groups = view.snapshot.server_groups or ()
+        hypervisors = members.hypervisors(servers or ())
         wanted = {each.server for group in groups for each in group.members}
-        return found if wanted <= found.keys() else None
+        if not wanted <= hypervisors.keys():
+            return None
+        return {each: roots.get(hypervisors[each], hypervisors[each]) for each in wanted}
 
     def flavors(self, view: CloudView) -> CloudView:
         """Return the view with all flavors of the owner; unchanged if extra specs are hidden."""
@@ -297,8 +298,8 @@ class Stages:
     ) -> tuple[Any, Mapping[str, str | None]]:
         """Fetch candidates, and return the response with the requested zone by root provider UUID.
 
-        With a limit and the domains of a spread, one domain after the other until there are so
-        many; otherwise, one request without zones.
+        With a limit and the domains of a spread, one domain after the other until ``limit`` hosts
+        are found; otherwise, one request without zones.
         """
         if not (limit and query.domains):
             return self._allocation_candidates(query.text, limit or MOST + 1), {}

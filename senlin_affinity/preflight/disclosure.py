@@ -140,8 +140,8 @@ def _limiting(
 ) -> Iterator[str]:
     """Yield the owner's sentence for each constraint without which more than ``number`` fit.
 
-    Also for each in ``restricting``, because more servers may fit on unknown hosts, and if more fit
-    with a change that the plan tried, and that changes the same as ``Constraint.without``.
+    Also for each in ``restricting``, because more servers may fit on unknown hosts, and if the plan
+    tried a smaller change of the same properties as ``Constraint.without``, with which more fit.
     """
     tried = (each for each in decision.tried if not each.capacity_is_upper_bound)
     helpful = [each.data for each in tried if each.capacity > number]

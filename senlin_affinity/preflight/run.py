@@ -28,7 +28,7 @@ from senlin_affinity.preflight.question import FetchScope
 from senlin_affinity.preflight.sample import AggregateSets, Outline, Query
 from senlin_affinity.preflight.scale_request import ScaleRequest
 
-#: The numbers of hosts that are read for a pinned request, beside one for each server, in turn.
+#: How many hosts beyond one per server each attempt of a pinned request reads.
 _MORE_HOSTS = (0, 4)
 
 
@@ -51,7 +51,10 @@ class Cloud(Protocol):
         """Fetch a sample of candidates."""
 
     def roots_of_members(self, query: Query, view: CloudView) -> Mapping[str, str] | None:
-        """Fetch the root provider of each member by server id, as far as it is in the sample."""
+        """Fetch the host of each member, by server id: as in the sample, or else its name.
+
+        None if a host is unknown, or if servers may count that the group does not show.
+        """
 
     def flavors(self, view: CloudView) -> CloudView:
         """Add all flavors of the owner to the view."""
@@ -65,7 +68,7 @@ class Cloud(Protocol):
     def candidates(
         self, query: CandidateQuery, view: CloudView, limit: int | None = None
     ) -> CloudView | None:
-        """Fetch all candidates, or so many, with their hosts."""
+        """Fetch all candidates, or at most ``limit``, with their hosts."""
 
     def whole(self, scope: FetchScope) -> CloudView:
         """Fetch every host, and what is missing besides."""
@@ -242,7 +245,7 @@ def _candidates(
     sets: AggregateSets,
     limit: int | None = None,
 ) -> _Decided | None:
-    """Fetch all candidates, or so many; None if they do not decide the request."""
+    """Fetch all candidates, or at most ``limit``; None if they do not decide the request."""
     root = cloud.root_of_members(view) if sample.must_join_members(request.resolve(view)) else None
     query = candidates.query(request, view, sets, root)
     found = None if query is None else cloud.candidates(query, view, limit)

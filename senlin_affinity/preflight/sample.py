@@ -6,15 +6,17 @@ A sample is enough if
   query names the aggregates that the constraints on aggregates accept;
 * the servers fit if the members of the group fill the hosts with the most free capacity or, if the
   sample has all candidates, if they are where Nova shows them;
-* the servers fit without the ``SPARE`` hosts with the most free capacity. Placement does not know
-  which services are down, which members migrate, which hypervisors share a service host, nor which
-  hosts Nova has in an aggregate. If this affects more hosts, Nova may reject an accepted request.
+* the servers fit without the ``SPARE`` hosts that can take the most. Placement does not know which
+  services are down, which members migrate or are soft-deleted, which hypervisors share a service
+  host, nor which hosts Nova has in an aggregate. If this affects more hosts, Nova may reject an
+  accepted request.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat, zip_longest
 from typing import NamedTuple
@@ -149,13 +151,15 @@ def is_enough(
     hosts: Sequence[Host],
     member_roots: Mapping[str, str] | None = None,
 ) -> bool:
-    """Check whether all servers fit on these hosts without the ten with the most free capacity.
+    """Check whether all servers fit on these hosts without the ten that can take the most servers.
 
     True only if no constraint could reject a host for a reason that the sample does not contain.
 
     :param member_roots: the host of each member, by server id; None: the least favourable hosts.
     """
-    needed = _without_spare(hosts)
+    held = Counter((member_roots or {}).values())
+    most = None if member_roots is None else _most_per_host(request, view)
+    needed = _without_spare(hosts, lambda host: _room(host, most, held[host.host]))
     evaluation = evaluate(_resolved(request, view, needed, member_roots), request.constraints)
     least = evaluation.total.bounds.lower
     if request.change and least is not None and least < request.question.count:
@@ -167,22 +171,27 @@ def is_enough(
 
 def depends_on_members(request: ScaleRequest, view: CloudView, hosts: Iterable[Host]) -> bool:
     """Check whether the servers may fit on these hosts, if the group's members are on others."""
-    group = request.resolve(view).server_group
-    most = None if group is None or not group.members else group.max_server_per_host
+    most = _most_per_host(request, view)
     if most is None:
         return False
-    rooms = (min(most, _room(host)) for host in _without_spare(hosts))
-    return sum(rooms) >= request.question.count
+    return sum(_room(host, most) for host in _without_spare(hosts, _room)) >= request.question.count
 
 
-def _without_spare(hosts: Iterable[Host]) -> list[Host]:
-    """Sort hosts by free capacity, the most first, and leave out the first ten."""
-    return sorted(hosts, key=_room, reverse=True)[SPARE:]
+def _most_per_host(request: ScaleRequest, view: CloudView) -> int | None:
+    """Return ``max_server_per_host`` of a group that has members; None without one."""
+    group = request.resolve(view).server_group
+    return None if group is None or not group.members else group.max_server_per_host
 
 
-def _room(host: Host) -> int:
-    """Return the number of servers for which the host surely has free capacity."""
-    return sum(grant.certain for grant in host.grants or ())
+def _without_spare(hosts: Iterable[Host], room: Callable[[Host], int]) -> list[Host]:
+    """Sort hosts by the servers that they can take, the most first; leave out the first ten."""
+    return sorted(hosts, key=room, reverse=True)[SPARE:]
+
+
+def _room(host: Host, most: int | None = None, held: int = 0) -> int:
+    """Return how many servers the host surely has capacity for, at most ``most - held``."""
+    certain = sum(grant.certain for grant in host.grants or ())
+    return certain if most is None else min(certain, most - held)
 
 
 def is_settled(constraint: Constraint, evaluation: Evaluation) -> bool:

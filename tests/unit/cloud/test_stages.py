@@ -153,17 +153,34 @@ def test_a_sample_accepts_without_the_quota_of_the_user(cloud):
 
 
 @pytest.mark.parametrize('who', [ADMIN, OWNER])
-@pytest.mark.parametrize('member', ['cmp-0', 'cmp-13'], ids=['a spare host', 'another host'])
-def test_a_sample_of_all_candidates_is_enough_if_members_take_none_of_them(cloud, who, member):
-    request = rare_request(cloud, 3, hosts=13, members=[member, 'cmp-13'], who=who)
+@pytest.mark.parametrize(('member', 'count'), [('cmp-0', 2), ('cmp-13', 3)])
+def test_a_sample_of_all_candidates_is_enough_beside_members(cloud, who, member, count):
+    request = rare_request(cloud, count, hosts=13, members=[member, 'cmp-13'], who=who)
     assert fetched(cloud, request, who).coverage is Coverage.ENOUGH
     of_project = {'all_tenants': '1', 'project_id': f'{OWNER}-project'}
-    asked = {each.path: each.query for each in cloud.nova.asked}
-    assert asked['/servers/detail'] == {'limit': '1000', **(of_project if who == OWNER else {})}
-    assert not any('hypervisors' in path for path in asked)
+    servers, deleted = (each for each in cloud.nova.asked if each.path == '/servers/detail')
+    assert servers.query == {'limit': '1000', **(of_project if who == OWNER else {})}
+    assert deleted.query['status'] == 'SOFT_DELETED'
+    assert not any('hypervisors' in each.path for each in cloud.nova.asked)
     assert cloud.placement.asked[-1] == (
-        'GET /resource_providers?required=CUSTOM_RARE&resources=DISK_GB:1,MEMORY_MB:64,VCPU:1'
+        'GET /resource_providers?resources=DISK_GB:1,MEMORY_MB:64,VCPU:1'
+        '&required=CUSTOM_RARE,!COMPUTE_STATUS_DISABLED'
     )
+
+
+@pytest.mark.parametrize('status', ['VERIFY_RESIZE', 'SOFT_DELETED'])
+def test_a_sample_is_not_enough_if_nova_may_count_more_hosts_of_members(cloud, status):
+    request = rare_request(cloud, 3, hosts=13, members=['cmp-13'])
+    cloud.nova.boot(cloud.nova.groups[0]['id'], 'cmp-13', project=f'{OWNER}-project', status=status)
+    if status == 'SOFT_DELETED':  # no group shows it
+        cloud.nova.groups[0]['members'].pop()
+    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+
+
+def test_a_sample_is_not_enough_if_the_operator_may_not_list_the_servers(cloud):
+    request = rare_request(cloud, 3, hosts=13, members=['cmp-13'])
+    cloud.fail('GET', '/servers/detail', FORBIDDEN, times=1)
+    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,18 @@ def test_members_decide_if_only_they_may_be_in_the_way(rooms, request_options, e
     assert is_sample_enough(rooms, sample.depends_on_members, **request_options) == expected
 
 
+def test_the_spare_hosts_are_those_that_can_take_the_most_servers_beside_members():
+    """Ten large hosts have a member each, so they cannot be the spare ones."""
+    members = sample.SPARE
+    roots = {f's{n}': f'root-{n}' for n in range(members)}
+    request, view = scale_request_and_view(5, members=members)
+    query = sample.query(request, view, sample.outline(request, view))
+    rooms = [99] * members + [1] * (5 + sample.SPARE)
+    hosts = [query.host(f'root-{n}', room) for n, room in enumerate(rooms)]
+    assert sample.is_enough(query.request, view, hosts, roots)
+    assert not sample.is_enough(query.request, view, hosts[:-1], roots)
+
+
 # requests that need the whole cloud
 NO_SAMPLE = [
     ('more servers than a sample covers', {'count': 1001, 'quotas': {'instances': (None, 0)}}),
