@@ -82,8 +82,19 @@ def test_only_an_enabled_policy_with_another_group_is_in_conflict(desk):
 
 def test_a_defect_in_the_check_of_a_hint_is_logged_with_its_traceback(caplog):
     action = SimpleNamespace(entity=SimpleNamespace(rt={}))
-    bound_group.warn_of_hint('policy', action, BOUND, lambda: None)
+    bound_group.warn_of_hint('policy', action, BOUND, CloudView(), lambda: None)
     assert 'Traceback' in caplog.text
+
+
+def test_a_group_that_the_preflight_has_read_is_not_read_for_a_hint(caplog):
+    rt = {'profile': SimpleNamespace(spec=hinting(GROUP))}
+    action = SimpleNamespace(entity=SimpleNamespace(rt=rt))
+    bound = Binding('the id', is_inherited=True)
+    known = (ServerGroup('the id', GROUP, 'anti-affinity'),)
+    view = CloudView(CloudSnapshot(server_groups=known))
+    with caplog.at_level('WARNING'):
+        bound_group.warn_of_hint('policy', action, bound, view, lambda: None)
+    assert caplog.text == ''
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from senlin.objects.notification import ActionPayload
 from senlin_affinity.groups import steps
 from senlin_affinity.groups.detachment import CheckBound
 from senlin_affinity.model.errors import BindingError
+from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import engine, notes_0_9
@@ -54,8 +55,7 @@ def refusal(
     if why_not is not None:
         return Refusal(why_not)
     try:
-        known = view.snapshot.server_groups if isinstance(view, CloudView) else None
-        if known is not None and any(group.id == group_id for group in known):
+        if _read_group(view, group_id) is not None:
             return None
         check = CheckBound(group_id).step()
         missing = steps.run(check, lambda effect: steps.ask_nova(effect, groups()))
@@ -69,7 +69,9 @@ def refusal(
     return missing
 
 
-def warn_of_hint(who: str, action: Any, bound: Binding, groups: Callable[[], Any]) -> None:
+def warn_of_hint(
+    who: str, action: Any, bound: Binding, view: ViewOrError, groups: Callable[[], Any]
+) -> None:
     """Warn the operator and the owner if the profile names another group. Never raises.
 
     The new nodes join the bound group: Senlin's server profile (``do_create``) writes the group of
@@ -82,9 +84,10 @@ def warn_of_hint(who: str, action: Any, bound: Binding, groups: Callable[[], Any
         hint = profile.group_hint(action.entity.rt['profile'].spec)
         if hint is None or hint == group_id or hint.lower() == group_id:
             return
-        group = None if group_lookup.is_uuid(hint) else groups().get(group_id)
-        if group is not None and group.name == hint:
-            return
+        if not group_lookup.is_uuid(hint):
+            group = _read_group(view, group_id) or groups().get(group_id)
+            if group is not None and group.name == hint:
+                return
         why = (
             f"the profile's scheduler_hints name server group '{escaped(hint)}', but the affinity "
             f'policy is bound to server group {group_id}, which the new nodes join: remove the '
@@ -112,6 +115,12 @@ def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None
                     'detach or disable one of the policies'
                 )
     return None
+
+
+def _read_group(view: ViewOrError, group_id: str) -> ServerGroup | None:
+    """Return the group if the preflight has read it."""
+    known = view.snapshot.server_groups if isinstance(view, CloudView) else None
+    return next((group for group in known or () if group.id == group_id), None)
 
 
 def report_to_owner(cluster: Any, *sentences: str) -> None:

@@ -260,7 +260,7 @@ class AffinityPolicy(base.Policy):
         if bound is not None:
             engine.warn_nodes_outside_group(self.name, cluster_id, bound.servergroup_id)
             if isinstance(answer, Placement):
-                bound_group.warn_of_hint(who, action, bound, lambda: self._groups(entity))
+                bound_group.warn_of_hint(who, action, bound, view, lambda: self._groups(entity))
         return answer
 
     def _wanted(self) -> properties.Properties:
