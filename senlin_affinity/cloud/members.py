@@ -67,8 +67,7 @@ def listed(
     For a non-admin, those of the own project; for an administrator, those of all projects if that
     of the groups is unknown, or not the only one.
     """
-    query = {'all_tenants': '1', **_project(groups)} if is_administrator else {}
-    servers = _servers(compute, **query)
+    servers = servers_of(compute, groups) if is_administrator else own_servers(compute)
     with reading(_SERVERS):
         by_id = {server['id']: _member(server) for server in servers}
         return by_id, {server['id']: str(server['name']) for server in servers}
@@ -91,9 +90,12 @@ def own_servers(compute: OwnerRest) -> list[dict[str, Any]]:
     return _servers(compute)
 
 
-def servers_of(compute: OperatorRest, project: str) -> list[dict[str, Any]]:
-    """Fetch the servers of a project as parsed JSON, as an administrator."""
-    return _servers(compute, all_tenants='1', project_id=project)
+def servers_of(compute: Rest, groups: Iterable[ServerGroup]) -> list[dict[str, Any]]:
+    """Fetch the servers of the groups' project as parsed JSON, as an administrator.
+
+    Of all projects if that is unknown, or not the only one.
+    """
+    return _servers(compute, all_tenants='1', **_project(groups))
 
 
 def hypervisors(servers: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -163,9 +163,9 @@ class Stages:
         names = providers.names(self._placement, query.text)
         if not allocations.lower_bounds(answer).keys() <= names.keys():
             return None
-        groups, project = view.snapshot.server_groups or (), str(view.snapshot.project_id)
+        groups = view.snapshot.server_groups or ()
         if self._clients.has_operator:  # Nova hides the hosts from the owner
-            servers = allowed(partial(members.servers_of, self._compute, project))
+            servers = allowed(partial(members.servers_of, self._compute, groups))
         else:
             servers = members.own_servers(self._owners)
         if allowed(partial(members.soft_deleted, self._compute, groups)) != ():
