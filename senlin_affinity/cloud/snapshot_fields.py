@@ -30,7 +30,7 @@ from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.member_of import Spelt, spelt
+from senlin_affinity.model.member_of import CanonicalUuids, spelt
 from senlin_affinity.model.server_group import Member, ServerGroup, check_policy, check_rules
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 from senlin_affinity.nova import quotas
@@ -192,7 +192,7 @@ class Snapshots(Schema[CloudSnapshot]):
             ),
             Field(
                 'compared_aggregates',
-                lambda items: frozenset(each(items, fields.texts(Spelt, aggregate_uuid))),
+                lambda items: frozenset(each(items, fields.texts(CanonicalUuids, aggregate_uuid))),
                 lambda sets: encode(sorted(map(sorted, sets))),
             ),
             _things('hosts', hosts, 'host', 'hypervisor_hostname', words=', or null'),

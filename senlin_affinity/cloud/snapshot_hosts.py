@@ -28,7 +28,7 @@ from senlin_affinity.cloud.snapshot_fields import (
 )
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.member_of import Spelt
+from senlin_affinity.model.member_of import CanonicalUuids
 
 _Amount = Annotated[int, Meta(ge=0)]
 _Size = Annotated[int, Meta(ge=1)]
@@ -75,7 +75,7 @@ class Hosts(Schema[Host]):
         words = 'must be an object such as {"VCPU": {...}}, or null'
         self._class = cache(resource_class)
         resources = by_name(words, self._class, RESOURCE.read)
-        aggregates = fields.texts(Spelt, aggregate_uuid)
+        aggregates = fields.texts(CanonicalUuids, aggregate_uuid)
         one = cache(lambda grants: grants)
         texts = lru_cache(1024)(lambda values: f'[{", ".join(map(short, sorted(values)))}]')
         super().__init__(

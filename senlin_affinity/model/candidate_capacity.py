@@ -148,6 +148,7 @@ def _bounds(choices: Sequence[_Taken], free: Sequence[int]) -> Count:
     the last alternative, if each uses the greatest amount of any alternative.
     """
     most = sum(_room(takes, free) for takes in choices)
+    # Of several amounts for a place, the last one stays.
     greatest = dict(sorted(pair for takes in choices for pair in takes))
     least = max(
         min(-(-(free[place] - amount + 1) // greatest[place]) for place, amount in takes)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.flavor import UNIT_CLASSES
-from senlin_affinity.model.member_of import Spelt, spelt
+from senlin_affinity.model.member_of import CanonicalUuids, spelt
 
 
 class Resource(NamedTuple):
@@ -63,7 +63,7 @@ class Host:
     availability_zone: str | None = None
     enabled: bool = True
     up: bool = True
-    aggregates: frozenset[str] = Spelt()
+    aggregates: frozenset[str] = CanonicalUuids()
     traits: frozenset[str] = frozenset()
     resources: Mapping[str, Resource] | None = field(default=None, hash=False)
     is_nested: bool = False
@@ -75,8 +75,8 @@ class Host:
     disabled_reason: str | None = None
 
     def __post_init__(self) -> None:
-        if type(self.aggregates) is not Spelt:
-            object.__setattr__(self, 'aggregates', Spelt(map(spelt, self.aggregates)))
+        if type(self.aggregates) is not CanonicalUuids:
+            object.__setattr__(self, 'aggregates', CanonicalUuids(map(spelt, self.aggregates)))
 
     def but(self, *, grants: tuple[CandidateCapacity, ...] | None = None, **changed: Any) -> Host:
         """Return a copy with other values and, by default, without ``grants``.

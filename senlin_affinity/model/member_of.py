@@ -46,15 +46,15 @@ def spelt(uuid: str) -> str:
     return text if _SPELT.fullmatch(text) else canonical(text) or text
 
 
-class Spelt(frozenset[str]):
+class CanonicalUuids(frozenset[str]):
     """A set of UUIDs in canonical form."""
 
     __slots__ = ()
 
 
-def all_spelt(uuids: Iterable[str]) -> Spelt:
+def all_spelt(uuids: Iterable[str]) -> CanonicalUuids:
     """Convert all UUIDs to their canonical form."""
-    return uuids if isinstance(uuids, Spelt) else Spelt(map(spelt, uuids))
+    return uuids if isinstance(uuids, CanonicalUuids) else CanonicalUuids(map(spelt, uuids))
 
 
 @dataclass(frozen=True, eq=False)

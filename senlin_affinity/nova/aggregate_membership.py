@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.member_of import MemberOf, Spelt
+from senlin_affinity.model.member_of import CanonicalUuids, MemberOf
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
@@ -59,7 +59,7 @@ def as_in_placement(host: Host) -> Host:
     if not (host.unmirrored or host.stale_aggregates):
         return host
     aggregates = host.aggregates - host.unmirrored | host.stale_aggregates
-    return host.but(aggregates=Spelt(aggregates))
+    return host.but(aggregates=CanonicalUuids(aggregates))
 
 
 def names(snapshot: CloudSnapshot, uuids: Iterable[str], joined: str = ', ') -> str:

@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.model.member_of import MemberOf, Spelt, spelt
+from senlin_affinity.model.member_of import CanonicalUuids, MemberOf, spelt
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,13 @@ class Provider:
 
     uuid: str
     parent: str | None = None
-    aggregates: frozenset[str] = Spelt()
+    aggregates: frozenset[str] = CanonicalUuids()
     sharing: bool = False
 
     def __post_init__(self) -> None:
-        if type(self.aggregates) is not Spelt:
-            object.__setattr__(self, 'aggregates', Spelt(map(spelt, self.aggregates or ())))
+        if type(self.aggregates) is not CanonicalUuids:
+            uuids = CanonicalUuids(map(spelt, self.aggregates or ()))
+            object.__setattr__(self, 'aggregates', uuids)
 
 
 def admitted(

@@ -96,8 +96,8 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
         # Imported here, because it registers the options of all of Nova.
         from nova.scheduler import utils
 
-        is_passed = not self.RUN_ON_REBUILD and utils.request_is_rebuild(spec_obj)
-        if is_passed or self._is_overridden():
+        is_rebuild = not self.RUN_ON_REBUILD and utils.request_is_rebuild(spec_obj)
+        if is_rebuild or self._is_overridden():
             return None
         with contextlib.suppress(Exception):
             return self._passing(hosts, spec_obj.flavor)

@@ -227,12 +227,12 @@ def lock_group(cluster: str, group_id: str, other: str = '') -> Iterator[None]:
     end = time.monotonic() + cfg.CONF.affinity.request_timeout
     while holder not in (owners := _acquire(group_id, holder)):
         dead = owners and action_object.Action.get(get_admin_context(), owners[0])
-        # An action may have ended without releasing the lock.
-        if not (dead and dead.status in _OVER and _take_over(group_id, owners, holder)):
-            if time.monotonic() > end:
-                words = other or f'another policy is still leaving server group {group_id}'
-                raise AffinityError(f'{words}: try again')
-            time.sleep(PAUSE)
+        if dead and dead.status in _OVER and _take_over(group_id, owners, holder):
+            continue  # the action ended without releasing the lock
+        if time.monotonic() > end:
+            words = other or f'another policy is still leaving server group {group_id}'
+            raise AffinityError(f'{words}: try again')
+        time.sleep(PAUSE)
     try:
         yield
     finally:
