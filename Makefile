@@ -29,13 +29,14 @@ export CLUSTER ?= /var/tmp/senlin-affinity-cluster
 .DELETE_ON_ERROR:
 # The page that "make soak" writes. Name another file for a part of the soak.
 PAGE ?= doc/source/trust/reliability-results.rst
-.PHONY: help demo quick cover test test-services package accuracy nightly soak mutants compat releases newest lint format docs \
+.PHONY: help venv demo quick cover test test-services package accuracy nightly soak mutants compat releases newest lint format docs \
     bench recordings pictures sample clean elsewhere
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo          run the demo on a real Nova, Placement and Senlin on this machine'
-	@echo 'make quick         run the unit and property tests (one to two minutes)'
+	@echo 'make venv          create .venv with everything that the sandbox and the tests need'
+	@echo 'make quick         run the unit and property tests, without Nova, Placement and Senlin'
 	@echo 'make cover         run the quick tests, and list the lines that they do not execute'
 	@echo 'make test          run all but the slow tests, also those with real services (five minutes)'
 	@echo 'make test-services run the slow and random tests with real services'
@@ -59,7 +60,10 @@ help:
 	@echo 'make format        format the code, and fix what ruff can fix'
 	@echo 'make clean         remove the environments and all other generated files'
 
-demo: .venv/.made
+# Everything that the sandbox and the tests need.
+venv: .venv/.made-services
+
+demo: .venv/.made-services
 	@.venv/bin/python -m senlin_affinity.cli.main sandbox demo $(ARGS)
 
 quick: .venv/.made
@@ -69,14 +73,14 @@ cover: .venv/.made-mutants
 	@.venv/bin/python -m coverage run --source senlin_affinity -m pytest -q -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
 	@.venv/bin/python -m coverage report --skip-covered --show-missing
 
-test: .venv/.made
+test: .venv/.made-services
 	@.venv/bin/python -m pytest $(PARALLEL) -m 'not long' $(TESTS) $(ARGS)
 
-test-services: .venv/.made-mutants
+test-services: .venv/.made-services .venv/.made-mutants
 	@PYTHONHASHSEED=0 PYTHONPATH=. .venv/bin/python -m tests.mutants.requirements check
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist loadfile -m long $(TESTS) $(ARGS)
 
-package: .venv/.made
+package: .venv/.made-services
 	@rm -rf dist
 	@.venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@.venv/bin/python -W ignore -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >.venv/sdist.log 2>&1
@@ -89,42 +93,42 @@ suitable:
 	@grep -qs '^VERSION_CODENAME=bookworm$$' /etc/os-release || { echo 'make: the cluster needs Debian 12' >&2; exit 1; }
 	@[ "$$(id -u)" -eq 0 ] || { echo 'make: the cluster needs root' >&2; exit 1; }
 
-cluster: suitable .venv/.made
+cluster: suitable .venv/.made-services
 	@.venv/bin/python -m tests.cluster.stack up
 
 cluster-down: suitable .venv/.made
 	@.venv/bin/python -m tests.cluster.stack down
 
-test-cluster: suitable .venv/.made
+test-cluster: suitable .venv/.made-services
 	@.venv/bin/python -m pytest $(or $(PHASES),tests/cluster) $(ARGS)
 
-accuracy: .venv/.made
+accuracy: .venv/.made-services
 	@.venv/bin/python -m tests.accuracy.run --write doc/source/trust/accuracy-table.rst $(ARGS)
 
-nightly: .venv/.made
+nightly: .venv/.made-services
 	@.venv/bin/python -m tests.nightly.run --workers $(WORKERS) $(ARGS)
 
-soak: .venv/.made
+soak: .venv/.made-services
 	@PYTHONPATH=. .venv/bin/python -m tests.explorer.explore_all
 	@PYTHONPATH=. .venv/bin/python -W ignore -m tests.engine.group_replay 2000
 	@PYTHONPATH=. .venv/bin/python -W ignore -m tests.reliability.soak --write $(PAGE) $(ARGS)
 
-mutants: .venv/.made-mutants
+mutants: .venv/.made-services .venv/.made-mutants
 	@PYTHONHASHSEED=0 PYTHONPATH=. .venv/bin/python -m tests.mutants.run $(ARGS)
 
 compat: .venv-compat/.made
 	@.venv-compat/bin/python -m pytest $(PARALLEL) $(OLD_WORLD) $(ARGS)
 
-releases: .venv/.made .venv-nova-24/.made .venv-nova-29/.made
+releases: .venv/.made-services .venv-nova-24/.made .venv-nova-29/.made
 	@.venv/bin/python -m tests.releases.run $(ARGS)
 
 newest: .venv-newest/.made
 	@.venv-newest/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
 
-bench: .venv/.made
+bench: .venv/.made-services
 	@.venv/bin/python -m benchmarks.run $(ARGS)
 
-recordings: .venv/.made
+recordings: .venv/.made-services
 	@.venv/bin/python -m tests.recordings.record $(ARGS)
 	@.venv/bin/python -m tests.recordings.plans
 
@@ -152,13 +156,13 @@ format: .venv/.made-lint
 	@.venv/bin/python -m ruff check --fix $(LINTED)
 	@.venv/bin/python -m ruff format $(LINTED)
 
-pictures: .venv/.made
+pictures: .venv/.made-services
 	@.venv/bin/python -m tests.pictures.draw
 
 sample: .venv/.made
 	@.venv/bin/python -m oslo_config.generator --config-file etc/senlin-affinity/config-generator.conf --output-file $(SAMPLE)
 
-docs: .venv/.made-docs
+docs: .venv/.made-services
 	@.venv/bin/python -m sphinx -W --keep-going -q -b html doc/source doc/build/html
 	@.venv/bin/python doc/ext/check_links.py doc/build/html
 	@.venv/bin/python -m pytest -q tests/unit/docs/test_commands.py
@@ -170,8 +174,9 @@ clean:
 
 # --- environments -----------------------------------------------------------------------------------------------------
 #
-# Most targets use .venv; "make lint" and "make docs" install their tools into it. A stamp file (.made...) in an environment
-# is newer than the files that it depends on. A lock allows several makes at the same time.
+# Most targets use .venv. It has no Nova, Placement and Senlin until a target needs them; "make lint" adds its tools. A
+# stamp file (.made...) in an environment is newer than the files that it depends on. A lock allows several makes at the
+# same time.
 
 # $(call find_python,LOWEST,BEYOND,CANDIDATES): the first candidate with LOWEST <= version < BEYOND and a venv module.
 find_python = for python in $(3); do \
@@ -214,15 +219,24 @@ comma := ,
 	if [ -z "$$python" ]; then \
 	    echo 'make: no Python 3.11 or newer with its venv module (python3-venv); name one with PYTHON=...' >&2; exit 1; \
 	fi; \
-	if [ -e $@ ]; then echo 'bringing .venv up to date'; else echo "setting up .venv with $$python (one or two minutes, once; .venv/pip.log shows the progress)"; fi; \
+	if [ -e $@ ]; then echo 'bringing .venv up to date'; else echo "setting up .venv with $$python (half a minute, once; .venv/pip.log shows the progress)"; fi; \
 	$(call make_venv,.venv,$$python); \
-	$(call install,.venv,constraints.txt,sandbox$(comma)test$(comma)docs); \
+	$(call install,.venv,constraints.txt,test); \
 	touch $@
 
-.venv/.made-lint .venv/.made-docs .venv/.made-mutants: .venv/.made-%: .venv/.made
+ADDED_lint := the tools of "make lint"
+ADDED_mutants := coverage.py
+ADDED_services := Nova, Placement, Senlin and Sphinx
+TAKES_lint := a few seconds
+TAKES_mutants := a few seconds
+TAKES_services := one or two minutes
+EXTRAS_lint := lint
+EXTRAS_mutants := mutants
+EXTRAS_services := sandbox,docs
+.venv/.made-lint .venv/.made-mutants .venv/.made-services: .venv/.made-%: .venv/.made
 	@$(call locked,.venv); \
-	echo 'adding what "make $*" needs to .venv (a few seconds, once)'; \
-	$(call install,.venv,constraints.txt,$*); \
+	echo 'adding $(ADDED_$*) to .venv ($(TAKES_$*), once)'; \
+	$(call install,.venv,constraints.txt,$(EXTRAS_$*)); \
 	touch $@
 
 # $(call make_fresh,FOLDER,LOWEST,BEYOND,CANDIDATES,CONSTRAINTS,EXTRAS,NAME): create the environment, even if it exists.
@@ -250,4 +264,4 @@ make_fresh = python=$$($(call find_python,$(2),$(3),$(4))); \
 # The newest supported Python, with the newest libraries.
 .venv-newest/.made: $(FRAME) $(call elsewhere,.venv-newest)
 	@$(call locked,.venv-newest); \
-	$(call make_fresh,.venv-newest,(3$(comma) 13),(3$(comma) 14),$(NEWEST),/dev/null,sandbox$(comma)test$(comma)docs,Python 3.13)
+	$(call make_fresh,.venv-newest,(3$(comma) 13),(3$(comma) 14),$(NEWEST),/dev/null,test,Python 3.13)

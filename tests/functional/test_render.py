@@ -13,7 +13,7 @@ from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.registry import Plugin, Registry
 from senlin_affinity.model.errors import InvalidSpec
 
-MANUAL = Path(__file__).parents[3] / 'doc/source/reference/extra_specs'
+MANUAL = Path(__file__).parents[2] / 'doc/source/reference/extra_specs'
 REGISTRY = Registry()
 NAMESPACES = render.namespaces(REGISTRY)
 IMAGES = image_properties.registry()
