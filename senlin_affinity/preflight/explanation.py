@@ -94,9 +94,8 @@ class Explanation:
 
     @property
     def must_delete_first(self) -> bool:
-        """Whether more servers fit after the failed ones are deleted; False if none is left."""
-        own, counted = self.decision.capacity, self.counted and self.counted.capacity
-        return isinstance(counted, int) and (own is None or counted < own)
+        """Whether the request fits only after the failed servers are deleted."""
+        return bool(self.decision.fits and self.counted and self.counted.fits is False)
 
     def sentences(self) -> Iterator[str]:
         """Yield :meth:`why`, then :meth:`now`.
@@ -230,7 +229,7 @@ class Explanation:
         fits_some = decision.fits is False and bool(decision.capacity)
         number = len(failed.remaining)
         delete = f'delete the {f"{number} servers" if number > 1 else "server"}, then '
-        if self.must_delete_first and decision.fits:
+        if self.must_delete_first:
             ids = ' '.join(each.id for each in failed.remaining)
             yield f'{delete}repeat the request', [f'openstack server delete {ids}']
         elif fits_some:

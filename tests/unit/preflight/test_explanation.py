@@ -102,6 +102,23 @@ def test_the_failed_members_use_slots_of_the_group():
     assert found.headline().endswith('requested together), and is deleted.')
 
 
+def test_failed_servers_that_leave_enough_need_no_deletion():
+    """They lower the capacity from 10 to 6 of an unlimited number, and 4 are requested."""
+    row = {'hosts': THREE, 'quotas': {'instances': [10, 4]}}
+    found = explained(row)
+    assert (found.decision.capacity, found.counted.capacity) == (10, 6)
+    assert (found.decision.fits, found.must_delete_first) == (True, False)
+    assert 'after the failed servers are deleted' not in found.today()
+    assert [*found.remedies()] == []
+
+
+def test_a_request_that_does_not_fit_even_then():
+    row = {'hosts': {'cmp-1': {'free': 3}}, 'quotas': {'instances': [6, 4]}}
+    found = explained(row)
+    assert (found.decision.capacity, found.counted.capacity) == (3, 2)
+    assert (found.decision.fits, found.must_delete_first) == (False, False)
+
+
 def test_cores_that_nova_counts_in_placement():
     """There, servers without a host have none."""
     row = {'hosts': THREE, 'quotas': {'cores': [5, 4]}}
