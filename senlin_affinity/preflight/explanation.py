@@ -39,6 +39,9 @@ _HEADLINES: Mapping[Cause, str] = {
     Cause.VOLUME: 'failed because of its volume',
     Cause.PORT: 'failed because of its network port',
     Cause.IMAGE: 'failed because of its image',
+    Cause.CLAIM: 'failed because the chosen host had too few resources',
+    Cause.GROUP_CHECK: 'failed because it would have violated its server group',
+    Cause.HYPERVISOR: 'failed because the hypervisor could not start it',
     Cause.POLICY: 'was rejected by the affinity policy',
     Cause.LOCK: 'failed, because another action held the lock,',
     Cause.TIMEOUT: 'timed out',
@@ -50,10 +53,8 @@ _NO_MESSAGE = 'Nova has no message for this failure.'
 _CHECKED_LATE = (
     'Nova checks quotas twice; between the checks, servers were created or a limit was lowered.'
 )
-_RACE = (
-    'Nova used up its attempts, because of a race for capacity or failed starts. Request the '
-    'server again.'
-)
+_RACE = 'Nova used up its attempts, because of a race for capacity or failed starts.'
+_AGAIN = 'Request the server again.'
 _BY_PLACEMENT = (
     'Placement had no host with the resources, traits and aggregates that such a server needs.'
 )
@@ -93,6 +94,17 @@ class Explanation:
     requirements: tuple[str, ...] = ()
 
     @property
+    def likely_cause(self) -> str | None:
+        """What Nova's exception means; None if it says no more than the first sentence."""
+        failure = self.failed.failure
+        meaning, last = failure.meaning, failure.last_exception
+        if last is None:
+            return meaning or None
+        is_known = failure.origin is not Cause.RETRIES
+        known = _HEADLINES.get(failure.origin, 'failed') if is_known else 'failed'
+        return f'the last attempt {f"failed because {meaning}" if meaning else known}: {last}'
+
+    @property
     def must_delete_first(self) -> bool:
         """Whether the request fits only after the failed servers are deleted."""
         return bool(self.decision.fits and self.counted and self.counted.fits is False)
@@ -122,7 +134,9 @@ class Explanation:
             yield f'{failure.source}: {failure.message.strip()}'
         if failure.tried:
             yield f'Nova tried {", ".join(failure.tried)}.'
-        if failure.cause not in MODELLED:
+        if self.likely_cause is not None:
+            yield f'{self.likely_cause[0].upper()}{self.likely_cause[1:].removesuffix(".")}.'
+        if failure.origin not in MODELLED:
             yield _NOT_PLACEMENT
         elif failure.cause is Cause.QUOTA:
             yield _CHECKED_LATE
@@ -201,16 +215,20 @@ class Explanation:
 
         Nothing if the request does not fit now, or failed for another cause.
         """
-        cause, changes = self.failed.failure.cause, self.failed.changes
-        if not self.decision.fits or cause not in (Cause.NO_HOST, Cause.RETRIES, Cause.NOT_SHOWN):
+        cause, changes = self.failed.failure.origin, self.failed.changes
+        if not self.decision.fits:
+            return
+        if cause is Cause.RETRIES and self.likely_cause is None:
+            yield f'{_RACE} {_AGAIN}'
+        elif cause is Cause.GROUP_CHECK:
+            yield _AGAIN
+        if cause not in (Cause.NO_HOST, Cause.NOT_SHOWN):
             return
         assumptions = self.decision.assumptions
         decisive = [item for item in assumptions if item.code == ASSUMED.code]
         hidden = '' if decisive else ', '.join(self.failed.hidden.values())
         assumed = ', '.join(item.text for item in decisive or assumptions)
-        if cause is Cause.RETRIES:
-            yield _RACE
-        elif changes or not (hidden or assumed):
+        if changes or not (hidden or assumed):
             what = f': {"; ".join(changes)}' if changes else ''
             yield f'The cloud has changed since{what}. {_NO_RECORD}'
         else:
@@ -246,7 +264,12 @@ class Explanation:
         """
         failed, failure = self.failed, self.failed.failure
         named = ('id', 'name', 'status')
-        cause = {'cause': failure.cause.value, 'is_placement': failure.cause in MODELLED}
+        cause = {
+            'cause': failure.cause.value,
+            'origin': failure.origin.value,
+            'last_exception': failure.last_exception,
+            'is_placement': failure.origin in MODELLED,
+        }
         own = {
             'server': {key: getattr(failed, key) for key in named},
             'failure': {**asdict(failure), **cause},
@@ -255,6 +278,7 @@ class Explanation:
             'siblings': [{key: getattr(each, key) for key in named} for each in failed.siblings],
             'explanation': list(self.sentences()),
             'must_delete_first': self.must_delete_first,
+            'likely_cause': self.likely_cause,
             'changes': list(failed.changes),
             'hidden': dict(failed.hidden),
             'requirements': list(self.requirements),

@@ -2,7 +2,9 @@
 
 Units: times are ISO 8601 in UTC, as Nova writes them. None: unknown, or not specified.
 
-Source: ``nova.exception`` and ``nova.scheduler.manager``; Senlin 16.0.0, ``engine/actions``.
+Source: ``nova.exception``, ``nova.scheduler.manager``; nova-compute, which stores the text of any
+exception (``_build_and_run_instance``); nova-conductor (``populate_retry``), which quotes that of
+the last attempt; Nova cuts a message at 255 characters. Senlin 16.0.0, ``engine/actions``.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ class Cause(enum.Enum):
     VOLUME = 'volume'
     PORT = 'port'
     IMAGE = 'image'
+    CLAIM = 'claim'
+    GROUP_CHECK = 'group_check'
+    HYPERVISOR = 'hypervisor'
     BUILD = 'build'
     NOT_SHOWN = 'not_shown'
     OTHER = 'other'
@@ -41,16 +46,62 @@ class Cause(enum.Enum):
 
 
 #: The causes that the preflight models: the placement of the server, and the quotas.
-MODELLED = (Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN, Cause.POLICY)
-#: The first pattern that matches names the cause.
-_MESSAGES = (
-    (Cause.RETRIES, r'^Exceeded maximum number of retries'),
-    (Cause.NO_HOST, r'^No valid host was found'),
-    (Cause.QUOTA, r'^Quota exceeded|^Maximum number of'),
-    (Cause.VOLUME, r'volume|block device|cinder'),
-    (Cause.PORT, r'\bports?\b|network|neutron'),
-    (Cause.IMAGE, r'\bimage\b|glance'),
-    (Cause.BUILD, r'^Build of instance'),
+MODELLED = (
+    *(Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN, Cause.POLICY),
+    *(Cause.CLAIM, Cause.GROUP_CHECK),
+)
+#: What nova-conductor and nova-compute put before the text of an exception.
+_LAST = re.compile(r'\bLast exception: (.+)', re.DOTALL)
+_BUILD = re.compile(r'Build of instance \S+ (?:aborted|was re-scheduled): (.*)', re.DOTALL)
+#: A cause, the pattern of its exceptions, and what they mean ('' for no more than the cause). The
+#: first pattern that matches counts.
+_EXCEPTIONS: tuple[tuple[Cause, str, str], ...] = (
+    (
+        Cause.GROUP_CHECK,
+        r'instance group policy was violated',
+        'another server of the group was started at the same time',
+    ),
+    (
+        Cause.PORT,
+        r'Maximum number of ports exceeded',
+        "the project's quota of ports in Neutron is used up",
+    ),
+    (
+        Cause.PORT,
+        r'No fixed IP addresses available|No more IP addresses',
+        'a network has no free address',
+    ),
+    (
+        Cause.PORT,
+        r'Binding failed for port|vif_type=binding_failed',
+        'Neutron could not bind a port to the chosen host',
+    ),
+    (
+        Cause.VOLUME,
+        r'Maximum number of volumes|Quota exceeded.*(volumes|gigabytes)|Volume\w+Exceed',
+        "the project's quota of volumes in Cinder is used up",
+    ),
+    (Cause.QUOTA, r'^Quota exceeded|^Maximum number of', ''),
+    (
+        Cause.CLAIM,
+        r'NUMA topology',
+        'no NUMA node of the chosen host had the requested CPUs, memory or pages',
+    ),
+    (
+        Cause.CLAIM,
+        r'Claim pci failed|PCI device',
+        'the chosen host had no free PCI device of the requested kind',
+    ),
+    (Cause.CLAIM, r'^Insufficient compute resources', ''),
+    (
+        Cause.HYPERVISOR,
+        r'^(internal error|unsupported configuration|operation failed|invalid argument|XML error'
+        r'|Requested operation is not valid|Cannot access storage file)|libvirt|qemu|hypervisor',
+        '',
+    ),
+    (Cause.VOLUME, r'volume|block device|cinder', ''),
+    (Cause.PORT, r'\bports?\b|network|neutron|\bvif', ''),
+    (Cause.IMAGE, r'\bimage\b|glance', ''),
 )
 #: As above, for failed actions of Senlin.
 _ACTION_MESSAGES = (
@@ -58,7 +109,9 @@ _ACTION_MESSAGES = (
     (Cause.LOCK, r'^Failed in locking|^Exceeded maximum number of retries'),
     (Cause.TIMEOUT, r'\btimeout$'),
 )
-#: The reason in "No valid host was found. ..." if Placement returned candidates.
+NOVA = 'Nova'
+_NO_HOST = 'No valid host was found.'
+#: The reason after it if Placement returned candidates.
 _FILTERED = 'There are not enough hosts available'
 
 
@@ -73,17 +126,46 @@ class CreationFailure:
     message: str | None = None
     at: str | None = None
     tried: tuple[str, ...] = ()
-    source: str = 'Nova'
+    source: str = NOVA
 
     @property
     def is_by_filters(self) -> bool | None:
         """Whether the filters left too few hosts; False: Placement had no candidate.
 
-        None for another cause than NO_HOST, or without a message.
+        None for another cause than NO_HOST, without a message, and with :attr:`rejection`.
         """
-        if self.cause is not Cause.NO_HOST or self.message is None:
+        if self.cause is not Cause.NO_HOST or self.message is None or self.rejection:
             return None
         return _FILTERED in self.message
+
+    @property
+    def rejection(self) -> str:
+        """Why nova-scheduler rejected the request without asking Placement; '' if it asked.
+
+        "No hosts available for tenant" of "No valid host was found. No hosts available for tenant".
+        """
+        reason = (self.message or '').removeprefix(_NO_HOST).strip()
+        return '' if self.cause is not Cause.NO_HOST or _FILTERED in reason else reason
+
+    @property
+    def last_exception(self) -> str | None:
+        """The exception of the last attempt, if Nova used up its attempts and quotes it."""
+        found = _LAST.search(self.message or '') if self.cause is Cause.RETRIES else None
+        text = '' if found is None else found[1].strip()
+        return None if text in ('', 'None') else text
+
+    @property
+    def origin(self) -> Cause:
+        """The cause; if Nova used up its attempts, that of the last one, if it is known."""
+        last = self.last_exception
+        cause = self.cause if last is None else cause_of(last)
+        return self.cause if cause is Cause.OTHER else cause
+
+    @property
+    def meaning(self) -> str:
+        """What Nova's exception means, such as 'a network has no free address'; '' if unknown."""
+        text = self.last_exception or self.message or ''
+        return _exception(text)[1] if self.source == NOVA else ''
 
 
 @dataclass(frozen=True)
@@ -161,8 +243,22 @@ def cause_of(message: str | None) -> Cause:
     """
     if message is None:
         return Cause.NOT_SHOWN
-    found = (cause for cause, pattern in _MESSAGES if re.search(pattern, message, re.IGNORECASE))
-    return next(found, Cause.OTHER)
+    if message.startswith('Exceeded maximum number of retries'):
+        return Cause.RETRIES
+    return Cause.NO_HOST if message.startswith(_NO_HOST) else _exception(message)[0]
+
+
+def _exception(message: str) -> tuple[Cause, str]:
+    """Return the cause of an exception's text, and what it means.
+
+    Without a match, BUILD if nova-compute aborted the build, otherwise OTHER.
+    """
+    aborted = _BUILD.match(message)
+    text = message if aborted is None else aborted[1]
+    for cause, pattern, meaning in _EXCEPTIONS:
+        if re.search(pattern, text, re.IGNORECASE):
+            return cause, meaning
+    return Cause.OTHER if aborted is None else Cause.BUILD, ''
 
 
 def action_cause(status: str, reason: str) -> Cause:

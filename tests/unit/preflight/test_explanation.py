@@ -145,6 +145,52 @@ def test_possible_reasons_if_the_planner_finds_a_host(cause, changes, last):
     assert [*found.sentences()][-1].startswith(last)
 
 
+LAST = 'Exceeded maximum number of retries. Exceeded max scheduling attempts 3. Last exception: '
+
+
+@pytest.mark.parametrize('are_hosts_known', [True, False])
+@pytest.mark.parametrize(
+    ('last', 'words', 'is_placement', 'is_again'),
+    [
+        (
+            'Maximum number of ports exceeded',
+            "failed because the project's quota of ports in Neutron is used up",
+            False,
+            False,
+        ),
+        ('Volume 7d is lost', 'failed because of its volume', False, False),
+        ('internal error: x', 'failed because the hypervisor could not start it', False, False),
+        ('something new', 'failed', True, False),
+        (
+            'Anti-affinity instance group policy was violated',
+            'failed because another server of the group was started at the same time',
+            True,
+            True,
+        ),
+    ],
+)
+def test_the_exception_of_the_last_attempt_is_the_cause(
+    last, words, is_placement, is_again, are_hosts_known
+):
+    failed = failed_server(1, message=f'{LAST}{last}', cause=Cause.RETRIES)
+    found = explained({'hosts': THREE if are_hosts_known else None}, failed)
+    said = found.as_dict()
+    assert said['likely_cause'] == f'the last attempt {words}: {last}'
+    assert (said['failure']['last_exception'], said['failure']['cause']) == (last, 'retries')
+    assert said['failure']['is_placement'] is is_placement
+    sentences = [*found.sentences()]
+    assert f'The last attempt {words}: {last}.' in sentences
+    assert any(each.startswith('This is not a placement') for each in sentences) is not is_placement
+    assert not any('race' in each for each in sentences)
+    assert ('Request the server again.' in sentences) is (is_again and are_hosts_known)
+
+
+def test_an_exception_without_another_attempt_is_the_cause():
+    failed = failed_server(1, message='Maximum number of ports exceeded', cause=Cause.PORT)
+    said = [*explained({'hosts': THREE}, failed).sentences()]
+    assert "The project's quota of ports in Neutron is used up." in said
+
+
 @pytest.mark.parametrize('are_hosts_known', [True, False])
 def test_a_zone_without_hosts(are_hosts_known):
     snapshot = replace(snapshot_of({'hosts': THREE}), availability_zones=frozenset({'nova'}))
@@ -250,7 +296,7 @@ def test_the_keys_of_json():
         action_of_senlin(is_number_at_least=True, tried=('cmp-9',), **changes),
     )
     answer = found.as_dict()
-    assert {key: answer.pop(key) for key in [*answer][:11]} == {
+    assert {key: answer.pop(key) for key in [*answer][:12]} == {
         'server': {'id': 'id-3', 'name': 'web-3', 'status': 'ERROR'},
         'failure': {
             'cause': 'no_host',
@@ -258,6 +304,8 @@ def test_the_keys_of_json():
             'at': '2026-11-24T09:14:05Z',
             'tried': ('cmp-9',),
             'source': 'Nova',
+            'origin': 'no_host',
+            'last_exception': None,
             'is_placement': True,
         },
         'requested': 3,
@@ -279,6 +327,7 @@ def test_the_keys_of_json():
             'the chosen hosts.',
         ],
         'must_delete_first': False,
+        'likely_cause': None,
         'changes': ['1 host was disabled'],
         'hidden': {'metadata': 'no metadata'},
         'requirements': [

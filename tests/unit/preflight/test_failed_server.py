@@ -38,20 +38,84 @@ RAN_OUT = 'Exceeded maximum number of retries. Exhausted all hosts available for
         (f'Build of instance {UUID} aborted: Failed to allocate the network(s)', Cause.PORT),
         (f'Build of instance {UUID} aborted: Image 7d is unacceptable', Cause.IMAGE),
         (f'Build of instance {UUID} aborted: disk I/O', Cause.BUILD),
+        (f'Build of instance {UUID} aborted: VolumeLimitExceeded: Maximum', Cause.VOLUME),
+        # Without another attempt ([scheduler] max_attempts is 1), Nova stores the exception itself.
+        ('Maximum number of ports exceeded', Cause.PORT),
+        ('Insufficient compute resources: Claim pci failed.', Cause.CLAIM),
+        ('Anti-affinity instance group policy was violated', Cause.GROUP_CHECK),
+        ('internal error: qemu unexpectedly closed the monitor: -netdev', Cause.HYPERVISOR),
         ('Something else', Cause.OTHER),
     ],
 )
 def test_the_cause_that_a_message_names(message, cause):
     assert cause_of(message) is cause
     assert (cause in MODELLED) is (
-        cause in (Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN)
+        cause not in (Cause.VOLUME, Cause.PORT, Cause.IMAGE, Cause.BUILD, Cause.OTHER)
+        and cause is not Cause.HYPERVISOR
     )
 
 
+LAST = (
+    'Exceeded maximum number of retries. Exceeded max scheduling attempts 3 for instance '
+    f'{UUID}. Last exception: '
+)
+
+
+@pytest.mark.parametrize(
+    ('text', 'origin', 'meaning'),
+    [
+        ('Maximum number of ports exceeded', Cause.PORT, 'quota of ports in Neutron'),
+        ('No fixed IP addresses available for network: 7d', Cause.PORT, 'no free address'),
+        ('Binding failed for port 7d, please check neutron logs', Cause.PORT, 'could not bind'),
+        ('Port id 7d could not be found.', Cause.PORT, ''),
+        ('Volume 7d could not be attached. Reason: x', Cause.VOLUME, ''),
+        ("Maximum number of volumes allowed (10) exceeded for quota 'volumes'.", Cause.VOLUME, 'C'),
+        (
+            'Insufficient compute resources: Requested instance NUMA topology cannot fit the given '
+            'host NUMA topology.',
+            Cause.CLAIM,
+            'no NUMA node',
+        ),
+        ('Insufficient compute resources: Claim pci failed.', Cause.CLAIM, 'no free PCI device'),
+        ('Insufficient compute resources: Free memory 2 MB', Cause.CLAIM, ''),
+        ('PCI device request [InstancePCIRequest] failed', Cause.CLAIM, 'no free PCI device'),
+        ('internal error: process exited while connecting to monitor', Cause.HYPERVISOR, ''),
+        ("unsupported configuration: CPU mode 'x' is not supported", Cause.HYPERVISOR, ''),
+        ('Image 7d could not be found.', Cause.IMAGE, ''),
+        ('Anti-affinity instance group policy was violated', Cause.GROUP_CHECK, 'at the same time'),
+        ('something new', Cause.RETRIES, ''),
+    ],
+)
+def test_the_exception_of_the_last_attempt(text, origin, meaning):
+    failure = CreationFailure(Cause.RETRIES, LAST + text)
+    assert (failure.last_exception, failure.origin) == (text, origin)
+    assert meaning in failure.meaning
+    assert bool(meaning) is bool(failure.meaning)
+
+
+@pytest.mark.parametrize('message', [f'{LAST}None', RAN_OUT, None])
+def test_no_exception_of_the_last_attempt(message):
+    failure = CreationFailure(Cause.RETRIES, message)
+    assert (failure.last_exception, failure.origin) == (None, Cause.RETRIES)
+
+
+def test_a_reason_of_senlin_is_no_exception_of_nova():
+    message = 'Maximum number of ports exceeded'
+    assert CreationFailure(Cause.POLICY, message, source='Senlin').meaning == ''
+    assert CreationFailure(Cause.PORT, message).meaning
+
+
+def test_a_request_filter_rejects_the_request():
+    """Nova then asks neither Placement nor the scheduler's filters."""
+    failure = CreationFailure(
+        Cause.NO_HOST, 'No valid host was found. No hosts available for tenant'
+    )
+    assert (failure.rejection, failure.is_by_filters) == ('No hosts available for tenant', None)
+
+
 def test_whether_placement_or_the_filters_left_no_host():
-    messages = ('No valid host was found. ', 'No valid host was found. There are not enough hosts')
-    assert [CreationFailure(Cause.NO_HOST, each).is_by_filters for each in messages[:1]] == [False]
-    filtered = f'{messages[1]} available.'
+    assert CreationFailure(Cause.NO_HOST, 'No valid host was found. ').is_by_filters is False
+    filtered = 'No valid host was found. There are not enough hosts available.'
     assert CreationFailure(Cause.NO_HOST, filtered).is_by_filters is True
     assert CreationFailure(Cause.QUOTA, filtered).is_by_filters is None
     assert CreationFailure(Cause.NOT_SHOWN).is_by_filters is None
