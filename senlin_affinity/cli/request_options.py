@@ -148,11 +148,17 @@ def question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Que
     )
 
 
-def status(decision: api.Decision, parsed_args: argparse.Namespace) -> int:
-    """Return the exit status: 4 if it fits by an upper bound or, if strict, by assumptions."""
+def status(
+    decision: api.Decision, parsed_args: argparse.Namespace, *, is_doubtful: bool = False
+) -> int:
+    """Return the exit status: 4 if it fits by an upper bound or, if strict, by assumptions.
+
+    :param is_doubtful: 4 in place of 0, whatever the user accepts.
+    """
     is_assumed = parsed_args.strict and decision.wanted > 0 and bool(decision.assumptions)
     is_bounded = decision.fits_by_upper_bound and not parsed_args.accept_upper_bound
-    return _UNSURE if decision.fits and (is_assumed or is_bounded) else _STATUS[decision.fits]
+    is_unsure = is_assumed or is_bounded or is_doubtful
+    return _UNSURE if decision.fits and is_unsure else _STATUS[decision.fits]
 
 
 def pair(text: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """Explain with ``server explain`` why a server failed, and whether the same request would fit now.
 
 Options give the parts of the request that Nova does not return, named as in ``openstack server
-create``. Exit statuses are those of ``plan``, about the same request today; 2 also for a server
-that did not fail.
+create``. Exit statuses are those of ``plan``, about the same request today; 4 also if the request
+would probably fail again, 2 also for a server that did not fail.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ class ExplainServer(base.ShowOne):
         self._view = api.fetch(connection, question, timeout)
         explained = explanation.explain(failed, question, self._view, constraints, host)
         self._explained = explained
-        self.exit_status = request_options.status(explained.decision, parsed_args)
+        self.exit_status = request_options.status(
+            explained.decision, parsed_args, is_doubtful=explained.would_fail_again
+        )
         answer = explained.as_dict(skipped=not parsed_args.no_skipped)
         return tuple(answer), tuple(answer.values())
 

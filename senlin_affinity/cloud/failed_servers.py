@@ -7,7 +7,9 @@ request ids of create actions.
 Source: the compute API reference: the embedded flavor from 2.47, ``server_groups`` from 2.71 (for a
 single server), ``pinned_availability_zone`` from 2.96 (the requested zone or the default), the
 standard image properties from 2.98, ``scheduler_hints`` from 2.100; for administrators, the hosts
-of events from 2.62 and their details from 2.84.
+of events from 2.62 and their details from 2.84. Nova records when an aggregate was created or
+renamed, but not a change of its hosts or metadata. The ``updated_at`` of a compute service is no
+evidence of a change, because every heartbeat sets it.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ from senlin_affinity.preflight.failed_server import (
 MOST = 20
 _NEWEST: Microversion = (2, 100)
 _READ, _LIST, _ACTIONS = 'read the server', 'list the servers', 'list the actions of the server'
+_AGGREGATES = 'list the aggregates'
 _DELETED = 'DELETED'
 #: Lists every server, also deleted ones.
 _ALWAYS = '1970-01-01T00:00:00Z'
@@ -120,6 +123,10 @@ class _Servers:
         """Return the actions of a server, even a deleted one; () for a 404 or 403."""
         path = f'/servers/{quote(server, safe="")}/os-instance-actions'
         return self._get(path, _ACTIONS, 'instanceActions') or ()
+
+    def aggregates(self) -> Sequence[Mapping[str, Any]]:
+        """Return all aggregates as parsed JSON; () for a 403."""
+        return self._get('/os-aggregates', _AGGREGATES, 'aggregates') or ()
 
     def events(self, server: str, action: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """Return the events of an action; () for a 404 or 403."""
@@ -316,7 +323,8 @@ class _Reader:
 
         ``('2 servers were deleted, the last at 2026-11-24 09:14 UTC',)``. Of the first 1000 changed
         servers: for an administrator, deleted ones of all projects, otherwise those of the own
-        project. () for a failure without a time.
+        project. For an administrator, also one about new and changed aggregates. () for a failure
+        without a time.
         """
         since = failure.at
         if since is None:
@@ -331,9 +339,20 @@ class _Reader:
             and each.get(_LAUNCHED)
             and (each.get(_ENDED) or '') >= since[:19]
         ]
-        are = '1 server was' if len(ends) == 1 else f'{len(ends)} servers were'
-        last = max(ends, default='')[:16].replace('T', ' ')
-        return (f'{are} deleted, the last at {last} UTC',) if ends else ()
+        found = self._nova.aggregates() if self._is_administrator else ()
+        times = (str(each.get('updated_at') or each.get('created_at') or '') for each in found)
+        of_aggregates = [time for time in times if time >= since[:19]]
+        return (
+            *_since('server', 'deleted', ends),
+            *_since('aggregate', 'created or changed', of_aggregates),
+        )
+
+
+def _since(noun: str, what: str, times: Sequence[str]) -> Iterator[str]:
+    """Yield '2 servers were deleted, the last at 2026-11-24 09:14 UTC'; nothing without times."""
+    if times:
+        are = f'1 {noun} was' if len(times) == 1 else f'{len(times)} {noun}s were'
+        yield f'{are} {what}, the last at {max(times)[:16].replace("T", " ")} UTC'
 
 
 def _is_failed(body: Mapping[str, Any]) -> bool:

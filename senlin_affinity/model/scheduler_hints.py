@@ -72,10 +72,17 @@ def enforced(resolved: ResolvedRequest) -> tuple[str, ...]:
 
 def unmodelled(resolved: ResolvedRequest) -> Iterator[str]:
     """Yield a description of each hint that may reject hosts and that no constraint models."""
-    for name, value in resolved.request.scheduler_hints.items():
-        if not value or name in OF_SERVERS or name == _CIDR:
-            continue
-        if resolved.rules.is_pinned:
-            yield f'scheduler hint {name}, which is not enforced on pinned hosts'
-        elif resolved.are_filters_unspecified or resolved.is_enforced(_OTHERS.get(name, '')):
-            yield f'scheduler hint {name}'
+    pinned = ', which is not enforced on pinned hosts' if resolved.rules.is_pinned else ''
+    yield from (f'scheduler hint {name}{pinned}' for name in readers(resolved))
+
+
+def readers(resolved: ResolvedRequest) -> Mapping[str, str]:
+    """Return the hints of :func:`unmodelled`, each with its filter of Nova, or ''."""
+    is_open = resolved.rules.is_pinned or resolved.are_filters_unspecified
+    return {
+        name: reader
+        for name, value in resolved.request.scheduler_hints.items()
+        if value and name not in OF_SERVERS and name != _CIDR
+        for reader in (_OTHERS.get(name, ''),)
+        if is_open or resolved.is_enforced(reader)
+    }

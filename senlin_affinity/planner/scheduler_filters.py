@@ -5,10 +5,11 @@ Source: nova-scheduler's own filters (nova 34). One that is not listed may read 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import NamedTuple
 
 from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.nova.flavor_features import DEDICATED, MIXED
 
 #: Always modelled.
 _MODELLED = (
@@ -22,38 +23,99 @@ _MODELLED = (
 _BY_HINT = ('SameHostFilter', 'DifferentHostFilter', 'JsonFilter', 'SimpleCIDRAffinityFilter')
 
 
+class Suspect(NamedTuple):
+    """A filter that may reject hosts for a request, and what it reads ('': not known)."""
+
+    name: str
+    reads: str
+    is_enabled: bool = True
+
+
 def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[str, ...]:
     """Return "filter NAME" for each enabled filter that may reject more than the constraints.
 
     All but ``modelled``, ``_MODELLED``, ``_BY_HINT``, and those in ``_READING`` that read no part
     of this request.
     """
-    return tuple(
-        f'filter {name}'
-        for name in dict.fromkeys(resolved.request.enabled_filters)
-        if name not in _MODELLED
-        and name not in _BY_HINT
-        and name not in modelled
-        and (name not in _READING or _READING[name](resolved))
+    found = suspects(resolved, modelled)
+    return tuple(f'filter {each.name}' for each in found if each.is_enabled)
+
+
+def suspects(resolved: ResolvedRequest, modelled: Collection[str]) -> Iterator[Suspect]:
+    """Yield the filters of :func:`unmodelled`, then those that may be enabled.
+
+    The latter, if nothing specifies the filters, are those of Nova that read a part of the request.
+    """
+    enabled = dict.fromkeys(resolved.request.enabled_filters)
+    for name in enabled:
+        if name not in (*_MODELLED, *_BY_HINT, *modelled):
+            what = reads(resolved, name)
+            if what or name not in _READING:
+                yield Suspect(name, what)
+    if resolved.are_filters_unspecified:
+        for name in _READING:
+            what = reads(resolved, name)
+            if what and name not in enabled and name not in modelled:
+                yield Suspect(name, what, is_enabled=False)
+
+
+def reads(resolved: ResolvedRequest, name: str) -> str:
+    """Return the parts of the request that a filter reads; '' for none, and if that is not known.
+
+    "the flavor requires hw:numa_nodes=2 and the image requires hw_mem_page_size=large".
+    """
+    is_spec, is_property = _READING.get(name, (_nothing, _nothing))
+    parts = (
+        ('flavor', is_spec, resolved.extra_specs),
+        ('image', is_property, resolved.image_properties or {}),
     )
+    found = (
+        (what, ', '.join(f'{key}={each[key]}' for key in sorted(each) if is_read(key, each[key])))
+        for what, is_read, each in parts
+    )
+    return ' and '.join(f'the {what} requires {keys}' for what, keys in found if keys)
 
 
-def _reads_capabilities(resolved: ResolvedRequest) -> bool:
+def _nothing(_key: str, _value: str) -> bool:
+    """Return False: the filter reads no extra spec, or no property."""
+    return False
+
+
+def _anything(_key: str, _value: str) -> bool:
+    """Return True: the filter reads every property."""
+    return True
+
+
+def _is_capability(key: str, _value: str) -> bool:
     """Check whether ComputeCapabilitiesFilter reads an extra spec."""
-    return any(
-        key.startswith(_CAPABILITIES) or key == 'hw:maxphysaddr_bits' or key in _HOST_ATTRIBUTES
-        for key in resolved.extra_specs
-    )
+    is_attribute = key in _HOST_ATTRIBUTES or key == 'hw:maxphysaddr_bits'
+    return is_attribute or key.startswith(_CAPABILITIES)
 
 
-def _reads_specs(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
-    """Check whether an extra spec has one of the prefixes."""
-    return any(key.startswith(prefixes) for key in resolved.extra_specs)
+def _is_of_hypervisor(key: str, _value: str) -> bool:
+    """Check whether ImagePropertiesFilter reads an image property."""
+    return key.startswith(_IMAGE_KEYS)
 
 
-def _reads_image(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
-    """Check whether an image property has one of the prefixes; False if unknown."""
-    return any(key.startswith(prefixes) for key in resolved.image_properties or ())
+def _needs_numa(key: str, value: str) -> bool:
+    """Check whether an extra spec gives the server a NUMA topology.
+
+    Source: ``numa_get_constraints`` of Nova; the other keys only shape the topology.
+    """
+    if key == 'hw:cpu_policy':
+        return value in (DEDICATED, MIXED)
+    is_pinned = key.startswith('resources') and key.endswith(':PCPU') and value != '0'
+    return is_pinned or key in ('hw:numa_nodes', 'hw:mem_page_size', 'hw:pmem')
+
+
+def _property_needs_numa(key: str, value: str) -> bool:
+    """Check :func:`_needs_numa` for an image property."""
+    return _needs_numa(key.replace('_', ':', 1), value)
+
+
+def _needs_device(key: str, _value: str) -> bool:
+    """Check whether an extra spec requests a PCI device."""
+    return key.startswith('pci_passthrough:')
 
 
 #: Prefixes that ComputeCapabilitiesFilter reads; ``num_`` begins counters (``num_vm_active``).
@@ -69,12 +131,14 @@ _ATTRIBUTES = """
 """
 #: The attributes of nova-scheduler's HostState.
 _HOST_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
-_READING: Mapping[str, Callable[[ResolvedRequest], bool]] = {
-    'ComputeCapabilitiesFilter': _reads_capabilities,
-    'ImagePropertiesFilter': partial(_reads_image, _IMAGE_KEYS),
-    'AggregateImagePropertiesIsolation': partial(_reads_image, ('',)),
-    'NUMATopologyFilter': partial(_reads_specs, ('hw:', 'pci_passthrough:', 'resources')),
-    'PciPassthroughFilter': partial(_reads_specs, ('pci_passthrough:', 'resources')),
+_Reads = Callable[[str, str], bool]
+#: Which extra specs and which image properties a filter reads.
+_READING: Mapping[str, tuple[_Reads, _Reads]] = {
+    'ComputeCapabilitiesFilter': (_is_capability, _nothing),
+    'ImagePropertiesFilter': (_nothing, _is_of_hypervisor),
+    'AggregateImagePropertiesIsolation': (_nothing, _anything),
+    'NUMATopologyFilter': (_needs_numa, _property_needs_numa),
+    'PciPassthroughFilter': (_needs_device, _nothing),
 }
 
 #: The filters whose inputs this module knows.

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.constraints.quota import DRIVER, USAGE
+from senlin_affinity.constraints.image import ImageConstraint
+from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.proposal import Kind
@@ -26,27 +27,11 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
 from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Decision
-from senlin_affinity.planner.unspecified import ASSUMED
-from senlin_affinity.preflight import disclosure
+from senlin_affinity.preflight import disclosure, likely_cause
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.failed_server import MODELLED, Cause, FailedServer
+from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
 from senlin_affinity.preflight.question import Question, ask
 
-_HEADLINES: Mapping[Cause, str] = {
-    Cause.NO_HOST: 'found no host',
-    Cause.RETRIES: 'found no host that could start it',
-    Cause.QUOTA: 'exceeded a quota',
-    Cause.VOLUME: 'failed because of its volume',
-    Cause.PORT: 'failed because of its network port',
-    Cause.IMAGE: 'failed because of its image',
-    Cause.CLAIM: 'failed because the chosen host had too few resources',
-    Cause.GROUP_CHECK: 'failed because it would have violated its server group',
-    Cause.HYPERVISOR: 'failed because the hypervisor could not start it',
-    Cause.POLICY: 'was rejected by the affinity policy',
-    Cause.LOCK: 'failed, because another action held the lock,',
-    Cause.TIMEOUT: 'timed out',
-    Cause.CANCELLED: 'was cancelled',
-}
 _NOT_PLACEMENT = 'This is not a placement failure. The rest is about hosts and quotas only.'
 _NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'
 _NO_MESSAGE = 'Nova has no message for this failure.'
@@ -59,6 +44,7 @@ _BY_PLACEMENT = (
     'Placement had no host with the resources, traits and aggregates that such a server needs.'
 )
 _BY_FILTERS = "Placement had hosts for one such server, but the scheduler's filters left too few."
+_PASS = 'Pass --nova-conf.'
 _NO_RECORD = 'Nova keeps no record of changes to hosts, traits or quotas.'
 #: Of ``_consume_selected_host`` in nova-scheduler, until the computes report their servers again
 #: (``scheduler_instance_sync_interval``).
@@ -84,6 +70,10 @@ class Explanation:
     ``decision`` does not count the failed servers; ``counted`` does, and is None if they are all
     deleted. ``notes`` are sentences, such as on parts of the request that no longer exist or are
     not modelled. ``requirements`` are those of the request that its owner may read.
+
+    ``scheduled`` is the decision without what nova-api checks before it accepts a request, such as
+    quotas; None for a failure that these may explain. ``likely_cause`` is a phrase, if Nova's
+    message or the failure itself names a cause that the decision does not.
     """
 
     failed: FailedServer
@@ -92,17 +82,21 @@ class Explanation:
     counted: Decision | None = None
     notes: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
+    scheduled: Decision | None = None
+    likely_cause: str | None = None
+    is_nova_conf_read: bool = False
 
     @property
-    def likely_cause(self) -> str | None:
-        """What Nova's exception means; None if it says no more than the first sentence."""
+    def of_hosts(self) -> Decision:
+        """The decision about the hosts, without quotas if these cannot be the cause."""
+        return self.scheduled or self.decision
+
+    @property
+    def would_fail_again(self) -> bool:
+        """Whether the request fits by the plan, but would probably fail again."""
         failure = self.failed.failure
-        meaning, last = failure.meaning, failure.last_exception
-        if last is None:
-            return meaning or None
-        is_known = failure.origin is not Cause.RETRIES
-        known = _HEADLINES.get(failure.origin, 'failed') if is_known else 'failed'
-        return f'the last attempt {f"failed because {meaning}" if meaning else known}: {last}'
+        is_evidence = failure.cause is Cause.NO_HOST or failure.origin is Cause.CLAIM
+        return bool(self.decision.fits and self.likely_cause and is_evidence)
 
     @property
     def must_delete_first(self) -> bool:
@@ -135,7 +129,7 @@ class Explanation:
         if failure.tried:
             yield f'Nova tried {", ".join(failure.tried)}.'
         if self.likely_cause is not None:
-            yield f'{self.likely_cause[0].upper()}{self.likely_cause[1:].removesuffix(".")}.'
+            yield self._named(self.likely_cause)
         if failure.origin not in MODELLED:
             yield _NOT_PLACEMENT
         elif failure.cause is Cause.QUOTA:
@@ -155,12 +149,18 @@ class Explanation:
     def headline(self) -> str:
         """Return a sentence like the first one in the example of :meth:`sentences`."""
         failed, failure = self.failed, self.failed.failure
-        what = _HEADLINES.get(failure.cause, 'failed')
+        what = HEADLINES.get(failure.cause, 'failed')
         at = f' at {failure.at[:16].replace("T", " ")} UTC' if failure.at else ''
         least = 'at least ' if failed.is_number_at_least else ''
         together = f' (one of {least}{failed.number} servers requested together)'
         deleted = ', and is deleted' if failed.status == 'DELETED' else ''
         return f'{failed.name} {what}{at}{together if failed.number > 1 else ""}{deleted}.'
+
+    def _named(self, cause: str) -> str:
+        """Return the likely cause as a sentence, and whether nova.conf would tell."""
+        is_open = self.would_fail_again and not self.is_nova_conf_read
+        words = f'{cause[0].upper()}{cause[1:].removesuffix(".")}.'
+        return f'{words} {_PASS}' if is_open else words
 
     def _fit(self) -> Iterator[str]:
         """Yield "2 of 3 fit: <reason>." (for one, "No host takes it: ...") if ``fits`` is False.
@@ -168,7 +168,7 @@ class Explanation:
         "Nova places such a request as a whole." precedes it if Nova found no host, unless an action
         of Senlin created the servers.
         """
-        decision, failed = self.decision, self.failed
+        decision, failed = self.of_hosts, self.failed
         is_whole = failed.failure.cause is Cause.NO_HOST and failed.action is None
         if decision.wanted == 1 and decision.fits is False:
             yield f'No host takes it: {limiting_reason(decision)}.'
@@ -186,6 +186,10 @@ class Explanation:
         words = 'The same request would fail today.'
         if decision.fits is None:
             words = 'Whether the same request would fit today is not known.'
+        elif self.would_fail_again:
+            words = 'The same request would probably fail again.'
+        elif decision.fits is False and self.of_hosts.fits is not False:
+            words = f'The same request would fail today: {limiting_reason(decision)}.'
         elif decision.fits_by_upper_bound:
             why = ', '.join(decision.at_most)
             words = f'The same request may fit today, but this is uncertain because of {why}.'
@@ -213,29 +217,32 @@ class Explanation:
     def why_different(self) -> Iterator[str]:
         """Yield why Nova found no host although the planner finds one now.
 
-        Nothing if the request does not fit now, or failed for another cause.
+        Nothing if the hosts do not suffice now, or if the request failed for another cause. Without
+        a likely cause, first parts of the request that Nova does not return, then what has changed.
         """
-        cause, changes = self.failed.failure.origin, self.failed.changes
-        if not self.decision.fits:
+        failure, changes = self.failed.failure, self.failed.changes
+        if not self.of_hosts.fits:
             return
-        if cause is Cause.RETRIES and self.likely_cause is None:
+        if failure.origin is Cause.RETRIES and self.likely_cause is None:
             yield f'{_RACE} {_AGAIN}'
-        elif cause is Cause.GROUP_CHECK:
+        elif failure.origin is Cause.GROUP_CHECK:
             yield _AGAIN
-        if cause not in (Cause.NO_HOST, Cause.NOT_SHOWN):
+        if failure.origin not in (Cause.NO_HOST, Cause.NOT_SHOWN):
             return
-        assumptions = self.decision.assumptions
-        decisive = [item for item in assumptions if item.code == ASSUMED.code]
-        hidden = '' if decisive else ', '.join(self.failed.hidden.values())
-        assumed = ', '.join(item.text for item in decisive or assumptions)
-        if changes or not (hidden or assumed):
-            what = f': {"; ".join(changes)}' if changes else ''
-            yield f'The cloud has changed since{what}. {_NO_RECORD}'
-        else:
-            unseen = f'Nova does not return a decisive part of the request ({hidden})'
-            wrong = f'an assumption is wrong on this cloud: {assumed}. Pass --nova-conf'
+        hidden = assumed = ''
+        if self.likely_cause is None:
+            hidden = ', '.join(self.failed.hidden.values())
+            assumed = ', '.join(item.text for item in self.decision.assumptions)
+        unseen = f'Nova does not return a decisive part of the request ({hidden})'
+        if changes:
+            yield from [f'Perhaps {unseen}.'] if hidden else ()
+            yield f'The cloud has changed since: {"; ".join(changes)}. {_NO_RECORD}'
+        elif self.likely_cause is None:
+            wrong = f'an assumption is wrong on this cloud: {assumed}'
             why = ', or '.join(text for part, text in ((hidden, unseen), (assumed, wrong)) if part)
-            yield f'Unless the cloud has changed since, {why}. {_NO_RECORD}'
+            conf = f' {_PASS}' if assumed and not self.is_nova_conf_read else ''
+            perhaps = f' Perhaps {why}.{conf}' if why else ''
+            yield f'Nothing visible has changed since.{perhaps} {_NO_RECORD}'
 
     def remedies(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield what would help, each with its commands or (): a deletion, then the remedies.
@@ -319,7 +326,47 @@ def explain(
     if failed.number > 1 and failed.failure.is_by_filters and group is not None:
         notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
     required = (*_host_requirements(resolved), *disclosure.requirements(resolved, constraints))
-    return Explanation(failed, resolved, decision, counted, (*notes,), required)
+    return _with_cause(
+        Explanation(failed, resolved, decision, counted, (*notes,), required), constraints
+    )
+
+
+def _with_cause(explained: Explanation, constraints: Sequence[Constraint]) -> Explanation:
+    """Return the explanation with the likely cause, and with the decision that it follows from."""
+    resolved, failure, scheduled = explained.resolved, explained.failed.failure, None
+    likely = likely_cause.of_message(failure)
+    if failure.origin in (Cause.NO_HOST, Cause.RETRIES):
+        accepted = _accepted(resolved)
+        scheduled = planner.decide(accepted, constraints, remedies=False)
+    if scheduled is not None and failure.cause is Cause.NO_HOST and likely is None:
+        is_by_filters = failure.is_by_filters
+        likely = likely_cause.of_bound(
+            scheduled, accepted, constraints, is_by_filters=is_by_filters
+        )
+    options = (each for item in constraints for each in item.options if each.nova)
+    return replace(
+        explained,
+        scheduled=scheduled,
+        likely_cause=likely,
+        is_nova_conf_read=all(map(resolved.rules.is_explicit, options)),
+    )
+
+
+def _accepted(resolved: ResolvedRequest) -> ResolvedRequest:
+    """Return the request without what nova-api checks: quotas, image, and access to the flavor.
+
+    Nova had accepted the request before it looked for hosts.
+    """
+    flavor, rules = resolved.flavor, resolved.rules
+    checked = {QuotaConstraint.name, ImageConstraint.name}
+    return replace(
+        resolved,
+        # Without a project, the snapshot lacks no quotas.
+        snapshot=replace(resolved.snapshot, quotas={}, project_id=None),
+        request=replace(resolved.request, project_id=resolved.project_id),
+        flavor=flavor and replace(flavor, is_shared=True),
+        rules=replace(rules, given_up=rules.given_up | checked),
+    )
 
 
 def without_failed(resolved: ResolvedRequest, failed: FailedServer) -> CloudSnapshot:
@@ -368,8 +415,7 @@ def limiting_reason(decision: Decision) -> str:
         hosts = [each for each in hosts if each[0].rejected_by != constraint] or hosts
     (((words, code), _number),) = Counter(reason for _report, reason in hosts).most_common(1)
     number, total = reasons.count((words, code)), len(decision.hosts)
-    all_hosts = {1: 'the only host', 2: 'both hosts'}.get(total, f'all {total:,} hosts')
-    which = all_hosts if number == total else f'{number:,} of {total:,} hosts'
+    which = likely_cause.all_hosts(total) if number == total else f'{number:,} of {total:,} hosts'
     if code == _HOST_FULL:
         return f'{words}, and {which} {"is" if number == 1 else "are"} full'
     return f'{words} ({which})'

@@ -45,6 +45,22 @@ class Cause(enum.Enum):
     SENLIN = 'senlin'
 
 
+#: The failure in words.
+HEADLINES: Mapping[Cause, str] = {
+    Cause.NO_HOST: 'found no host',
+    Cause.RETRIES: 'found no host that could start it',
+    Cause.QUOTA: 'exceeded a quota',
+    Cause.VOLUME: 'failed because of its volume',
+    Cause.PORT: 'failed because of its network port',
+    Cause.IMAGE: 'failed because of its image',
+    Cause.CLAIM: 'failed because the chosen host had too few resources',
+    Cause.GROUP_CHECK: 'failed because it would have violated its server group',
+    Cause.HYPERVISOR: 'failed because the hypervisor could not start it',
+    Cause.POLICY: 'was rejected by the affinity policy',
+    Cause.LOCK: 'failed, because another action held the lock,',
+    Cause.TIMEOUT: 'timed out',
+    Cause.CANCELLED: 'was cancelled',
+}
 #: The causes that the preflight models: the placement of the server, and the quotas.
 MODELLED = (
     *(Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN, Cause.POLICY),
@@ -142,7 +158,7 @@ class CreationFailure:
     def rejection(self) -> str:
         """Why nova-scheduler rejected the request without asking Placement; '' if it asked.
 
-        "No hosts available for tenant" of "No valid host was found. No hosts available for tenant".
+        "Scheduling failed: A" of "No valid host was found. Scheduling failed: A".
         """
         reason = (self.message or '').removeprefix(_NO_HOST).strip()
         return '' if self.cause is not Cause.NO_HOST or _FILTERED in reason else reason

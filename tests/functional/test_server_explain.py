@@ -1,7 +1,9 @@
 """``server explain`` on a real Nova whose servers fail in many ways, for an admin and a tenant.
 
 Each kind of failure occurs alone and with several servers of a request. Then the commands of each
-remedy are run as printed, and the same request succeeds.
+remedy are run as printed, and the same request succeeds. Failures whose cause the planner does not
+model follow: it must name the cause, and must not say that the request fits. Both roles read an
+answer with and without nova.conf.
 
 The sandbox has no networks, so no port can fail; a volume fails, because there is no Cinder.
 nova-api answers 400 for an unknown zone without a server, so the zone is deleted after the failure.
@@ -15,6 +17,7 @@ import pytest
 import requests
 
 from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest
+from senlin_affinity.sandbox import config_files
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import command as commands
 from tests.support.remedying import restored
@@ -50,8 +53,22 @@ FLAVORS = {
         'ram': RAM,
         'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'},
     },
+    'pages': {'id': 'pages', 'ram': RAM, 'extra_specs': {'hw:mem_page_size': '1GB'}},
+    'device': {'id': 'device', 'ram': RAM, 'extra_specs': {'pci_passthrough:alias': 'gpu:1'}},
+    'capable': {
+        'id': 'capable',
+        'ram': RAM,
+        'extra_specs': {'capabilities:hypervisor_type': 's== other'},
+    },
+    'gold': {
+        'id': 'gold',
+        'ram': RAM,
+        'extra_specs': {'aggregate_instance_extra_specs:gold': 'true'},
+    },
 }
-OPTIONS = {'scheduler': {'enable_isolated_aggregate_filtering': True}}
+ALIAS = {'vendor_id': '10de', 'product_id': '1db4', 'device_type': 'type-PCI', 'name': 'gpu'}
+ISOLATING = {'enable_isolated_aggregate_filtering': True}
+OPTIONS = {'scheduler': ISOLATING, 'pci': {'alias': json.dumps(ALIAS)}}
 USERS = {'admin': 'sandbox', 'demo': 'sandbox-demo'}
 
 
@@ -76,10 +93,12 @@ def tenant(cloud, operator):
 def explain(cloud, tmp_path):
     """Run the command, by default with JSON output: ``explain('demo', 'web-1', ...)``."""
     (tmp_path / 'clouds.yaml').write_text(cloud.clouds_yaml())
-    conf = str(cloud.log_dir / 'nova.conf')
+    usual = str(cloud.log_dir / 'nova.conf')
 
-    def run(user, server, *options, nova_conf=True, command=None):
-        known = ('--nova-conf', conf) if user == 'admin' and nova_conf else ()
+    def run(user, server, *options, nova_conf=None, command=None):
+        conf = usual if nova_conf is True else nova_conf
+        conf = usual if nova_conf is None and user == 'admin' else conf
+        known = ('--nova-conf', str(conf)) if conf else ()
         line = (*(command or ('server', 'explain', server)), *known, *options)
         return commands.run('--os-cloud', USERS[user], *line, folder=tmp_path, COLUMNS='80')
 
@@ -94,12 +113,13 @@ class Tenant:
         self.compute = cloud.connection('demo').compute
         self.project = cloud.connection('demo').current_project_id
 
-    def request(self, name, number=1, hints=None, **body):
+    def request(self, name, number=1, hints=None, microversion='2.37', **body):
         """Request this number of servers together; return them when Nova has finished."""
         new = {'name': name, 'flavorRef': 'tiny', 'imageRef': self.cloud.image_id}
         new |= {'networks': 'none', 'min_count': number, 'max_count': number, **body}
         hints = {'os:scheduler_hints': hints} if hints else {}
-        answer = self.compute.post('/servers', json={'server': new, **hints}, microversion='2.37')
+        request = {'server': new, **hints}
+        answer = self.compute.post('/servers', json=request, microversion=microversion)
         assert answer.status_code == 202, answer.text
         return lambda: self.finished(name, number)
 
@@ -265,16 +285,28 @@ def check_admin(explain, found, codes):
     text = explain('admin', found[-1].id).stdout
     assert text.startswith(f'{found[-1].name} found no host at ')
     assert '\nThe same request would fail today.' in text
+    check_without_nova_conf(explain, found)
     return said
+
+
+def check_without_nova_conf(explain, found):
+    """Check that no answer is that the request fits: it would fail, or probably fail again."""
+    done = explain('admin', found[-1].id, '-f', 'json', '--accept-upper-bound', nova_conf=False)
+    said = json.loads(done.stdout)
+    words = {3: 'would fail today', 4: 'would probably fail again'}[done.returncode]
+    assert (said['likely_cause'] is None) is (done.returncode == 3)
+    assert any(words in each for each in said['explanation'])
 
 
 def check_tenant(explain, found):
     """Check that the tenant reads the request, and nothing about hosts."""
-    done = explain('demo', found[-1].name, '-f', 'json')
-    said = json.loads(done.stdout)
-    assert (done.returncode, done.stderr, said['fits']) == (1, '', None)
-    assert (said['requested'], said['failure']['cause']) == (len(found), 'no_host')
-    assert said['hosts'] == said['placements'] == said['failure']['tried'] == []
+    for nova_conf in (False, True):
+        done = explain('demo', found[-1].name, '-f', 'json', nova_conf=nova_conf)
+        said = json.loads(done.stdout)
+        assert (done.returncode, done.stderr, said['fits']) == (1, '', None)
+        assert (said['requested'], said['failure']['cause']) == (len(found), 'no_host')
+        assert said['hosts'] == said['placements'] == said['failure']['tried'] == []
+        assert said['likely_cause'] is None
     text = explain('demo', found[-1].name).stdout
     assert 'What the request requires of a host\n  flavor ' in text
     assert 'cmp-' not in done.stdout + text
@@ -414,8 +446,9 @@ def test_an_assumption_is_wrong_or_the_cloud_has_changed(tenant, explain):
     done = explain('admin', kept.id, '-f', 'json', nova_conf=False)
     said = json.loads(done.stdout)
     assert (done.returncode, said['fits'], said['capacity_certain']) == (4, True, 0)
-    assert said['explanation'][-1].startswith('Unless the cloud has changed since, an assumption')
-    assert 'enable_isolated_aggregate_filtering' in said['explanation'][-1]
+    assert said['likely_cause'].startswith('an assumption is probably wrong on this cloud: no ')
+    assert 'enable_isolated_aggregate_filtering' in said['likely_cause']
+    assert said['explanation'][-1] == 'The same request would probably fail again.'
     (before,) = tenant.runs('before', availability_zone='az-5')
     (late,) = tenant.request('late', availability_zone='az-5')()
     tenant.compute.delete_server(before)
@@ -431,6 +464,228 @@ def test_an_assumption_is_wrong_or_the_cloud_has_changed(tenant, explain):
     requested = ('--host', 'cmp-1', '--availability-zone', 'az-1')
     done = explain('admin', late.id, *requested, '-f', 'json')
     assert json.loads(done.stdout)['fits'] is True
+
+
+# --- causes that the planner does not model
+
+
+NUMA = 'NUMATopologyFilter'
+NO_DEVICE = 'because the chosen host had no free PCI device of the requested kind'
+CLAIM = f'the last attempt failed {NO_DEVICE}: Insufficient compute resources: Claim pci failed.'
+TENANTS = {
+    'limit_tenants_to_placement_aggregate': True,
+    'placement_aggregate_required_for_tenants': True,
+}
+NOT_FOR_TENANT = (
+    'nova-scheduler rejected the request itself: Scheduling failed: No hosts available for tenant'
+)
+IN_AZ_1 = {'availability_zone': 'az-1'}
+
+
+def filter_of(name, words, is_enabled=True):
+    """Return the likely cause: the filter rejected both hosts of the zone."""
+    which = 'both hosts that the planner accepts'
+    more = '' if is_enabled else ', if it is enabled,'
+    return f'filter {name}{more} probably rejected {which}: {words}, which is not modelled'
+
+
+PAGES = 'the flavor requires hw:mem_page_size=1GB'
+NODES = 'the image requires hw_numa_nodes=1'
+DEVICE = 'the flavor requires pci_passthrough:alias=gpu:1'
+QUERY = 'the request has scheduler hint query'
+CAPABLE = filter_of(
+    'ComputeCapabilitiesFilter', 'the flavor requires capabilities:hypervisor_type=s== other'
+)
+#: The more enabled filters and the options of nova.conf; the request; the exit status and the
+#: likely cause with nova.conf, and without it; what else the answer says then.
+UNMODELLED = {
+    'pages': (
+        {'filters': [NUMA]},
+        {'flavorRef': 'pages'},
+        (4, filter_of(NUMA, PAGES)),
+        (4, filter_of(NUMA, PAGES, is_enabled=False)),
+    ),
+    'an image with NUMA nodes': (
+        {'filters': [NUMA]},
+        {'image': {'hw_numa_nodes': '1'}},
+        (4, filter_of(NUMA, NODES)),
+        (4, filter_of(NUMA, NODES, is_enabled=False)),
+    ),
+    'a PCI device and its filter': (
+        {'filters': ['PciPassthroughFilter']},
+        {'flavorRef': 'device'},
+        (4, filter_of('PciPassthroughFilter', DEVICE)),
+        (4, filter_of('PciPassthroughFilter', DEVICE, is_enabled=False)),
+    ),
+    'a PCI device without its filter': (
+        {'options': {'scheduler': {'max_attempts': 2}}},
+        {'flavorRef': 'device', 'availability_zone': None},
+        (4, CLAIM),
+        (4, CLAIM),
+    ),
+    'a PCI device and one attempt': (
+        {'options': {'scheduler': {'max_attempts': 1}}},
+        {'flavorRef': 'device'},
+        (4, NO_DEVICE.removeprefix('because ')),
+        (4, NO_DEVICE.removeprefix('because ')),
+    ),
+    'a query': (
+        {'filters': ['JsonFilter']},
+        {'hints': {'query': '["=", "$host", "none"]'}},
+        (4, filter_of('JsonFilter', QUERY)),
+        (4, filter_of('JsonFilter', QUERY, is_enabled=False)),
+    ),
+    'a capability': ({}, {'flavorRef': 'capable'}, (4, CAPABLE), (4, CAPABLE)),
+    'the load of hosts': (
+        {'filters': ['IoOpsFilter'], 'options': {'filter_scheduler': {'max_io_ops_per_host': 0}}},
+        {},
+        (
+            4,
+            'filter IoOpsFilter, which is not modelled, probably rejected both hosts that the '
+            'planner accepts',
+        ),
+        (0, None, 'an assumption is wrong on this cloud: '),
+    ),
+    'isolated hosts': (
+        {
+            'filters': ['IsolatedHostsFilter'],
+            'options': {'filter_scheduler': {'isolated_hosts': ['cmp-1', 'cmp-2']}},
+        },
+        {},
+        (3, None, 'No host takes it: '),
+        (0, None, "Nova's default filters"),
+    ),
+    'a key of aggregates': (
+        {'filters': ['AggregateInstanceExtraSpecsFilter']},
+        {'flavorRef': 'gold'},
+        (3, None, 'No host takes it: '),
+        (4, 'an assumption is probably wrong on this cloud: no AggregateInstanceExtraSpecsFilter'),
+    ),
+    'isolated aggregates': (
+        {'options': {'scheduler': ISOLATING}},
+        {'availability_zone': 'az-2'},
+        (3, None, 'No host takes it: '),
+        (
+            4,
+            'an assumption is probably wrong on this cloud: no enable_isolated_aggregate_filtering',
+        ),
+    ),
+    'no aggregate of the tenant': (
+        {'options': {'scheduler': TENANTS}},
+        {},
+        (3, NOT_FOR_TENANT),
+        (4, NOT_FOR_TENANT),
+    ),
+}
+#: The causes that Nova's message names, so that a tenant reads them.
+BY_MESSAGE = (CLAIM, NO_DEVICE.removeprefix('because '), NOT_FOR_TENANT)
+
+
+@pytest.fixture
+def set_nova(cloud, tmp_path):
+    """Change the filters and options of Nova, and write them to a file; restore them after."""
+    with requests.Session() as session:
+        session.trust_env = False
+        url = f'{cloud.base_url}/_nova/options'
+
+        def put(filters=(), options=None):
+            values = {
+                'scheduler': {'enable_isolated_aggregate_filtering': False},
+                **(options or {}),
+            }
+            enabled = {'enabled_filters': [*DEFAULT_FILTERS, *filters]}
+            values['filter_scheduler'] = {**enabled, **values.get('filter_scheduler', {})}
+            assert session.put(url, json=values).ok
+            path = tmp_path / 'changed.conf'
+            config_files.write(path, values)
+            return path
+
+        yield put
+        assert session.put(url, json={}).ok
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('name', UNMODELLED)
+def test_a_cause_that_is_not_modelled_is_named(name, tenant, explain, set_nova):
+    settings, body, *expected = UNMODELLED[name]
+    conf, body = set_nova(**settings), {**IN_AZ_1, **body}
+    if properties := body.pop('image', None):
+        images = tenant.operator.connection.image
+        body['imageRef'] = images.post('/images', json={'name': 'i', **properties}).json()['id']
+    (failed,) = tenant.request('web', **{key: each for key, each in body.items() if each})()
+    assert failed.status == 'ERROR'
+    for nova_conf, (status, cause, *others) in zip((conf, False), expected, strict=True):
+        options = ('-f', 'json', '--accept-upper-bound')
+        done = explain('admin', failed.id, *options, nova_conf=nova_conf)
+        said = json.loads(done.stdout)
+        assert (done.returncode, done.stderr) == (status, ''), said['explanation']
+        assert (said['likely_cause'] or '').startswith(cause or '')
+        assert bool(said['likely_cause']) is bool(cause)
+        text = ' '.join(said['explanation'])
+        assert ('would probably fail again' in text) is (status == 4)
+        assert ('Pass --nova-conf' in text) is (not nova_conf and status != 3)
+        assert all(each in text for each in others), text
+        assert 'The cloud has changed' not in text
+        done = explain('demo', failed.id, '-f', 'json', nova_conf=nova_conf)
+        said = json.loads(done.stdout)
+        assert (done.returncode, said['fits'], done.stderr) == (1, None, '')
+        assert said['likely_cause'] == (cause if cause in BY_MESSAGE else None)
+        text = explain('demo', failed.id, nova_conf=nova_conf).stdout
+        assert 'cmp-' not in done.stdout + text
+        assert 'Pass --nova-conf' not in text
+
+
+@pytest.mark.long
+def test_a_host_that_the_request_named(tenant, explain, set_nova):
+    conf = set_nova()
+    admin = Tenant(tenant.cloud, tenant.operator)
+    admin.compute = tenant.operator.compute
+    found = admin.request('named', host=DISABLED, microversion='2.74')()
+    hidden = 'Nova does not return a decisive part of the request (the requested host, if any)'
+    for nova_conf in (conf, False):
+        done = explain('admin', found[0].id, '-f', 'json', nova_conf=nova_conf)
+        said = json.loads(done.stdout)
+        assert (done.returncode, said['likely_cause']) == (0, None)
+        text = said['explanation'][-1]
+        assert text.startswith(f'Nothing visible has changed since. Perhaps {hidden}')
+        assert ('Pass --nova-conf' in text) is not nova_conf
+        done = explain('admin', found[0].id, '--host', DISABLED, nova_conf=nova_conf)
+        assert done.returncode == 3
+        assert 'the compute service is disabled' in done.stdout
+    assert explain('demo', found[0].id).returncode == 2
+
+
+@pytest.mark.long
+def test_a_change_with_evidence_and_a_quota(tenant, explain, set_nova):
+    """A new aggregate has the key; then a quota, which did not cause the failure, is lowered."""
+    conf = set_nova(filters=['AggregateInstanceExtraSpecsFilter'])
+    (failed,) = tenant.request('web', flavorRef='gold', **IN_AZ_1)()
+    assert explain('admin', failed.id, nova_conf=conf).returncode == 3
+    compute = tenant.operator.compute
+    aggregate = compute.create_aggregate(name='gold')
+    try:
+        compute.set_aggregate_metadata(aggregate, {'gold': 'true'})
+        compute.add_host_to_aggregate(aggregate, 'cmp-1')
+        for nova_conf in (conf, False):
+            done = explain('admin', failed.id, '-f', 'json', nova_conf=nova_conf)
+            said = json.loads(done.stdout)
+            words = 'The cloud has changed since: 1 aggregate was created or changed, the last at '
+            if nova_conf:
+                assert (done.returncode, said['likely_cause']) == (0, None)
+            assert said['explanation'][-1].startswith(words)
+        tenant.limit(0)
+        for user in ('admin', 'demo'):
+            for nova_conf in (conf, False):
+                done = explain(user, failed.id, '-f', 'json', nova_conf=nova_conf)
+                said = json.loads(done.stdout)
+                text = ' '.join(said['explanation'])
+                assert (done.returncode, said['fits']) == (3, False)
+                assert 'The same request would fail today: ' in text
+                assert 'No host takes it' not in text
+    finally:
+        for each in compute.get_aggregate(aggregate).hosts:
+            compute.remove_host_from_aggregate(aggregate, each)
+        compute.delete_aggregate(aggregate)
 
 
 @pytest.mark.long

@@ -212,7 +212,7 @@ def test_an_administrator_finds_siblings_by_their_reservation():
         {'all_tenants': '1', 'reservation_id': 'r-1', 'changes-since': '1970-01-01T00:00:00Z'},
         {'all_tenants': '1', 'deleted': 'true', 'changes-since': FAILED},
     ]
-    assert len(story.asked) == 5
+    assert len(story.asked) == 6
 
 
 @pytest.mark.parametrize(
@@ -463,6 +463,31 @@ def test_servers_that_ended_since_the_failure(others, changes):
     sibling = {**ended(9, '2026-11-24T03:00:00.0'), 'OS-EXT-SRV-ATTR:reservation_id': 'r-1'}
     story = Story([server(1), *servers, never_ran, sibling], 'admin', glance=glance())
     assert story.find('web-1').changes == changes
+
+
+@pytest.mark.parametrize(('user', 'is_shown'), [('admin', True), ('demo', False)])
+def test_aggregates_that_changed_since_the_failure(user, is_shown):
+    before, after = '2026-11-24T02:00:00.1', '2026-11-24T02:30:00.1'
+    story = Story([server(1)], user, glance=glance())
+    story.edge.answer(
+        '/os-aggregates',
+        lambda _query: {
+            'aggregates': [
+                {'name': 'old', 'created_at': before, 'updated_at': None},
+                {'name': 'changed', 'created_at': before, 'updated_at': '2026-11-24T02:20:00.1'},
+                {'name': 'new', 'created_at': after, 'updated_at': None},
+            ]
+        },
+    )
+    words = '2 aggregates were created or changed, the last at 2026-11-24 02:30 UTC'
+    assert story.find('web-1').changes == ((words,) if is_shown else ())
+    assert any('/os-aggregates' in each for each in story.asked) is is_shown
+
+
+def test_an_administrator_who_may_not_list_aggregates():
+    story = Story([server(1)], 'admin', glance=glance())
+    story.edge.answer('/os-aggregates', lambda _query: 403)
+    assert story.find('web-1').changes == ()
 
 
 def test_a_failure_without_a_time_has_no_changes():

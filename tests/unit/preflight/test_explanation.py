@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.quota import USAGE
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -136,7 +138,7 @@ def test_the_quota_of_another_user():
     [
         (Cause.RETRIES, (), 'Nova used up its attempts, because'),
         (Cause.NO_HOST, ('1 server was deleted',), 'The cloud has changed since: 1 server was'),
-        (Cause.NO_HOST, (), 'Unless the cloud has changed since, an assumption is wrong on this'),
+        (Cause.NO_HOST, (), 'Nothing visible has changed since. Perhaps an assumption is wrong on'),
     ],
 )
 def test_possible_reasons_if_the_planner_finds_a_host(cause, changes, last):
@@ -447,19 +449,220 @@ def test_a_part_that_nova_does_not_return_may_be_decisive(filters, more):
     failed = failed_server(1, hidden={'--host': 'the requested host, if any'})
     found = explained({'hosts': THREE}, failed, enabled_filters=filters)
     words = 'Nova does not return a decisive part of the request (the requested host, if any)'
-    assert [*found.now()][1].startswith(f'Unless the cloud has changed since, {words}{more}')
+    said = f'Nothing visible has changed since. Perhaps {words}{more}'
+    assert [*found.now()][1].startswith(said)
+    assert found.likely_cause is None
+    changed = explained({'hosts': THREE}, replace(failed, changes=('1 server was deleted',)))
+    assert [each.partition(':')[0] for each in [*changed.now()][1:]] == [
+        f'Perhaps {words}.',
+        'The cloud has changed since',
+    ]
 
 
 def test_a_decisive_assumption_is_named_alone():
     row = {'hosts': {'cmp-1': {'free': 3}, 'cmp-2': {}}, 'servers': {SERVER: {'host': 'cmp-1'}}}
     found = explained(row, scheduler_hints={'same_host': SERVER})
-    assert [*found.now()] == [
-        'The same request may fit today, but this is uncertain because of what nova.conf may '
-        'enable (13 fit if SameHostFilter is not enabled, 3 if it is).',
-        'Unless the cloud has changed since, an assumption is wrong on this cloud: no '
-        'SameHostFilter (13 fit without, 3 with it). Pass --nova-conf. Nova keeps no record of '
-        'changes to hosts, traits or quotas.',
-    ]
+    words = 'an assumption is probably wrong on this cloud: no SameHostFilter (13 fit without, 3 '
+    assert found.likely_cause == f'{words}with it)'
+    assert [*found.why()][-1].endswith(' with it). Pass --nova-conf.')
+    assert [*found.now()] == ['The same request would probably fail again.']
+    # As many fit in any case.
+    found = explained(row, failed_server(3), scheduler_hints={'same_host': SERVER})
+    assert (found.likely_cause, found.would_fail_again) == (None, False)
+
+
+NUMA = (*FILTERS, 'NUMATopologyFilter')
+MAYBE = 'NUMATopologyFilter, if it is enabled,'
+PAGES = {'extra_specs': {'hw:mem_page_size': '1GB'}}
+NEEDS = 'the flavor requires hw:mem_page_size=1GB, which is not modelled'
+
+
+def likely(flavor=None, failed=None, hosts=THREE, **question):
+    """Return the explanation of a request for a flavor that fits by an upper bound."""
+    row = {'hosts': hosts, 'flavor': flavor or {}}
+    return explained(row, failed or failed_server(1), **question)
+
+
+def test_a_filter_that_is_not_modelled_is_the_likely_cause():
+    found = likely(PAGES, enabled_filters=NUMA)
+    cause = f'filter NUMATopologyFilter probably rejected all 3 hosts: {NEEDS}'
+    assert found.likely_cause == found.as_dict()['likely_cause'] == cause
+    assert found.would_fail_again
+    *_message, why, today = found.sentences()
+    assert why == f'{cause[0].upper()}{cause[1:]}. Pass --nova-conf.'
+    assert today == 'The same request would probably fail again.'
+
+
+@pytest.mark.parametrize(
+    ('number', 'hosts', 'which'),
+    [
+        (1, {'cmp-1': {}}, 'the only host'),
+        (1, {'cmp-1': {'free': 1}, 'cmp-2': {}}, 'both hosts'),
+        (1, {'cmp-1': {}, 'cmp-2': {'free': 0}}, 'the only host that the planner accepts'),
+        (3, {'cmp-1': {'free': 1}, 'cmp-2': {}}, 'too many of the 2 hosts'),
+    ],
+)
+def test_the_hosts_that_nova_probably_rejected(number, hosts, which):
+    found = likely(PAGES, failed_server(number, 'DELETED'), hosts, enabled_filters=NUMA)
+    assert found.likely_cause == f'filter NUMATopologyFilter probably rejected {which}: {NEEDS}'
+
+
+@pytest.mark.parametrize(
+    ('flavor', 'question', 'words'),
+    [
+        (
+            PAGES,
+            {},
+            f'filter NUMATopologyFilter, if it is enabled, probably rejected {{}}: {NEEDS}',
+        ),
+        (
+            {'extra_specs': {'hw:cpu_policy': 'dedicated'}},
+            {'enabled_filters': NUMA, 'image_properties': {'hw_numa_nodes': '2'}},
+            'filter NUMATopologyFilter probably rejected {}: the flavor requires '
+            'hw:cpu_policy=dedicated and the image requires hw_numa_nodes=2, which is not modelled',
+        ),
+        (
+            {'extra_specs': {'pci_passthrough:alias': 'a1:1'}},
+            {'enabled_filters': (*NUMA, 'PciPassthroughFilter')},
+            'filter PciPassthroughFilter probably rejected {}: the flavor requires '
+            'pci_passthrough:alias=a1:1, which is not modelled',
+        ),
+        (
+            {},
+            {'enabled_filters': (*FILTERS, 'JsonFilter'), 'scheduler_hints': {'query': '[]'}},
+            'filter JsonFilter probably rejected {}: the request has scheduler hint query, which '
+            'is not modelled',
+        ),
+        (
+            {},
+            {'scheduler_hints': {'query': '[]'}},
+            'filter JsonFilter, if it is enabled, probably rejected {}: the request has scheduler '
+            'hint query, which is not modelled',
+        ),
+        (
+            {},
+            {'scheduler_hints': {'rack': '7'}},
+            'filter of another package, if it is enabled, probably rejected {}: the request has '
+            'scheduler hint rack, which is not modelled',
+        ),
+        (
+            {},
+            {'enabled_filters': (*FILTERS, 'IoOpsFilter')},
+            'filter IoOpsFilter, which is not modelled, probably rejected {}',
+        ),
+        # It reads a part of the request, so it is more likely than one that may read anything.
+        (
+            PAGES,
+            {'enabled_filters': ('IoOpsFilter', *NUMA)},
+            f'filter NUMATopologyFilter probably rejected {{}}: {NEEDS}',
+        ),
+        # No enabled filter reads it.
+        (
+            PAGES,
+            {'enabled_filters': FILTERS},
+            'the cause is probably what the planner does not fully model: extra spec '
+            'hw:mem_page_size',
+        ),
+    ],
+)
+def test_what_is_likely(flavor, question, words):
+    question = {'image_properties': {}, **question}
+    row = {'hosts': THREE, 'flavor': flavor}
+    view = CloudView(snapshot_of(row))
+    found = explain(failed_server(1), Question(1, 'small', **question), view, CONSTRAINTS)
+    assert found.likely_cause == words.format('all 3 hosts')
+    assert found.would_fail_again
+
+
+def test_the_filter_of_a_constraint_with_an_upper_bound():
+    row = {'hosts': THREE, 'flavor': {}}
+    properties = {'hw_architecture': 'aarch64'}
+    asked = Question(1, 'small', image_properties=properties, enabled_filters=DEFAULT_FILTERS)
+    constraints = (*CONSTRAINTS, ImageHypervisorConstraint())
+    found = explain(failed_server(1), asked, CloudView(snapshot_of(row)), constraints)
+    words = 'filter ImagePropertiesFilter probably rejected all 3 hosts: the image requires '
+    assert found.likely_cause.startswith(f'{words}hw_architecture=aarch64')
+
+
+def test_a_filter_is_not_the_cause_if_placement_had_no_host():
+    empty = failed_server(1, message='No valid host was found. ')
+    found = likely(PAGES, empty, enabled_filters=NUMA)
+    words = 'the cause is probably what the planner does not fully model: extra spec hw:mem_page_'
+    assert found.likely_cause == f'{words}size'
+    found = likely({}, empty, enabled_filters=(*FILTERS, 'IoOpsFilter'))
+    assert (found.decision.fits_by_upper_bound, found.likely_cause) == (True, None)
+    row = {'hosts': {'cmp-1': {'free': 3}, 'cmp-2': {}}, 'servers': {SERVER: {'host': 'cmp-1'}}}
+    empty = failed_server(message='No valid host was found. ')
+    found = explained(row, empty, scheduler_hints={'same_host': SERVER})
+    assert found.likely_cause.startswith('an assumption is probably wrong on this cloud')
+
+
+def test_a_request_filter_is_the_likely_cause():
+    message = 'No valid host was found. Scheduling failed: No hosts for me'
+    failed = failed_server(1, message=message)
+    found = explained({'hosts': THREE}, failed)
+    words = 'nova-scheduler rejected the request itself: Scheduling failed: No hosts for me'
+    assert (found.likely_cause, found.would_fail_again) == (words, True)
+    found = explained({'hosts': None}, failed)
+    said = [*found.sentences()]
+    assert (found.likely_cause, found.would_fail_again) == (words, False)
+    assert not any('Placement had' in each for each in said)
+
+
+def test_a_claim_would_probably_fail_again():
+    text = 'Insufficient compute resources: Claim pci failed.'
+    for failed in (
+        failed_server(1, message=text, cause=Cause.CLAIM),
+        failed_server(1, message=f'{LAST}{text}', cause=Cause.RETRIES),
+    ):
+        found = explained({'hosts': THREE}, failed)
+        assert found.would_fail_again
+        assert found.today() == 'The same request would probably fail again.'
+
+
+@pytest.mark.parametrize('cause', [Cause.NOT_SHOWN, Cause.VOLUME])
+def test_only_no_valid_host_is_evidence_about_the_hosts(cause):
+    message = 'Volume 7d is lost' if cause is Cause.VOLUME else None
+    failed = failed_server(1, message=message, cause=cause)
+    found = likely(PAGES, failed, enabled_filters=NUMA)
+    assert (found.likely_cause, found.would_fail_again) == (None, False)
+
+
+def test_nova_conf_is_proposed_only_if_it_was_not_passed():
+    options = {each.key for item in CONSTRAINTS for each in item.options if each.nova}
+    for keys, is_proposed in ((frozenset(), True), (frozenset(options), False)):
+        found = likely(PAGES, enabled_filters=NUMA, explicit_options=keys)
+        assert any('Pass --nova-conf' in each for each in found.sentences()) is is_proposed
+        snapshot = snapshot_of({'hosts': THREE, 'flavor': {}})
+        flavor = replace(snapshot.flavors[0], is_shared=None)
+        view = CloudView(replace(snapshot, flavors=(flavor,)))
+        asked = Question(1, 'small', enabled_filters=FILTERS, explicit_options=keys)
+        found = explain(failed_server(1), asked, view, CONSTRAINTS)
+        said = [*found.sentences()][-1]
+        assert 'an assumption is wrong on this cloud: an image without properties' in said
+        assert ('Pass --nova-conf' in said) is is_proposed
+
+
+def test_a_quota_does_not_explain_that_no_host_was_found():
+    """The quota was used up later: nova-api checks it before it looks for a host."""
+    row = {'hosts': THREE, 'quotas': {'instances': [9, 9]}}
+    found = explained(row, failed_server(1, 'DELETED'))
+    said = [*found.sentences()]
+    assert found.decision.fits is False
+    assert not any('No host takes it' in each for each in said)
+    assert found.today().startswith('The same request would fail today: ')
+    assert 'instances' in found.today()
+    assert said[-1].startswith('Nothing visible has changed since.')
+    # Nor do unknown quotas, as those of another project: the number is certain without them.
+    snapshot = replace(snapshot_of({'hosts': THREE}), project_id='ours', quotas=None)
+    asked = Question(1, 'small', image_properties={}, enabled_filters=FILTERS)
+    found = explain(failed_server(1), asked, CloudView(snapshot), CONSTRAINTS)
+    assert (found.decision.fits_by_upper_bound, found.likely_cause) == (True, None)
+    # A tenant who knows the quotas reads that they reject the request today.
+    row = {'hosts': None, 'quotas': {'instances': [9, 9]}}
+    found = explained(row, failed_server(1, 'DELETED'))
+    assert found.decision.fits is False
+    assert not any('No host takes it' in each for each in found.why())
 
 
 def test_failed_servers_use_quotas_of_their_user():
@@ -500,9 +703,12 @@ def test_the_access_to_the_flavor_is_that_of_today():
     assert (found.resolved.flavor.is_shared, found.notes) == (False, ())
 
 
-def test_the_limit_is_first_that_of_the_request():
+def test_a_quota_is_the_limit_only_of_a_failure_that_it_can_explain():
     row = {'hosts': {'cmp-1': FULL}, 'quotas': {'instances': [9, 9], 'cores': [9, 9]}}
     found = explained(row, failed_server(1, 'DELETED'))
+    assert [*found.why()][-1] == 'No host takes it: too little VCPU left (the only host).'
+    quota = failed_server(1, 'DELETED', message='Quota exceeded', cause=Cause.QUOTA)
+    found = explained(row, quota)
     assert [*found.why()][-1].startswith('No host takes it: ')
     assert 'instances' in [*found.why()][-1]
     assert 'too little VCPU' not in [*found.why()][-1]

@@ -108,9 +108,12 @@ def test_a_reason_of_senlin_is_no_exception_of_nova():
 def test_a_request_filter_rejects_the_request():
     """Nova then asks neither Placement nor the scheduler's filters."""
     failure = CreationFailure(
-        Cause.NO_HOST, 'No valid host was found. No hosts available for tenant'
+        Cause.NO_HOST, 'No valid host was found. Scheduling failed: No hosts for me'
     )
-    assert (failure.rejection, failure.is_by_filters) == ('No hosts available for tenant', None)
+    assert (failure.rejection, failure.is_by_filters) == (
+        'Scheduling failed: No hosts for me',
+        None,
+    )
 
 
 def test_whether_placement_or_the_filters_left_no_host():
