@@ -17,6 +17,8 @@ from senlin_affinity.model.spread import Spread
 
 #: All hosts of the sandbox; those that a case does not use are disabled.
 HOSTS = tuple(f'cmp-{number}' for number in range(1, 7))
+#: The name of a PCI device that flavors may request, and that no host has.
+DEVICE = 'gpu'
 #: The project of each user: an administrator, a tenant, and the same administrator in the tenant's
 #: project.
 PROJECT_OF = {'admin': 'admin', 'demo': 'demo', 'guest': 'demo'}

@@ -6,9 +6,12 @@ The stage becomes the cloud of a case; servers are requested until one fails, an
 explained like ``server explain`` does. The scheduler's log has the hosts that each filter left, and
 Placement answers the same query. A :class:`Difference` is a host about which both disagree.
 
-Units: hosts. A failure counts if the explanation predicts that the same request would fail. A host
-without OWNER_NOVA is not compared with Placement: no API reveals whether Nova requires this trait,
-and the constraint only sets an upper bound.
+If the explanation says instead that the request fits by an upper bound, its likely cause must name
+a filter that removed hosts; without such a filter, it must name none.
+
+Units: hosts. A failure counts if the explanation predicts that the same request would fail, or has
+a likely cause. A host without OWNER_NOVA is not compared with Placement: no API reveals whether
+Nova requires this trait, and the constraint only sets an upper bound.
 """
 
 from __future__ import annotations
@@ -55,6 +58,7 @@ COLUMNS = (
     'Failures',
     'Hosts that a filter removed',
     "Hosts compared with Placement's answer",
+    'Likely causes',
     'Differences',
     'Not compared',
 )
@@ -81,6 +85,7 @@ class Tally:
     open: Counter[str] = field(default_factory=Counter)
     by_filter: Counter[str] = field(default_factory=Counter)
     by_placement: Counter[str] = field(default_factory=Counter)
+    likely: Counter[str] = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
 
     @property
@@ -91,7 +96,8 @@ class Tally:
     def table(self) -> str:
         """Return the numbers by kind as a list-table."""
         differing = Counter(each.kind for each in self.differences)
-        counts = (self.failures, self.by_filter, self.by_placement, differing, self.open)
+        compared = (self.failures, self.by_filter, self.by_placement, self.likely)
+        counts = (*compared, differing, self.open)
         rows = [[kind, *(each[kind] for each in counts)] for kind in sorted(self.failures)]
         rows += [['all', *(sum(each.values()) for each in counts)]]
         return table.listed(f'{self.number} failures', COLUMNS, rows)
@@ -117,6 +123,10 @@ def _compare_one(stage: Stage, case: Case, asked: Ask, tally: Tally) -> None:
         if found.failed.failure.cause is Cause.NO_HOST and found.decision.fits is False:
             tally.failures[case.kind] += 1
             tally.differences += _differences(stage, case, found, tally)
+        elif found.failed.failure.cause is Cause.NO_HOST and found.would_fail_again:
+            tally.failures[case.kind] += 1
+            tally.likely[case.kind] += 1
+            tally.differences += _of_likely_cause(stage, case, found)
         else:
             tally.open[case.kind] += 1
     stage.admin.delete(made)
@@ -172,6 +182,16 @@ def _differences(
             tally.by_filter[case.kind] += 1
             if filters.get(filtered) not in against:
                 yield Difference(case.kind, case.seed, report.host, filtered, ours)
+
+
+def _of_likely_cause(stage: Stage, case: Case, found: Explanation) -> Iterator[Difference]:
+    removed = _removed(stage, found.failed.id)
+    accepted = {each.host for each in found.decision.hosts if each.placed or each.code is None}
+    names = sorted({name for host, name in removed.items() if host in accepted})
+    said = found.likely_cause or ''
+    is_named = any(f'filter {name}' in said for name in names)
+    if not is_named if names else 'filter ' in said:
+        yield Difference(case.kind, case.seed, '(all)', ', '.join(names), (said,))
 
 
 def _offered(stage: Stage) -> set[str]:

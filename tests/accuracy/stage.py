@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -18,7 +19,7 @@ from senlin_affinity.nova.root_traits import OWNER
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.identities import PROJECTS, USERS
 from tests.accuracy import states
-from tests.accuracy.case import HOSTS, PROJECT_OF, Case, Provider
+from tests.accuracy.case import DEVICE, HOSTS, PROJECT_OF, Case, Provider
 from tests.accuracy.servers import Nova
 from tests.support import waiting
 
@@ -46,7 +47,11 @@ class Stage:
 
     def __init__(self, **more: Any) -> None:
         hosts, filters = dict.fromkeys(HOSTS, _UNUSED), (FILTER, REQUEST_FILTER)
-        self.cloud = SandboxCloud(hosts, available_filters=filters, quotas={}, **more)
+        alias = {'vendor_id': '10de', 'product_id': '1db4', 'name': DEVICE}
+        options = {'pci': {'alias': json.dumps(alias)}, **more.pop('nova_options', {})}
+        self.cloud = SandboxCloud(
+            hosts, available_filters=filters, quotas={}, nova_options=options, **more
+        )
         self.reasons: dict[str, str] = {}
         self._disabled: dict[str, str] = {}
         self._limits: dict[str, dict[str, int]] = {}

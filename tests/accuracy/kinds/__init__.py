@@ -13,6 +13,7 @@ from tests.accuracy.kinds import (
     stale,
     tenants,
     trees,
+    unmodelled,
     zones,
 )
 
@@ -35,4 +36,5 @@ KINDS: dict[str, Generator] = {
     'remedies': refused.case,
     'closed zones': zones.closed,
     'spread': zones.spread,
+    'unmodelled filters': unmodelled.case,
 }
