@@ -23,9 +23,12 @@ from senlin_affinity.extra_specs.base import EXTRA_SPEC, IMAGE_PROPERTY, Namespa
 from senlin_affinity.extra_specs.registry import Registry, available, installed
 from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.nova.instance_extra_specs import NOVAS
 
 VERDICTS = ('name', 'value', 'verdict', 'message')
 COLUMNS = ('name', 'value', 'status', 'description')
+#: The note about a name without a namespace.
+_UNSCOPED = f'rejects every host where {NOVAS} is enabled, except in aggregates with this key'
 _REGISTRIES: Mapping[str, Callable[[], Registry]] = {
     EXTRA_SPEC: installed,
     IMAGE_PROPERTY: image_properties.registry,
@@ -70,10 +73,13 @@ class ValidateExtraSpecs(base.Lister):
             for each in findings
         }
         known = registry or available()
-        return VERDICTS, [
-            (*item, *shown.get(item[0], (status, _deprecation(item[0], known))))
-            for item in specs.items()
-        ]
+        rows = []
+        for name, value in specs.items():
+            verdict, message = shown.get(name, (status, _deprecation(name, known)))
+            is_noted = self.kind == EXTRA_SPEC and parsed_args.mode != OFF and ':' not in name
+            messages = filter(None, (message, _UNSCOPED if is_noted else ''))
+            rows.append((name, value, verdict, '; '.join(messages)))
+        return VERDICTS, rows
 
 
 class ListExtraSpecs(base.Lister):

@@ -25,15 +25,15 @@ from senlin_affinity.nova.aggregate_lookup import aggregates_of
 from senlin_affinity.nova.aggregate_metadata import Requirements
 from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
 from senlin_affinity.nova.alternatives import joining, with_aggregate
-from senlin_affinity.nova.host_metadata import FORCE, SCOPE
-from senlin_affinity.nova.instance_extra_specs import NovaRequirements
+from senlin_affinity.nova.host_metadata import FORCE
+from senlin_affinity.nova.instance_extra_specs import NOVAS, NovaRequirements, is_compared
 from senlin_affinity.nova.reserved_aggregates import (
     are_asked_by_nova,
     is_nova_keeping,
     reserved_prefixes,
 )
 
-OURS, NOVAS = 'AggregateInstanceTypeFilter', 'AggregateInstanceExtraSpecsFilter'
+OURS = 'AggregateInstanceTypeFilter'
 ZONE = 'availability_zone'
 UNCERTAIN = 'aggregate_metadata.reservation_unknown'
 _MOST_EXAMPLES = 5
@@ -90,15 +90,13 @@ class AggregateMetadataConstraint(Constraint):
         return ('aggregates',) if resolved.memo(_rules) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield ``NOVAS`` for a scoped extra spec, or one without colon whose key an aggregate has.
+        """Yield ``NOVAS`` for an extra spec that it compares.
 
         ``OURS`` if an aggregate has ``force_metadata_check``.
         """
-        specs, aggregates = resolved.extra_specs, resolved.snapshot.aggregates or ()
-        keys = {key for each in aggregates for key in each.metadata}
-        if any(key.startswith(SCOPE) or (key in keys and ':' not in key) for key in specs):
+        if any(map(is_compared, resolved.extra_specs)):
             yield NOVAS
-        if FORCE in keys:
+        if any(FORCE in each.metadata for each in resolved.snapshot.aggregates or ()):
             yield OURS
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
@@ -121,8 +119,7 @@ class AggregateMetadataConstraint(Constraint):
 
         They are scoped (``aggregate_instance_extra_specs:``), or have no colon.
         """
-        compared = (key for key in resolved.extra_specs if key.startswith(SCOPE) or ':' not in key)
-        return {'removed_extra_specs': sorted(compared)}
+        return {'removed_extra_specs': sorted(filter(is_compared, resolved.extra_specs))}
 
 
 def _metadata(aggregate: Aggregate) -> Mapping[str, str]:

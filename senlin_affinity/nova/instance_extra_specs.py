@@ -20,6 +20,18 @@ from senlin_affinity.nova import extra_spec_operators
 from senlin_affinity.nova.extra_spec_operators import Condition
 from senlin_affinity.nova.host_metadata import SCOPE, HostMetadata
 
+#: The name of the filter.
+NOVAS = 'AggregateInstanceExtraSpecsFilter'
+
+
+def is_compared(name: str) -> bool:
+    """Check whether the filter compares an extra spec: it has the escape scope, or no namespace.
+
+    Nova's own ``group_policy`` and ``hide_hypervisor_id`` have none. A host whose aggregates lack
+    the key is rejected.
+    """
+    return name.startswith(SCOPE) or ':' not in name
+
 
 def check(
     extra_specs: Mapping[str, str],
@@ -41,7 +53,7 @@ class NovaRequirements:
         """Parse the extra specs of a flavor."""
         parse = extra_spec_operators.parse
         named = ((str(name).removeprefix(SCOPE), name) for name in extra_specs or ())
-        asked = ((key, n) for key, n in sorted(named, key=str) if key != n or ':' not in key)
+        asked = ((key, n) for key, n in sorted(named, key=str) if is_compared(str(n)))
         return cls(tuple((key, parse(extra_specs[name])) for key, name in asked))
 
     def check(

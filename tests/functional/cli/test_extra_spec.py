@@ -42,6 +42,26 @@ def test_all_errors_are_listed_with_suggestions(run):
     assert (rows[2]['value'], rows[2]['message']) == ('>= 2', '')
 
 
+UNSCOPED = (
+    'rejects every host where AggregateInstanceExtraSpecsFilter is enabled, except in aggregates '
+    'with this key'
+)
+
+
+@pytest.mark.parametrize(
+    ('spec', 'verdict', 'message'),
+    [
+        ('group_policy=none', 'valid', UNSCOPED),
+        ('hide_hypervisor_id=true', 'valid', f'deprecated: use hw:hide_hypervisor_id; {UNSCOPED}'),
+        ('public-sriov=true', 'let through', f'no extra spec of this name is known; {UNSCOPED}'),
+        ('hw:cpu_policy=dedicated', 'valid', ''),
+    ],
+)
+def test_a_name_without_a_namespace_has_a_note(run, spec, verdict, message):
+    (row,) = rows_of(run, 'validate', spec, '--mode', 'permissive')
+    assert (row['verdict'], row['message']) == (verdict, message)
+
+
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
