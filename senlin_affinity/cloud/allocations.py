@@ -248,7 +248,7 @@ def _groups(parameters: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
     for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, parameters) if found)}:
         amounts = parameters.get(f'resources{suffix}', [''])[0].split(',')
         wanted = (*parameters.get(f'required{suffix}', ()), *(() if suffix else of_root))
-        traits = ','.join(wanted).split(',')
+        traits = [each.strip() for each in ','.join(wanted).split(',')]
         pairs = (each.rpartition(':') for each in amounts if each)
         yield _Group(
             {name: int(amount) for name, _colon, amount in pairs},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 VCPU, PCPU, MEMORY_MB, DISK_GB = 'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'
 #: The resource classes of virtual machines whose sizes hypervisors report.
@@ -28,18 +29,40 @@ class Flavor:
     is_shared: bool | None = True
 
 
+class Traits(NamedTuple):
+    """The traits of a request group as Placement reads them; ``''`` is an empty name."""
+
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class Group:
     """A request group: resources and traits that one provider must supply.
 
     A provider tree with its sharing providers may supply the group without a suffix. An amount of 0
-    requests nothing, and overrides the amount that the flavor implies.
+    requests nothing, and overrides the amount that the flavor implies. The traits are the names in
+    the extra specs and image properties, which may be any text.
     """
 
     suffix: str = ''
     amounts: Mapping[str, int] = field(default_factory=dict, hash=False)
     required: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
+
+    @property
+    def required_value(self) -> str:
+        """Return the value of ``required`` in Nova's query; Nova omits an empty one."""
+        return ','.join((*sorted(self.required), *(f'!{name}' for name in sorted(self.forbidden))))
+
+    @property
+    def traits(self) -> Traits:
+        """Return the traits that Placement reads from ``required_value``."""
+        value = self.required_value
+        names = [name.strip() for name in value.split(',')] if value else []
+        forbidden = (name.lstrip('!') for name in names if name.startswith('!'))
+        required = (name for name in names if not name.startswith('!'))
+        return Traits(frozenset(required), frozenset(forbidden))
 
 
 @dataclass(frozen=True)

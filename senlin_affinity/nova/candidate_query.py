@@ -49,15 +49,30 @@ def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
     asked = demand_of(resolved)
     if asked is None or (asked.may_be_pinned and _is_pinning_offered(resolved)):
         return ()
-    member_of = _member_of(resolved, asked)
+    member_of = resolved.memo(_member_of)
     if member_of is None:
         return ()
-    groups = [asked.groups]
-    if asked.fallback and not resolved.option(FALLBACK_OFF):
-        groups.append(asked.fallback)
     root = ('root_required', ','.join([*sorted(root_traits.required(resolved)), f'!{DISABLED}']))
     policy = [('group_policy', asked.group_policy)] if asked.group_policy else []
-    return tuple(_encoded([root, *policy, *_of_groups(each, member_of)]) for each in groups)
+    return tuple(
+        _encoded([root, *policy, *_of_groups(each, member_of)]) for each in alternatives(resolved)
+    )
+
+
+def alternatives(resolved: ResolvedRequest) -> Sequence[Sequence[Group]]:
+    """Return the groups of each query that Nova sends; () without a flavor.
+
+    Aggregates add an empty group without a suffix, if there is none.
+    """
+    asked = demand_of(resolved)
+    if asked is None:
+        return ()
+    found = [asked.groups]
+    if asked.fallback and not resolved.option(FALLBACK_OFF):
+        found.append(asked.fallback)
+    if resolved.memo(_member_of):
+        found = [each if any(not it.suffix for it in each) else (Group(), *each) for each in found]
+    return found
 
 
 def are_aggregates_asked(resolved: ResolvedRequest) -> bool:
@@ -75,7 +90,7 @@ def _is_pinning_offered(resolved: ResolvedRequest) -> bool:
     return False
 
 
-def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | None:
+def _member_of(resolved: ResolvedRequest) -> list[str] | None:
     """Return the ``member_of`` of the group without a suffix; None if Nova rejects the request."""
     known, zone = resolved.snapshot.aggregates, wanted_zone(resolved)
     if known is None:
@@ -94,6 +109,7 @@ def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | None:
     of_zone = frozenset(each.uuid for each in known if each.availability_zone == zone)
     required += [of_zone] if zone and of_zone else []
     if resolved.option(ISOLATION) and resolved.image_properties is not None:
+        asked = demand_of(resolved) or Demand()
         traits = {trait for group in asked.groups for trait in group.required}
         forbidden |= isolated_aggregates.isolate(traits, known).forbidden
     found = [f'in:{",".join(sorted(any_of))}' for any_of in required]
@@ -102,14 +118,11 @@ def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | None:
 
 def _of_groups(groups: Sequence[Group], member_of: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the parameters of the groups; ``member_of`` belongs to the one without a suffix."""
-    if member_of and not any(group.suffix == '' for group in groups):
-        groups = [Group(), *groups]
     for group in groups:
         amounts = sorted(f'{name}:{amount}' for name, amount in group.amounts.items())
         yield f'resources{group.suffix}', ','.join(amounts)
-        traits = [*sorted(group.required), *(f'!{trait}' for trait in sorted(group.forbidden))]
-        if traits:
-            yield f'required{group.suffix}', ','.join(traits)
+        if group.required_value:
+            yield f'required{group.suffix}', group.required_value
     yield from (('member_of', value) for value in member_of)
 
 

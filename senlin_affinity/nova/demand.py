@@ -106,6 +106,18 @@ def demand(
     )
 
 
+def parts_of(key: str) -> tuple[str, str, str]:
+    """Return the kind (``resources`` or ``trait``), the suffix and the name of an extra spec.
+
+    ``('', '', '')`` for any other extra spec.
+    """
+    found = _KEY.fullmatch(key)
+    if found is None:
+        return '', '', ''
+    kind, suffix, name = found.groups(default='')
+    return kind, suffix, name
+
+
 class _ResourceOrTrait(NamedTuple):
     """An extra spec that names a resource class or a trait; ``value``: its amount or its state."""
 
@@ -118,13 +130,10 @@ class _ResourceOrTrait(NamedTuple):
 def _named(asked: features.Asked) -> Iterator[_ResourceOrTrait]:
     """Yield the named classes and traits of the flavor, and the traits of the image."""
     for key, value in asked.specs.items():
-        found = _KEY.fullmatch(key)
-        if found is None:
-            continue
-        kind, suffix, name = found.groups(default='')
+        kind, suffix, name = parts_of(key)
         if kind == _TRAIT:
             yield _ResourceOrTrait(kind, suffix, name, value)
-        elif name.startswith(_CUSTOM) or name in STANDARD_CLASSES:
+        elif kind and (name.startswith(_CUSTOM) or name in STANDARD_CLASSES):
             amount = _amount(value)
             if amount is not None:
                 yield _ResourceOrTrait(kind, suffix, name, amount)
@@ -182,9 +191,10 @@ def _together(groups: Iterable[Group]) -> Group:
     forbidden = required
     for group in groups:
         amounts.update(group.amounts)
-        required |= group.required
-        forbidden |= group.forbidden
-    return Group('', dict(amounts), required, forbidden)
+        required |= group.traits.required
+        forbidden |= group.traits.forbidden
+    unnamed = frozenset(('',))
+    return Group('', dict(amounts), required - unnamed, forbidden - unnamed)
 
 
 def _in_both(one: Group, other: Group) -> Group:

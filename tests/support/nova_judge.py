@@ -133,7 +133,10 @@ def demand(given):
     groups = request._rg_by_id.values()
     return {
         'amounts': request.merged_resources(),
-        'required': sorted({name for each in groups for name in each.required_traits}),
+        # Placement drops blanks, and Nova omits an empty name.
+        'required': sorted(
+            {name.strip() for each in groups for name in each.required_traits} - {''}
+        ),
         'forbidden': sorted({name for each in groups for name in each.forbidden_traits}),
         'is_numa': topology is not None,
     }
