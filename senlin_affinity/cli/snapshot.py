@@ -14,7 +14,9 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base
 from senlin_affinity.model.errors import AffinityError
+from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova import placement_rejection
 from senlin_affinity.preflight.question import ask
 
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
@@ -54,16 +56,16 @@ class SaveSnapshot(base.ShowOne):
         taken = whole_cloud.fetch(
             api.clients_of(self.connection(timeout)), api.FetchScope(question=question), timeout
         )
-        if question is not None:
-            ask(question, taken)  # fails if the flavor does not exist
+        # This fails if the flavor does not exist.
+        resolved = None if question is None else ask(question, taken)
         with _writing(path):
             snapshot_file.save(taken.snapshot, path)
         if taken.snapshot.hosts is None:
             words = 'the snapshot has no hosts: "plan" cannot determine whether servers fit'
             self.app.stderr.write(f'warning: {words}\n')
         facts = {'file': path, **_counts(taken.snapshot)}
-        if question is not None:
-            facts['answer for the flavor'] = _answer(taken.snapshot)
+        if resolved is not None:
+            facts['answer for the flavor'] = _answer(resolved)
         facts['not known'] = '; '.join(f'{part}: {why}' for part, why in taken.unavailable.items())
         facts['not known'] = facts['not known'] or '(nothing)'
         return tuple(facts), tuple(facts.values())
@@ -79,8 +81,11 @@ def _writing(path: str) -> Iterator[None]:
         raise kind(f'{path} cannot be written: {error.strerror}') from error
 
 
-def _answer(snapshot: CloudSnapshot) -> str:
-    """Return how many hosts Placement's allocation candidates contain."""
+def _answer(resolved: ResolvedRequest) -> str:
+    """Return how many hosts Placement's allocation candidates contain, or that it answers 400."""
+    if placement_rejection.find(resolved) is not None:
+        return 'rejected: Placement answers 400'
+    snapshot = resolved.snapshot
     number = sum(bool(host.grants) for host in snapshot.hosts or ())
     if not snapshot.answered:
         return f'{number} hosts have room, perhaps more' if number else 'not known'

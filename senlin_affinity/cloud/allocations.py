@@ -23,7 +23,6 @@ from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING
 from senlin_affinity.cloud.rest import Microversion, OperatorRest
 from senlin_affinity.model.candidate_capacity import CandidateCapacity, Count, Key, Takes, count
-from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.nova import candidate_query
@@ -31,7 +30,6 @@ from senlin_affinity.nova import candidate_query
 _MAJOR, _MINOR = map(int, candidate_query.MICROVERSION.split('.'))
 #: The microversion that nova-scheduler uses.
 MICROVERSION: Microversion = (_MAJOR, _MINOR)
-_REFUSED = 400
 _KEY = re.compile('(resources|required)(.*)')
 
 
@@ -58,18 +56,8 @@ class _Group(NamedTuple):
 def fetch(
     placement: OperatorRest, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
 ) -> CandidateAnswer:
-    """Fetch the candidate capacity of each host for a query, as :func:`parse`. One request.
-
-    If Placement answers 400, all ``grants`` are (), and ``is_whole`` is True.
-    """
-    try:
-        body = candidates(placement, query)
-    except CloudError as error:
-        if error.status != _REFUSED:
-            raise
-        # Nova receives the same response, for example to two request groups without group_policy.
-        return CandidateAnswer(((),) * len(hosts), is_whole=True)
-    return parse(body, query, hosts, roots, longest)
+    """Fetch the candidate capacity of each host for a query, as :func:`parse`. One request."""
+    return parse(candidates(placement, query), query, hosts, roots, longest)
 
 
 def candidates(placement: OperatorRest, query: str, limit: int | None = None) -> Any:

@@ -41,6 +41,7 @@ MOST_REQUESTS = 4
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 CANDIDATES = 'list the allocation candidates'
 _PROVIDERS = 'list the resource providers'
+_NAMES = 'list the traits and resource classes'
 #: Classes that no provider shares; classes of which a host has none if no response shows any.
 _OWN = (VCPU, PCPU, MEMORY_MB)
 _ASKED = (*_OWN, DISK_GB)
@@ -276,6 +277,22 @@ def names(placement: OperatorRest, query: str) -> dict[str, str]:
     body = placement.get('/resource_providers', _PROVIDERS, LISTED, params=asked)
     with reading(_PROVIDERS):
         return {item['uuid']: item['name'] for item in body['resource_providers']}
+
+
+class Names(NamedTuple):
+    """The names of all traits and resource classes."""
+
+    traits: frozenset[str]
+    resource_classes: frozenset[str]
+
+
+def existing(placement: OperatorRest) -> Names:
+    """Fetch the names of all traits and resource classes. Two requests."""
+    traits = placement.get('/traits', _NAMES, TREES)
+    classes = placement.get('/resource_classes', _NAMES, TREES)
+    with reading(_NAMES):
+        known = traits['traits'], [item['name'] for item in classes['resource_classes']]
+        return Names(*(frozenset(map(str, names)) for names in known))
 
 
 def _candidates(placement: OperatorRest, resources: str) -> Any:

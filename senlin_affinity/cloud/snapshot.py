@@ -1,4 +1,4 @@
-"""Fetch a snapshot of the whole cloud, by at most 15 requests and further pages.
+"""Fetch a snapshot of the whole cloud, by at most 17 requests and further pages.
 
 A part that the user may not read (403), or that the cloud is too old to have, is None (unknown);
 :attr:`Taken.unavailable` gives the reason.
@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from senlin_affinity.cloud import allocations, flavors, hosts, members, providers
 from senlin_affinity.cloud import connection as clouds
+from senlin_affinity.cloud.answers import allowed
 from senlin_affinity.cloud.clients import Clients, OperatorClient
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
@@ -76,18 +77,42 @@ def with_candidates(
     """Return the snapshot with the candidate capacity of each host for a query. One request.
 
     Unchanged without hosts, or if Placement is older than the query. ``answered`` contains the
-    query if the response is complete.
+    query if the response is complete. If Placement answers 400, as it does to Nova, ``rejected``
+    contains the query, and :func:`with_names` says what exists.
     """
     placement, snapshot = clouds.placement(cloud, timeout), taken.snapshot
     known = snapshot.hosts or ()
     if not known or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
         return snapshot
-    answer = allocations.fetch(placement, query, known, taken.roots, taken.longest)
+    try:
+        answer = allocations.fetch(placement, query, known, taken.roots, taken.longest)
+    except CloudError as error:
+        if error.status != _BAD_REQUEST:
+            raise
+        message = str(error).partition(f' answered {_BAD_REQUEST}: ')[2] or str(error)
+        return with_names(cloud, replace(snapshot, rejected={query: message}), timeout)
     return replace(
         snapshot,
         hosts=tuple(host.but(grants=each) for host, each in zip(known, answer.grants, strict=True)),
         answered=frozenset([query] if answer.is_whole else ()),
     )
+
+
+def with_names(
+    cloud: OperatorClient, snapshot: CloudSnapshot, timeout: float | None = None
+) -> CloudSnapshot:
+    """Return the snapshot with the names of all traits and resource classes. Two requests.
+
+    Unchanged without hosts, if they are known or hidden, or if Placement is too old.
+    """
+    placement = clouds.placement(cloud, timeout)
+    is_known = snapshot.traits is not None and snapshot.resource_classes is not None
+    if is_known or not snapshot.hosts or placement.pick(providers.TREES) < providers.TREES:
+        return snapshot
+    names = allowed(partial(providers.existing, placement))
+    if names is None:
+        return snapshot
+    return replace(snapshot, traits=names.traits, resource_classes=names.resource_classes)
 
 
 class _SnapshotBuilder:

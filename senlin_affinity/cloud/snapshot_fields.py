@@ -188,7 +188,7 @@ class Snapshots(Schema[CloudSnapshot]):
             *alike(text, 'taken_at', 'user_id', 'project_id'),
             *alike(
                 lambda items: frozenset(each(items, text)),
-                *('availability_zones', 'closed_zones', 'answered'),
+                *('availability_zones', 'closed_zones', 'answered', 'traits', 'resource_classes'),
             ),
             Field(
                 'compared_aggregates',
@@ -202,6 +202,11 @@ class Snapshots(Schema[CloudSnapshot]):
             _things('soft_deleted', MEMBER, 'server'),
             _things('servers', MEMBER, 'server'),
             Field('pools', _pools, lambda pools: _sorted(pools, resources_written)),
+            Field(
+                'rejected',
+                by_name('must be an object with strings', text, fields.stored),
+                lambda found: _sorted(found, short),
+            ),
             Field('quotas', _quotas, lambda found: _sorted(found, QUOTA.write)),
         )
 

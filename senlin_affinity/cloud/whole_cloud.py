@@ -10,7 +10,7 @@ from senlin_affinity.cloud.connection import ports
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova import candidate_query
+from senlin_affinity.nova import candidate_query, placement_rejection
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
 from senlin_affinity.preflight.cloud_view import ANSWER, IMAGE, CloudView
 from senlin_affinity.preflight.question import FetchScope, Question, ask
@@ -35,6 +35,9 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
         is_project_of_group=needed.server_groups is not None,
         timeout=timeout,
     )
+    if needed.server_groups is None:  # plans for any flavor will be made
+        named = snapshot.with_names(clients.operator, taken.snapshot, timeout)
+        taken = replace(taken, snapshot=named)
     unknown = dict(taken.unavailable)
     if needed.server_groups == ():  # the reason would only be that none was requested
         unknown.pop('server_groups', None)
@@ -57,11 +60,13 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     if query is None:
         return view
     try:
-        return replace(
-            view, snapshot=snapshot.with_candidates(clients.operator, taken, query, timeout)
-        )
+        answered = snapshot.with_candidates(clients.operator, taken, query, timeout)
     except CloudError as error:
         return replace(view, unavailable={**view.unavailable, ANSWER: str(error)})
+    explained = replace(answered, rejected={})
+    if answered.rejected and placement_rejection.find(replace(resolved, snapshot=explained)):
+        answered = explained
+    return replace(view, snapshot=answered)
 
 
 def _with_access(

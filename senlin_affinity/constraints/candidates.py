@@ -1,6 +1,7 @@
-"""Warn if Nova may miss hosts because of ``max_placement_results``.
+"""Reject a request to which Placement answers 400; warn if Nova may miss some of the candidates.
 
-Source: nova-scheduler passes this limit to Placement before its filters run.
+Source: nova-scheduler passes ``max_placement_results`` to Placement before its filters. It finds
+no valid host if Placement rejects its query (:mod:`senlin_affinity.nova.placement_rejection`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Assumption,
+    Change,
     Constraint,
+    Evaluated,
     Host,
+    Kind,
     Option,
     Reason,
     ResolvedRequest,
@@ -23,6 +27,7 @@ from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, SAME_HOST
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY
+from senlin_affinity.nova import placement_rejection as rejections
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import DISABLED
@@ -40,15 +45,20 @@ NO_SEGMENTS = Assumption('candidates.segments', 'networks without segments')
 _IS_UP = attrgetter('up')
 #: They accept every host, unless hints name servers.
 _HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', *scheduler_hints.OF_SERVERS.values())
+_NO_POLICY = {'group_policy': 'none'}
+_REJECTED = 'Placement answers 400 for flavor {flavor}: '
+#: A tenant reads nothing about the names that exist in Placement.
+_OF_FLAVOR = 'Placement rejects the request for flavor {flavor}'
 
 
 class CandidatesConstraint(Constraint):
-    """The limit on the number of allocation candidates."""
+    """Whether Placement accepts the query, and the limit on the number of candidates."""
 
     name = 'candidates'
     order = 895
-    summary = 'Nova considers no more hosts than max_placement_results'
-    needs = ('hosts',)
+    summary = 'Placement accepts the query, and Nova considers no more than max_placement_results'
+    needs = ('hosts', 'flavors')
+    is_unresolvable = True
     enforced_by_placement = True
     options = LIMIT, ROUTED
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -60,17 +70,74 @@ class CandidatesConstraint(Constraint):
             'Nova considers {limit} of the hosts that Placement offers, and filters may reject '
             'all of them'
         ),
+        'candidates.no_resources': Reason(
+            f'{_REJECTED}request group {{names}} has no resources',
+            advice='use a flavor that requests resources in each group that has traits',
+            for_owner=_OF_FLAVOR,
+        ),
+        'candidates.no_group_policy': Reason(
+            f'{_REJECTED}it has request groups {{names}}, but no group_policy',
+            advice='use a flavor with the extra spec group_policy=none or group_policy=isolate',
+            for_owner=_OF_FLAVOR,
+        ),
+        'candidates.wrong_names': Reason(
+            f'{_REJECTED}{{names}} is not the name of a trait or resource class',
+            advice='use a flavor or image with a correct name',
+            for_owner=_OF_FLAVOR,
+        ),
+        'candidates.conflicting_traits': Reason(
+            f'{_REJECTED}trait {{names}} is both required and forbidden',
+            advice='use another flavor or image',
+            for_owner=_OF_FLAVOR,
+        ),
+        'candidates.unknown_traits': Reason(
+            f'{_REJECTED}trait {{names}} does not exist',
+            advice='correct the name; create a trait that is forbidden, and use a host with one '
+            'that is required',
+        ),
+        'candidates.unknown_classes': Reason(
+            f'{_REJECTED}resource class {{names}} does not exist',
+            advice='correct the name, or use a host that offers the resource',
+        ),
+        'candidates.query_rejected': Reason(
+            f'{_REJECTED}{{names}}', advice='use another flavor or image'
+        ),
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """Return :func:`_verdict`."""
-        return resolved.memo(_verdict)
+        """Return a REJECT with the kind of the rejection as code, or else :func:`_verdict`."""
+        found = resolved.memo(rejections.find)
+        if found is None:
+            return resolved.memo(_verdict)
+        flavor = '' if resolved.flavor is None else resolved.flavor.name
+        return Verdict.rejected(f'candidates.{found.kind}', names=found.names, flavor=flavor)
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """Yield one phrase if the verdict is ``candidates.cut``."""
+        """Yield a phrase for ``candidates.cut``, and for forbidden traits that may not exist."""
         if resolved.memo(_verdict).code == 'candidates.cut':
             limit = f'{LIMIT.key} ({resolved.option(LIMIT)})'
             yield f'{limit} (filters may reject every host that Nova gets)'
+        if names := rejections.uncertain_traits(resolved):
+            yield f'forbidden traits that may not exist ({", ".join(names)})'
+
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield the change of the flavor, or of the traits, with which Placement may accept it.
+
+        Nothing without known hosts: only an operator can make these changes.
+        """
+        found = resolved.memo(rejections.find)
+        if found is None or resolved.snapshot.hosts is None:
+            return
+        if found.kind == rejections.NO_TRAITS and (names := rejections.creatable(resolved)):
+            words = f'trait {", ".join(names)} created'
+            yield Change('created_traits', words, {'created_traits': [*names]})
+        if found.kind == rejections.NO_POLICY:
+            yield Change('group_policy', 'group_policy: none', {'set_extra_specs': _NO_POLICY})
+        if found.extra_specs:
+            words = f'flavor without {", ".join(found.extra_specs)}'
+            data = {'removed_extra_specs': [*found.extra_specs]}
+            size = resolved.request.count
+            yield Change('extra_specs', words, data, size, Kind.GIVEN_UP)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield NO_SEGMENTS if Nova reads segments."""

@@ -67,7 +67,9 @@ class CloudSnapshot:
     ``quotas`` are that project's. ``answered`` are the queries that Placement answered completely:
     a host without a grant for one of these has no capacity for it. ``compared_aggregates`` are the
     sets of aggregates whose members were read from Placement: ``Host.unmirrored`` and
-    ``Host.stale_aggregates`` are complete for these only.
+    ``Host.stale_aggregates`` are complete for these only. ``traits`` and ``resource_classes`` are
+    the names of all that exist in Placement. ``rejected`` are the queries that Placement answered
+    with 400 for a reason that the request and these names do not show, with its messages.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -85,6 +87,9 @@ class CloudSnapshot:
     soft_deleted: tuple[Member, ...] | None = None
     servers: tuple[Member, ...] | None = None
     compared_aggregates: frozenset[frozenset[str]] = frozenset()
+    traits: frozenset[str] | None = None
+    resource_classes: frozenset[str] | None = None
+    rejected: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def with_hosts(self, changed: Mapping[int, Host]) -> CloudSnapshot:
         """Return the snapshot with other hosts at these indexes, in ascending order.

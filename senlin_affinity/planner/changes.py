@@ -9,6 +9,7 @@ Each key of a remedy's ``data`` is an action::
     {'spread': [{'by': 'rack', 'max_skew': 2, 'mode': 'hard'}]}          all of them; [] is none
     {'enable_drs_extension': False}   {'flavor': {'id': '2', 'name': 'm1.small'}}
     {'removed_extra_specs': ['trait:CUSTOM_A']}, ``removed_image_properties`` beside it
+    {'set_extra_specs': {'group_policy': 'none'}}   {'created_traits': ['CUSTOM_A']}
     {'new_hosts': {'number': 2, 'name': 'cmp-1-new', 'amounts': {'VCPU': 64}, ...}}
     {'enabled_hosts': ['cmp-1'], 'started_hosts': ['cmp-2']}
     {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': '...'}, 'hosts': ['cmp-1']}}
@@ -164,6 +165,21 @@ def _extra_specs(resolved: ResolvedRequest, keys: Iterable[str]) -> ResolvedRequ
     return replace(resolved, flavor=replace(resolved.flavor, id='', extra_specs=left))
 
 
+def _set_extra_specs(resolved: ResolvedRequest, specs: Mapping[str, str]) -> ResolvedRequest:
+    """Set these extra specs of the flavor; skip an unknown flavor."""
+    if resolved.flavor is None:
+        return resolved
+    changed = {**resolved.flavor.extra_specs, **specs}
+    return replace(resolved, flavor=replace(resolved.flavor, extra_specs=changed))
+
+
+def _created_traits(resolved: ResolvedRequest, names: Iterable[str]) -> ResolvedRequest:
+    """Add the traits to those that exist, if these are known."""
+    known = resolved.snapshot.traits
+    traits = None if known is None else known.union(names)
+    return replace(resolved, snapshot=replace(resolved.snapshot, traits=traits))
+
+
 def _image_properties(resolved: ResolvedRequest, keys: Iterable[str]) -> ResolvedRequest:
     """Remove these properties from the image; unknown properties become {}."""
     image, left = resolved.request.image, _without(resolved.image_properties or {}, keys)
@@ -180,6 +196,7 @@ def _without(values: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
 _ACTIONS: Mapping[str, _Action] = {
     'aggregate_hosts': _aggregate_hosts,
     'availability_zone': lambda resolved, zone: _with_request(resolved, availability_zone=zone),
+    'created_traits': _created_traits,
     'enable_drs_extension': lambda resolved, value: _with_rules(resolved, is_drs_required=value),
     'enabled_hosts': lambda resolved, names: _each_host(resolved, names, enabled),
     'flavor': _flavor,
@@ -196,6 +213,7 @@ _ACTIONS: Mapping[str, _Action] = {
     'removed_extra_specs': _extra_specs,
     'removed_image_properties': _image_properties,
     'server_group': _server_group,
+    'set_extra_specs': _set_extra_specs,
     'spread': lambda resolved, value: _with_request(resolved, spread=read_all(value, 'spread')),
     'started_hosts': lambda resolved, names: _each_host(
         resolved, names, lambda host: host.but(up=True)

@@ -125,9 +125,23 @@ def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterato
     lines = [
         line for host in hosts if host.host in chosen for line in _traits(host, value['traits'])
     ]
-    for trait in value['traits'] if lines else ():
-        yield (*_PLACEMENT, 'trait', 'create', trait)
+    if lines:
+        yield from _created_traits(resolved, value['traits'])
     yield from lines
+
+
+def _created_traits(_question: ResolvedRequest, names: Iterable[str]) -> Iterator[_Words]:
+    """Yield a command that creates each trait."""
+    for name in names:
+        yield (*_PLACEMENT, 'trait', 'create', name)
+
+
+def _set_extra_specs(resolved: ResolvedRequest, specs: Mapping[str, str]) -> Iterator[_Words]:
+    """Yield ``('flavor', 'set', '--property', <key=value>, ..., <flavor id>)``."""
+    flavor = resolved.flavor
+    if flavor is not None:
+        words = (word for each in specs.items() for word in ('--property', '='.join(each)))
+        yield ('flavor', 'set', *words, *_named(flavor.id))
 
 
 def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterator[str]:
@@ -166,9 +180,11 @@ def _flavor_without(resolved: ResolvedRequest, keys: Collection[str]) -> Iterato
 
 _LINES: Mapping[str, _Lines] = {
     'aggregate_hosts': _aggregate_hosts,
+    'created_traits': _created_traits,
     'enabled_hosts': _enabled_hosts,
     'host_traits': _host_traits,
     'quotas': _quotas,
     'removed_extra_specs': _flavor_without,
     'server_group': _server_group,
+    'set_extra_specs': _set_extra_specs,
 }

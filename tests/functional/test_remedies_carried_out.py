@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from senlin_affinity.cloud import snapshot
+from senlin_affinity.cloud.clients import OperatorClient
 from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, Rules
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova.host_status import DISABLED
@@ -34,6 +36,8 @@ FLAVORS = {
     'ssd': {'id': 'ssd', 'ram': RAM, 'extra_specs': {SSD: 'true'}},
     'fast': {'id': 'fast', 'ram': RAM, 'extra_specs': {FAST: 'required'}},
     'theirs': {'id': 'theirs', 'ram': RAM, 'extra_specs': {'kept:them': '1'}},
+    'nope': {'id': 'nope', 'ram': RAM, 'extra_specs': {'trait:CUSTOM_NOPE': 'forbidden'}},
+    'empty': {'id': 'empty', 'ram': RAM, 'extra_specs': {'trait1:CUSTOM_FAST': 'required'}},
 }
 RESERVED = Rules.of(required_member_prefix='kept:', forbidden_member_prefixes=('kept:',))
 ANTI = 'anti-affinity'
@@ -55,6 +59,8 @@ CASES = {
     'new_group': ('asked', 3, {}, {'policy': ANTI, 'on': 'cmp-1'}),
     'max_server_per_host': ('asked', 4, {}, {'policy': ANTI, 'on': 'cmp-4'}),
     'soft_policy': ('asked', 4, {}, {'policy': ANTI, 'on': 'cmp-4'}),
+    'created_traits': ('nope', 5, {}, {}),
+    'extra_specs': ('empty', 5, {}, {}),
     'rule_given_up of traits': ('fast', 3, {}, {}),
     'rule_given_up of aggregate_metadata': ('ssd', 3, {}, {}),
     'rule_given_up of member_of': ('asked', 3, {'member_of': ('ssd',)}, {}),
@@ -67,8 +73,9 @@ CASES = {
 }
 
 
-#: Those that need another cloud, of more hosts.
-BESIDE = {'hosts'}
+#: Those that need another cloud: of more hosts, or without the filter that rejects a flavor with
+#: group_policy (the accuracy kind "rejected queries").
+BESIDE = {'hosts', 'group_policy'}
 #: A hint names servers by ids; the accuracy kind "hints" creates servers with and without them.
 COMPARED_BY_ACCURACY = {'scheduler_hints'}
 
@@ -98,8 +105,9 @@ def operator(cloud):
 
 
 def decide(operator, request, rules):
-    snapshot = preflight.take_snapshot(operator.connection, project_id=request.project_id)
-    return preflight.plan(request, snapshot, rules=rules)
+    taken = preflight.take_snapshot(operator.connection, project_id=request.project_id)
+    known = snapshot.with_names(OperatorClient(operator.connection), taken)
+    return preflight.plan(request, known, rules=rules)
 
 
 def said(thing):

@@ -45,6 +45,7 @@ class FakeProvider:
 class FakePlacement:
     """All providers; ``cut`` is Placement's max_allocation_candidates.
 
+    The traits of the providers and those in ``created`` exist.
     It mirrors the aggregates of ``nova``, except those of the hosts in ``lost``. The hosts in
     ``stale`` are in aggregates from which Nova has removed them.
     """
@@ -54,6 +55,7 @@ class FakePlacement:
     cut: int | None = None
     asked: list[str] = field(default_factory=list)
     nova: FakeNova | None = None
+    created: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     stale: dict[str, set[str]] = field(default_factory=dict)
 
@@ -89,8 +91,18 @@ class FakePlacement:
         single = dict(query)
         asked = filter(None, single.get('resources', '').split(','))
         wanted = {name: int(amount) for name, _, amount in (item.partition(':') for item in asked)}
+        if path == '/traits':
+            return Reply(200, {'traits': sorted(self._traits())})
+        if path == '/resource_classes':
+            names = {name for each in self.providers for name in each.resources}
+            return Reply(200, {'resource_classes': [{'name': name} for name in sorted(names)]})
         if path == '/allocation_candidates':
-            required = {*filter(None, single.get('required', '').split(','))}
+            names = {name.lstrip('!') for name in single.get('required', '').split(',') if name}
+            if unknown := names - self._traits():
+                error = {'detail': f'No such trait(s): {", ".join(sorted(unknown))}.'}
+                return Reply(400, {'errors': [error]})
+            asked_traits = {*filter(None, single.get('required', '').split(','))}
+            required = {name for name in asked_traits if not name.startswith('!')}
             places = [*self._places(value for key, value in query if key == 'member_of')]
             forbidden = {each[1:] for each in single.get('root_required', '').split(',') if each}
             limit = int(single.get('limit', 0)) or None
@@ -139,6 +151,9 @@ class FakePlacement:
         summaries = {uuid: self._summary(provider) for uuid, provider in used.items()}
         body = {'allocation_requests': [*requests.values()], 'provider_summaries': summaries}
         return Reply(200, body)
+
+    def _traits(self) -> set[str]:
+        return {*self.created, *(trait for each in self.providers for trait in each.traits)}
 
     def _summary(self, provider: FakeProvider) -> dict[str, Any]:
         return {

@@ -63,6 +63,30 @@ class Judge:
         query = urlencode([*more.items(), *((name, value) for value in values)])
         return self._send('GET', f'{path}?{query}')
 
+    def status(self, query: str, microversion: str = MICROVERSION) -> tuple[int, Any]:
+        """Return the status and the body of the answer to a query for allocation candidates."""
+        answer = self._send('GET', f'/allocation_candidates?{query}', microversion=microversion)
+        return answer.status_code, answer.json
+
+    def equip(self, name: str, classes: Iterable[str], traits: Sequence[str]) -> None:
+        """Give a provider of the forest a lot of these classes, and these traits."""
+        path = f'/resource_providers/{self._providers[name]}'
+        generation = self._send('GET', path).json['generation']
+        parts = {'inventories': {each: {'total': 10**9} for each in classes}, 'traits': traits}
+        for number, (part, content) in enumerate(parts.items(), generation):
+            body = {part: content, 'resource_provider_generation': number}
+            self._change('PUT', f'{path}/{part}', body)
+
+    def create(self, kind: str, name: str) -> None:
+        """Create a trait (``traits``) or a resource class (``resource_classes``)."""
+        self._change('PUT', f'/{kind}/{name}')
+
+    def existing(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the names of all traits, and of all resource classes."""
+        classes = self._send('GET', '/resource_classes').json['resource_classes']
+        traits = self._send('GET', '/traits').json['traits']
+        return frozenset(traits), frozenset(each['name'] for each in classes)
+
     @contextlib.contextmanager
     def cutting(self, most: int) -> Iterator[None]:
         """Truncate the candidates (max_allocation_candidates); -1: not at all."""
@@ -124,12 +148,14 @@ class Judge:
         answer = self._send(method, path, body)
         assert answer.status_code < 300, f'{method} {path}: {answer.text}'
 
-    def _send(self, method: str, path: str, body: Any = None) -> Any:
+    def _send(
+        self, method: str, path: str, body: Any = None, microversion: str = MICROVERSION
+    ) -> Any:
         import webob
 
         request = webob.Request.blank(path, method=method)
         request.headers['X-Auth-Token'] = 'admin'
-        request.headers['OpenStack-API-Version'] = f'placement {MICROVERSION}'
+        request.headers['OpenStack-API-Version'] = f'placement {microversion}'
         if body is not None:
             request.content_type = 'application/json'
             request.json = body

@@ -213,17 +213,6 @@ class Placement:
         return self.body
 
 
-def test_a_query_that_placement_rejects_gives_no_host_any_server():
-    placement = Placement(400)
-    hosts = [Host('a', 'a'), Host('b', 'b')]
-    found = allocations.fetch(placement, QUERY, hosts, ['a', 'b'], 0)
-    assert found == allocations.CandidateAnswer(((), ()), is_whole=True)
-    expected = (f'/allocation_candidates?{QUERY}', 'list the allocation candidates', (1, 36))
-    assert placement.asked == [expected]
-    with pytest.raises(CloudError, match='^failed$'):
-        allocations.fetch(Placement(403), QUERY, hosts, ['a', 'b'], 0)
-
-
 def test_a_limit_is_appended_to_a_query():
     placement = Placement(body={})
     allocations.candidates(placement, QUERY, 5)

@@ -6,12 +6,13 @@ from collections import Counter
 
 import pytest
 
-from senlin_affinity.cloud import clients, snapshot, snapshot_file
+from senlin_affinity.cloud import clients, snapshot, snapshot_file, whole_cloud
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import PlacementRequest, Rules
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.snapshot import Aggregate, Flavor, Quota
+from senlin_affinity.preflight.question import FetchScope
 from tests.support import edge as at_edge
 from tests.support import preflight
 from tests.support.edge import Edge, Failure
@@ -936,6 +937,34 @@ def test_candidates_need_hosts_and_a_recent_placement(edge, newest, is_empty):
     operator = clients.OperatorClient(edge.connection())
     assert snapshot.with_candidates(operator, taken, 'resources=VCPU%3A1') == taken.snapshot
     assert edge.placement.asked == []
+
+
+#: A query that forbids a trait which does not exist.
+WRONG = 'resources=VCPU%3A1&required=%21CUSTOM_NOPE'
+
+
+def test_a_rejected_query_is_kept_with_the_names_that_exist(edge):
+    operator, taken = clients.OperatorClient(edge.connection()), take(edge)
+    found = snapshot.with_candidates(operator, taken, WRONG)
+    assert found.rejected == {WRONG: 'No such trait(s): CUSTOM_NOPE.'}
+    assert found.traits == {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND'}
+    assert found.resource_classes == {'VCPU', 'MEMORY_MB', 'DISK_GB'}
+    assert (found.hosts, found.answered) == (taken.snapshot.hosts, frozenset())
+
+
+def test_a_rejected_query_is_kept_without_hidden_names(edge):
+    operator, taken = clients.OperatorClient(edge.connection()), take(edge)
+    edge.fail('GET', '/traits', at_edge.FORBIDDEN)
+    found = snapshot.with_candidates(operator, taken, WRONG)
+    assert (len(found.rejected), found.traits, found.resource_classes) == (1, None, None)
+
+
+def test_only_a_snapshot_for_any_question_has_the_names(edge):
+    known = whole_cloud.fetch(clients.of(edge.connection()), FetchScope()).snapshot
+    assert known.traits >= {*TRAITS}
+    assert known.resource_classes >= {'VCPU'}
+    named = whole_cloud.fetch(clients.of(edge.connection()), FetchScope(server_groups=()))
+    assert (named.snapshot.traits, named.snapshot.resource_classes) == (None, None)
 
 
 @pytest.mark.parametrize(

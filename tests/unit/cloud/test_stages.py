@@ -21,7 +21,7 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.preflight import hook, run, sample
+from senlin_affinity.preflight import disclosure, hook, run, sample
 from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
@@ -629,6 +629,40 @@ def test_the_whole_cloud_follows_a_request_that_fails(cloud, url, failure):
     request = scale(cloud)
     cloud.fail('GET', url, failure, times=1)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
+
+
+@pytest.mark.parametrize('who', [ADMIN, OWNER])
+def test_placement_s_rejection_is_explained_to_operators(cloud, who):
+    """A tenant learns nothing about the traits that exist."""
+    cloud.nova.add_flavor('nope', extra_specs={f'trait:{RARE}': 'forbidden'})
+    request = scale(cloud, 2, flavor='nope', who=who)
+    view = fetched(cloud, request, who)
+    assert view.coverage is Coverage.CLOUD
+    assert cloud.placement.asked[-2:] == ['GET /traits?', 'GET /resource_classes?']
+    assert view.snapshot.rejected == {}  # the names explain it
+    found = hook.decide(request, view)
+    why = f'Placement answers 400 for flavor nope: trait {RARE} does not exist'
+    assert f'candidates.unknown_traits ({why})' in found.for_operators
+    if who == OWNER:
+        assert found.for_owner == f'does not fit: at most 0 of 2; {disclosure.NO_ROOM}'
+    cloud.placement.created.add(RARE)
+    assert fetched(cloud, request, who).coverage is Coverage.ENOUGH
+
+
+def test_placement_s_message_is_shown_if_the_names_are_hidden(cloud):
+    cloud.nova.add_flavor('nope', extra_specs={f'trait:{RARE}': 'forbidden'})
+    cloud.fail('GET', '/traits', FORBIDDEN)
+    request = scale(cloud, 2, flavor='nope', who=ADMIN)
+    why = f'Placement answers 400 for flavor nope: No such trait(s): {RARE}.'
+    assert f'candidates.query_rejected ({why})' in reason(request, fetched(cloud, request, ADMIN))
+
+
+def test_a_rejection_by_the_flavor_alone_is_explained_to_its_owner(cloud):
+    groups = {'resources1:VCPU': '1', 'resources2:VCPU': '1'}
+    cloud.nova.add_flavor('groups', extra_specs=groups)
+    request = scale(cloud, 2, flavor='groups')
+    answer = 'does not fit: at most 0 of 2; Placement rejects the request for flavor groups'
+    assert reason(request, fetched(cloud, request)) == answer
 
 
 @pytest.mark.parametrize('is_pinned', [False, True])

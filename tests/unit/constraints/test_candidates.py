@@ -1,4 +1,4 @@
-"""The constraint candidates, row by row: whether Nova considers all hosts."""
+"""The constraint candidates, row by row: does Placement accept the query, and with all hosts?"""
 
 from dataclasses import replace
 
@@ -6,9 +6,13 @@ import pytest
 
 from senlin_affinity.constraints.candidates import LIMIT, CandidatesConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.constraints.traits import TraitsConstraint
+from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova import candidate_query, placement_rejection
+from senlin_affinity.nova.demand import STANDARD_CLASSES
 from senlin_affinity.planner import planner
 from tests.support.small_cloud import (
     aggregates_of,
@@ -45,6 +49,80 @@ def test_row(row):
     assert (verdict.code, verdict.facts) == (row['code'], row.get('facts', {}))
     assert sentence(verdict, rule.reasons) == row['sentence']
     assert len(list(rule.caveats(asked))) == (row['code'] == 'candidates.cut')
+
+
+def rejected_of(row):
+    """Return the request of a row, with the names that exist in Placement."""
+    names = {'CUSTOM_HAS', 'CUSTOM_IS', 'COMPUTE_STATUS_DISABLED'}
+    resources = {'VCPU': [9, 0], 'MEMORY_MB': [9999, 0], 'DISK_GB': [9, 0], 'CUSTOM_BM': [9, 0]}
+    hosts = hosts_of({'cmp-1': {'traits': ['CUSTOM_HAS'], 'resources': resources}})
+    flavor = flavor_of({'extra_specs': row.get('specs', {})})
+    snapshot = CloudSnapshot(
+        hosts,
+        flavors=(flavor,),
+        traits=frozenset(names) if row.get('traits', ()) is not None else None,
+        resource_classes=STANDARD_CLASSES | {'CUSTOM_BM'}
+        if row.get('classes', ()) is not None
+        else None,
+    )
+    request = PlacementRequest(1, 'f', image_properties=row.get('image', {}))
+    asked = ResolvedRequest(request, snapshot, flavor)
+    if 'message' in row:
+        snapshot = replace(snapshot, rejected={candidate_query.query(asked): row['message']})
+    return replace(asked, snapshot=snapshot)
+
+
+@pytest.mark.parametrize('row', rows('candidates_rejected'))
+def test_row_of_a_rejected_request(row):
+    asked, rule = rejected_of(row), CandidatesConstraint()
+    verdict = rule.check_request(asked)
+    code = row.get('code', 'candidates.all')
+    assert verdict.code == code
+    assert bool(verdict) is ('code' not in row)
+    assert verdict.facts == ({'names': row['names'], 'flavor': 'small'} if 'code' in row else {})
+    assert row.get('sentence') in (None, sentence(verdict, rule.reasons))
+    assert placement_rejection.uncertain_traits(asked) == tuple(row.get('uncertain', ()))
+    assert len(list(rule.caveats(asked))) == ('uncertain' in row)
+
+
+@pytest.mark.parametrize(
+    'row', [row for row in rows('candidates_rejected') if 'code' in row.values[0]]
+)
+def test_the_remedies_of_a_rejected_request(row):
+    asked = rejected_of(row)
+    decision = planner.decide(
+        asked, [ResourcesConstraint(), TraitsConstraint(), CandidatesConstraint()]
+    )
+    assert (decision.fits, decision.capacity, decision.certain) == (False, 0, True)
+    found = [[each.code, each.change, *each.commands] for each in decision.remedies]
+    assert row.get('remedies') in (None, found)
+    assert row.get('useless') not in [each.code for each in decision.remedies]
+    # A tenant, who does not see the hosts, reads no command.
+    hidden = replace(asked, snapshot=replace(asked.snapshot, hosts=None))
+    decision = planner.decide(hidden, [ResourcesConstraint(), CandidatesConstraint()])
+    assert (decision.fits, decision.remedies) == (False, ())
+
+
+def test_a_query_that_placement_answered_is_accepted():
+    """It may have been changed since the names were read."""
+    (row,) = (row.values[0] for row in rows('candidates_rejected') if 'trait of lower' in row.id)
+    asked = rejected_of(row)
+    answered = frozenset([candidate_query.query(asked)])
+    asked = replace(asked, snapshot=replace(asked.snapshot, answered=answered))
+    assert placement_rejection.find(asked) is None
+
+
+def test_a_trait_in_an_answered_query_exists():
+    row = {'specs': {'trait:CUSTOM_NOPE': 'forbidden', 'resources:VCPU': '2'}, 'traits': None}
+    asked = rejected_of(row)
+    assert placement_rejection.uncertain_traits(asked) == ('CUSTOM_NOPE',)
+    other = rejected_of({'specs': {'trait:CUSTOM_NOPE': 'forbidden'}, 'traits': None})
+    query = candidate_query.query(other)
+    for room, uncertain in ((1, ()), (0, ('CUSTOM_NOPE',))):
+        (host,) = asked.snapshot.hosts
+        hosts = (host.but(grants=(CandidateCapacity(query, room, room),)),)
+        again = replace(asked, snapshot=replace(asked.snapshot, hosts=hosts))
+        assert placement_rejection.uncertain_traits(again) == uncertain
 
 
 def test_the_plan_has_the_verdict():

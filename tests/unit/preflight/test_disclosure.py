@@ -26,7 +26,7 @@ from tests.unit.preflight.test_hook import Story
 #: Facts about the owner's own resources, which a tenant may read.
 OWN_FACTS = {
     *('used', 'limit', 'wanted', 'each', 'members', 'group', 'items'),
-    *('status', 'min_ram', 'ram', 'min_disk', 'disk', 'size'),
+    *('status', 'min_ram', 'ram', 'min_disk', 'disk', 'size', 'flavor'),
 }
 
 

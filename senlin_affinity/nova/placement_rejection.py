@@ -1,0 +1,168 @@
+"""Find why Placement answers 400 to Nova's query, instead of with allocation candidates.
+
+Example::
+
+    Flavor(extra_specs={'trait:CUSTOM_NOPE': 'forbidden'})   no trait has this name
+    Rejection('unknown_traits', 'CUSTOM_NOPE', ('trait:CUSTOM_NOPE',))
+
+Nova then finds no valid host. It sends two queries for servers with pinned CPUs, and rejects the
+request if Placement rejects both.
+
+Source: Placement's parser of request groups (``placement/lib.py`` and ``util.py``), which treats
+these requests alike in all microversions from 1.29 to 1.36. For a group without resources, Nova
+sends ``resources=``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from senlin_affinity.model.flavor import Group
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.nova import candidate_query, root_traits
+from senlin_affinity.nova.demand import demand_of, parts_of
+from senlin_affinity.nova.placement_answer import placement_answer
+
+NO_RESOURCES, NO_POLICY, CONFLICT = 'no_resources', 'no_group_policy', 'conflicting_traits'
+WRONG_NAMES, NO_TRAITS, NO_CLASSES = 'wrong_names', 'unknown_traits', 'unknown_classes'
+OTHER = 'query_rejected'
+_NAME, _CUSTOM = re.compile('(?!CUSTOM_$)[A-Z0-9_]+'), 'CUSTOM_'
+#: In a query, where a comma and an exclamation mark are encoded.
+_BETWEEN_NAMES = re.compile('%2C|%21|[&=+]')
+#: Nova itself forbids this trait, which every Placement has.
+_OF_NOVA = frozenset(('HW_CPU_HYPERTHREADING',))
+
+
+class Rejection(NamedTuple):
+    """Why Placement rejects a request, what it is about, and the extra specs to remove.
+
+    ``names`` are traits, resource classes, or suffixes of groups; of OTHER, Placement's message.
+    ``extra_specs`` has no required traits that do not exist: the constraint on traits is about
+    them.
+    """
+
+    kind: str
+    names: str
+    extra_specs: tuple[str, ...] = ()
+
+
+def find(resolved: ResolvedRequest) -> Rejection | None:
+    """Return why Placement rejects the request; None if it may accept it.
+
+    An unknown name counts only if the snapshot has all names, and no host has it. Names in a query
+    that Placement has answered are right. For :meth:`ResolvedRequest.memo`.
+    """
+    checks = (_of_groups,) if _is_answered(resolved) else (_of_groups, _of_names)
+    found = [
+        next((each for check in checks for each in check(resolved, groups)), None)
+        for groups in candidate_query.alternatives(resolved)
+    ]
+    if found and all(found):
+        return found[0]
+    rejected = resolved.snapshot.rejected
+    message = rejected.get(candidate_query.query(resolved) or '') if rejected else None
+    return None if message is None else Rejection(OTHER, message)
+
+
+def creatable(resolved: ResolvedRequest) -> tuple[str, ...]:
+    """Return the sorted traits that the request names and nobody has created, but somebody can."""
+    groups = (group for groups in candidate_query.alternatives(resolved) for group in groups)
+    names = {name for group in groups for names in group.traits for name in names}
+    unknown = names - (resolved.snapshot.traits or names)
+    return tuple(sorted(name for name in unknown if _is_name(name) and name.startswith(_CUSTOM)))
+
+
+def uncertain_traits(resolved: ResolvedRequest) -> tuple[str, ...]:
+    """Return the sorted traits that the request forbids and that may not exist.
+
+    Others need no check: without a host that has a required trait or a resource class, no server
+    fits.
+    """
+    groups = (group for groups in candidate_query.alternatives(resolved) for group in groups)
+    forbidden = {name for group in groups for name in group.traits.forbidden} - _OF_NOVA
+    if not forbidden or resolved.snapshot.traits is not None or _is_answered(resolved):
+        return ()
+    return tuple(sorted(forbidden - resolved.memo(root_traits.of_hosts) - _accepted(resolved)))
+
+
+def _is_answered(resolved: ResolvedRequest) -> bool:
+    """Check whether Placement has answered the query."""
+    return resolved.memo(placement_answer).query is not None
+
+
+def _accepted(resolved: ResolvedRequest) -> frozenset[str]:
+    """Return the traits, and other words, in the queries for which any host has a grant.
+
+    An answer without candidates does not show that they exist: Placement may not look them up.
+    """
+    hosts = resolved.snapshot.hosts or ()
+    queries = {grant.query for host in hosts for grant in host.grants or () if grant.room}
+    return frozenset(name for query in queries for name in _BETWEEN_NAMES.split(query))
+
+
+def _of_groups(resolved: ResolvedRequest, groups: Sequence[Group]) -> Iterator[Rejection]:
+    """Yield each reason for which Placement rejects these groups, whatever exists."""
+    asked = demand_of(resolved)
+    suffixes = [group.suffix for group in groups if group.suffix]
+    empty = [group.suffix for group in groups or (Group(),) if not group.amounts]
+    if empty:
+        yield Rejection(NO_RESOURCES, _quoted(empty), _specs(resolved, suffixes=empty))
+    if len(suffixes) > 1 and asked is not None and asked.group_policy is None:
+        yield Rejection(NO_POLICY, _quoted(suffixes))
+    for group in groups:
+        if both := group.traits.required & group.traits.forbidden - {''}:
+            keys = _specs(resolved, suffixes=(group.suffix,), names=both, value='forbidden')
+            yield Rejection(CONFLICT, _joined(both), keys)
+
+
+def _of_names(resolved: ResolvedRequest, groups: Sequence[Group]) -> Iterator[Rejection]:
+    """Yield each reason for which Placement rejects the names in these groups."""
+    snapshot = resolved.snapshot
+    classes = {name for group in groups for name in group.amounts}
+    traits = {name for group in groups for names in group.traits for name in names}
+    if wrong := {name for name in classes | traits if not _is_name(name)}:
+        yield Rejection(WRONG_NAMES, _quoted(wrong), _specs(resolved, names=wrong))
+    if snapshot.traits is not None:
+        traits |= root_traits.required(resolved)
+        traits -= snapshot.traits | resolved.memo(root_traits.of_hosts)
+        if traits:
+            keys = _specs(resolved, names=traits, value='forbidden')
+            yield Rejection(NO_TRAITS, _joined(traits), keys)
+    if snapshot.resource_classes is not None and (classes := classes - snapshot.resource_classes):
+        offered = {name for host in snapshot.hosts or () for name in host.resources or ()}
+        if classes := classes - offered:
+            yield Rejection(NO_CLASSES, _joined(classes), _specs(resolved, names=classes))
+
+
+def _is_name(name: str) -> bool:
+    """Check whether a trait or a resource class may have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _specs(
+    resolved: ResolvedRequest,
+    suffixes: Collection[str] | None = None,
+    names: Collection[str] | None = None,
+    value: str | None = None,
+) -> tuple[str, ...]:
+    """Return the sorted extra specs for groups with these suffixes, names and this value.
+
+    None: any. Without ``names``, only traits.
+    """
+    found = []
+    for key, its_value in resolved.extra_specs.items():
+        kind, suffix, name = parts_of(key)
+        is_meant = kind == 'trait' if names is None else kind and name.strip() in names
+        if is_meant and (suffixes is None or suffix in suffixes) and value in (None, its_value):
+            found.append(key)
+    return tuple(sorted(found))
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ', '.join(sorted(names))
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ', '.join(f'"{name}"' for name in sorted(names))
