@@ -97,9 +97,24 @@ def _quotas(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any]) -> Ask
     return asked
 
 
+def _created_traits(stage: Stage, _case: Case, asked: Ask, value: Iterable[str]) -> Ask:
+    for name in value:
+        stage.place('PUT', f'/traits/{name}')
+        stage.undo.append(lambda path=f'/traits/{name}': stage.place('DELETE', path))
+    return asked
+
+
+def _set_extra_specs(stage: Stage, case: Case, asked: Ask, value: Mapping[str, str]) -> Ask:
+    flavor = case.flavors[asked.flavor]
+    changed = {**flavor, 'extra_specs': {**flavor['extra_specs'], **value}}
+    stage.flavors[NEW] = stage.flavor(NEW, changed)
+    return dataclasses.replace(asked, flavor=NEW)
+
+
 _CHANGES: dict[str, _Change] = {
     'aggregate_hosts': _aggregate,
     'availability_zone': _zone,
+    'created_traits': _created_traits,
     'enabled_hosts': _enabled,
     'flavor': _flavor,
     'host_traits': _traits,
@@ -108,4 +123,5 @@ _CHANGES: dict[str, _Change] = {
     'removed_extra_specs': _extra_specs,
     'removed_image_properties': _image,
     'server_group': _group,
+    'set_extra_specs': _set_extra_specs,
 }

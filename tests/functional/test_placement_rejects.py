@@ -49,6 +49,18 @@ def words_of(text):
 NAMES = st.sampled_from(words_of(_TRAITS_AND_CLASSES)) | st.text('AC_:. -', max_size=4)
 VALUES = st.sampled_from(words_of(_STATES))
 SPECS = st.dictionaries(st.builds('{}{}:{}'.format, KINDS, SUFFIXES, NAMES), VALUES, max_size=4)
+_FEATURES = """
+    hw:tpm_version hw:tpm_model hw:tpm_secret_security hw:mem_encryption hw:mem_encryption_model
+    hw:pmem hw:virtio_packed_ring hw:ephemeral_encryption hw:ephemeral_encryption_format
+    hw:sound_model accel:device_profile hw:pci_numa_affinity_policy hw:cpu_policy
+    hw:cpu_thread_policy hw:cpu_dedicated_mask hw:cpu_realtime hw:cpu_realtime_mask
+    hw:emulator_threads_policy hw:maxphysaddr_mode os:secure_boot
+"""
+FEATURES = st.dictionaries(
+    st.sampled_from(_FEATURES.split()),
+    st.sampled_from(['', ' ', ',', '0', 'x', ' true']),
+    max_size=2,
+)
 ZEROS = st.fixed_dictionaries(
     {}, optional={f'resources:{name}': st.just('0') for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
 )
@@ -60,18 +72,19 @@ PROPERTIES = st.dictionaries(
     NAMES.map('trait:{}'.format)
     | st.sampled_from(['trait:!CUSTOM_HAS', 'trait:!', 'trait:,', 'trait:CUSTOM_HAS,CUSTOM_IS'])
     | st.sampled_from(['trait:!!CUSTOM_NOPE', 'trait: !CUSTOM_IS', 'trait:CUSTOM_HAS,!CUSTOM_HAS'])
-    | st.sampled_from(['trait1:CUSTOM_NOPE', 'hw_cpu_thread_policy']),
-    st.sampled_from(['required', 'required', 'forbidden', '', 'isolate']),
+    | st.just('trait1:CUSTOM_NOPE'),
+    st.sampled_from(['required', 'required', 'forbidden', '']),
     max_size=2,
 )
 ROWS = st.builds(
-    lambda specs, zeros, policy, image, zone: {
-        'flavor': {'extra_specs': {**specs, **zeros, **policy}},
+    lambda specs, features, zeros, policy, image, zone: {
+        'flavor': {'extra_specs': {**specs, **features, **zeros, **policy}},
         'image': image,
         'zone': 'az1' if zone else None,
         'aggregates': {'one': {'availability_zone': 'az1'}} if zone else {},
     },
     SPECS,
+    FEATURES,
     ZEROS,
     POLICIES,
     PROPERTIES,

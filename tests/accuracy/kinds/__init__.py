@@ -4,6 +4,7 @@ from tests.accuracy.case import Generator
 from tests.accuracy.kinds import (
     hints,
     images,
+    keys,
     members,
     options,
     plain,
@@ -37,4 +38,7 @@ KINDS: dict[str, Generator] = {
     'closed zones': zones.closed,
     'spread': zones.spread,
     'unmodelled filters': unmodelled.case,
+    'unscoped keys': keys.unscoped,
+    'rejected queries': keys.rejected,
+    'degenerate keys': keys.degenerate,
 }
