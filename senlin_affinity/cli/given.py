@@ -14,7 +14,7 @@ from senlin_affinity.cli.base import UsageError
 from senlin_affinity.cloud import input_file
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.policy.group_lookup import is_project_id
+from senlin_affinity.policy.group_lookup import is_keystone_id
 
 T = TypeVar('T')
 
@@ -63,11 +63,15 @@ def check_image(image: object) -> None:
         )
 
 
-def check_project(project: str | None, snapshot: CloudSnapshot) -> None:
-    """Raise UsageError for a project that is not an id: a snapshot contains no project names."""
-    known = {snapshot.project_id, *(group.project_id for group in snapshot.server_groups or ())}
-    if project not in (None, *known) and not is_project_id(str(project)):
-        raise UsageError(
-            f'--project {project!r} is not an id: use the id, because a snapshot contains no names '
-            'of projects'
-        )
+def check_ids(project: str | None, user: str | None, snapshot: CloudSnapshot) -> None:
+    """Raise UsageError for a project or user that is not an id: a snapshot contains no names."""
+    groups = snapshot.server_groups or ()
+    members = (member for group in groups for member in group.members)
+    projects = {snapshot.project_id, *(group.project_id for group in groups)}
+    users = {snapshot.user_id, *(each.user_id for each in groups), *(each.user for each in members)}
+    for kind, named, known in (('project', project, projects), ('user', user, users)):
+        if named not in (None, *known) and not is_keystone_id(str(named)):
+            raise UsageError(
+                f'--{kind} {named!r} is not an id: use the id, because a snapshot contains no '
+                f'names of {kind}s'
+            )

@@ -51,6 +51,12 @@ class Plan(base.ShowOne):
             help='the project of the servers, by name or id (default: the project of the server '
             'group, or your own)',
         )
+        add(
+            '--user',
+            metavar='U',
+            help='the user who requests the servers, by name or id (default: you; in another '
+            'project, the creator of the server group)',
+        )
         add('--availability-zone', metavar='Z', help='the availability zone of the servers')
         add(
             '--member-of',
@@ -117,19 +123,23 @@ class Plan(base.ShowOne):
     def _view(
         self, parsed_args: argparse.Namespace, question: api.Question
     ) -> tuple[api.Question, api.CloudView]:
-        """Return the question with the id of its project, and the snapshot."""
-        project, timeout = parsed_args.project, parsed_args.timeout
+        """Return the question with the ids of its project and user, and the snapshot."""
+        project, user, timeout = parsed_args.project, parsed_args.user, parsed_args.timeout
         if parsed_args.snapshot is not None:
             given.check_image(question.image)
             view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
-            given.check_project(project, view.snapshot)
+            given.check_ids(project, user, view.snapshot)
             return question, view
         connection = self.cloud_in_place_of_file(timeout)
         from senlin_affinity.cloud import projects
 
+        owner = api.clients_of(connection).owner
         if project is not None:
-            project = projects.find(api.clients_of(connection).owner, project, timeout)
+            project = projects.find(owner, project, timeout)
             question = dataclasses.replace(question, project_id=project)
+        if user is not None:
+            user = projects.find_user(owner, user, timeout)
+            question = dataclasses.replace(question, user_id=user)
         return question, api.fetch(connection, question, timeout)
 
 
@@ -143,6 +153,7 @@ def _question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Qu
         member_of=tuple(parsed_args.member_of),
         spread=tuple(parsed_args.spread),
         project_id=parsed_args.project,
+        user_id=parsed_args.user,
     )
 
 

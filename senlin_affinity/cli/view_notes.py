@@ -46,9 +46,11 @@ def of_remedies(answer: Answer) -> str:
 
 
 def basis(answer: Answer) -> Iterator[str]:
-    """Yield the project, the assumptions that count, and the options of each file."""
+    """Yield the project, the user, the assumptions that count, and the options of each file."""
     if (found := project(answer)) and not answer.is_explained:
         yield f'project: {found}'
+        if requester := user(answer):
+            yield f'user: {requester}'
     if assumptions := answer.decision.decisive_assumptions:
         yield f'assuming {", ".join(item.text for item in assumptions)}'
     for file, options in answer.options.items():
@@ -88,10 +90,20 @@ def project(answer: Answer) -> str:
         why = 'your own; --project selects another'
     if answer.is_file and resolved.project_id == own:
         why = f'that of the snapshot{"" if request.project_id else "; --project selects another"}'
-    quotas = (
-        '' if resolved.has_quotas and resolved.snapshot.quotas else '; its quotas are not known'
-    )
+    quotas = '' if resolved.quotas else '; its quotas are not known'
     return f'{resolved.project_id} ({why}{quotas})'
+
+
+def user(answer: Answer) -> str:
+    """Return the user whose quotas apply, and its origin; '' for the caller, and without quotas."""
+    resolved, group = answer.resolved, answer.resolved.server_group
+    if not resolved.quotas or resolved.user_id is None:
+        return ''
+    if resolved.request.user_id is not None:
+        return f'{resolved.user_id} (from --user)'
+    if group is None or group.user_id != resolved.user_id:
+        return ''
+    return f'{resolved.user_id} (the creator of server group {group.name}; --user selects another)'
 
 
 def missing(resolved: ResolvedRequest, view: api.CloudView) -> Iterator[str]:

@@ -168,13 +168,14 @@ class _Reader:
         hints = {key: each[0] if len(each) == 1 else each for key, each in known}
         groups = body.get('server_groups') or [hints.get('group')]
         embedded = body.get('flavor') or {}
+        create = next((each for each in actions if each['action'] == 'create'), {})
         return FailedServer(
             self._id,
             self._name,
             str(body['status']),
             failure,
             project_id=body.get('tenant_id'),
-            user_id=body.get('user_id'),
+            user_id=body.get('user_id') or create.get('user_id'),
             flavor=_flavor(embedded),
             flavor_name=embedded.get('original_name') or embedded.get('id'),
             image=self._image(),

@@ -293,6 +293,12 @@ def only_project(groups: Iterable[ServerGroup]) -> str | None:
     return projects.pop() if len(projects) == 1 else None
 
 
+def only_creator(groups: Iterable[ServerGroup], project: str | None) -> str | None:
+    """Return the only creator of the groups of a project; None for several, or an unknown one."""
+    users = {group.user_id for group in groups if group.project_id == project}
+    return users.pop() if len(users) == 1 else None
+
+
 def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
     """Return the query for :func:`only_project`."""
     project = only_project(groups)

@@ -53,6 +53,7 @@ def take(
     server_groups: str | Collection[str] | None = None,
     project_id: str | None = None,
     is_project_of_group: bool = False,
+    user_id: str | None = None,
     timeout: float | None = None,
     servers: Collection[str] = (),
 ) -> Taken:
@@ -64,10 +65,12 @@ def take(
         None: the owner's.
     :param is_project_of_group: without a ``project_id``, read the quotas of the project of the
         groups, if these are given by id.
+    :param user_id: the user whose quotas are read; None: the owner of the connection in the own
+        project, the only creator of the given groups in another one.
     :param servers: the ids of the servers in scheduler hints.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
-    taking = _SnapshotBuilder(clients, timeout, project_id)
+    taking = _SnapshotBuilder(clients, timeout, project_id, user_id)
     return taking.take(wanted, servers, is_any=is_project_of_group)
 
 
@@ -118,13 +121,15 @@ def with_names(
 class _SnapshotBuilder:
     """The state of one fetch."""
 
-    def __init__(self, clients: Clients, timeout: float | None, project: str | None) -> None:
+    def __init__(
+        self, clients: Clients, timeout: float | None, project: str | None, user: str | None
+    ) -> None:
         self._clients = clients
         self._timeout = timeout
         self._owners = clouds.compute(clients.owner, timeout)
         self._clouds = clouds.clouds_compute(clients, self._owners, timeout)
-        self._user, self._own = clouds.ids(clients.owner)
-        self._named = project
+        self._own_user, self._own = clouds.ids(clients.owner)
+        self._named, self._named_user = project, user
         self._unknown: dict[str, str] = {}
 
     def take(
@@ -141,6 +146,9 @@ class _SnapshotBuilder:
         may_be_any = is_any and not are_named(wanted)
         of_groups = members.only_project(groups or ()) if may_be_any else None
         project = self._named or of_groups or self._own
+        own_user = self._own_user if project == self._own else None
+        creator = members.only_creator(groups or (), project) if wanted else None
+        user = self._named_user or own_user or creator
         servers = {member.server for group in groups or () for member in group.members}
         read = partial(hosts.hypervisors, self._clouds, servers if wanted is None else ())
         found = self._part('hosts', read, hosts.UUIDS)
@@ -177,7 +185,7 @@ class _SnapshotBuilder:
         if found is not None and hinted:
             by_ids = partial(members.by_ids, self._clouds, hinted, known or {})
             named = self._named_servers(by_ids)
-        all_flavors, quotas = self._flavors(project), self._quotas(inventory, project)
+        all_flavors, quotas = self._flavors(project), self._quotas(inventory, project, user)
         return Taken(
             CloudSnapshot(
                 hosts=built,
@@ -190,7 +198,7 @@ class _SnapshotBuilder:
                 closed_zones=None
                 if zones is None
                 else frozenset(name for name, is_open in zones.items() if not is_open),
-                user_id=self._user,
+                user_id=user,
                 project_id=project,
                 pools={
                     uuid: has
@@ -249,16 +257,18 @@ class _SnapshotBuilder:
         """Check whether a group of another project is wanted by its name."""
         return self._named not in (None, self._own) and are_named(wanted)
 
-    def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
-        """Fetch the quotas of a project (None: the own one); None if they are hidden.
+    def _quotas(
+        self, inventory: NovaInventory, project: str | None, user: str | None
+    ) -> Mapping[str, Quota] | None:
+        """Fetch the quotas of a project (None: the own one) and its user; None if hidden.
 
         Also None if the project does not exist; raise InvalidSpec if the caller named it.
         """
-        if project is None or project == self._own:
-            known = self._part('quotas', inventory.quotas)
-            return None if known is None else inventory.with_user(known, self._own, self._user)
+        is_own = project in (None, self._own)
+        read = inventory.quotas if is_own else partial(inventory.quotas_of, str(project))
         try:
-            return self._part('quotas', lambda: inventory.quotas_of(project))
+            known = self._part('quotas', read)
+            return None if known is None else inventory.with_user(known, project, user)
         except CloudError as error:
             if error.status != _BAD_REQUEST:
                 raise

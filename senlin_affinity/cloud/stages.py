@@ -69,12 +69,13 @@ class Stages:
         """Fetch the owner's group, flavor, image and quotas as a view.
 
         A group that does not exist decides the request: the view has no groups. None if flavor or
-        image are missing, without a group or flavor, for another project, or if extra specs are
-        hidden.
+        image are missing, without a group or flavor, for another project or user, or if extra specs
+        are hidden.
         """
         compute = self._owners
         user, project = clouds.ids(self._clients.owner)
-        if scope.project_id not in (None, project) or not scope.server_groups or not flavor:
+        is_own = scope.project_id in (None, project) and scope.user_id in (None, user)
+        if not is_own or not scope.server_groups or not flavor:
             return None
         group = NovaServerGroups(compute).get(scope.server_groups[0])
         if group is None:

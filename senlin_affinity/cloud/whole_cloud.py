@@ -31,6 +31,7 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
         clients,
         server_groups=needed.server_groups,
         project_id=needed.project_id,
+        user_id=needed.user_id,
         servers=needed.servers,
         is_project_of_group=needed.server_groups is not None,
         timeout=timeout,

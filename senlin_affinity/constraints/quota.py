@@ -79,21 +79,23 @@ class QuotaConstraint(Constraint):
         REJECT ``metadata_items`` comes first; then REJECT with the name of another quota
         (``cores``, ``user_cores``), or PASS ``ok`` or ``unlimited``.
         """
-        group, known = resolved.server_group, resolved.snapshot.quotas
+        group, known = resolved.server_group, resolved.quotas
         wanted = resolved.request.count
-        if not known or not resolved.has_quotas:
+        if not known:
             return Verdict.skipped('quota.unknown')
         of_metadata = quotas.too_much_metadata(known, resolved.request.metadata_items)
         if of_metadata is not None:
             return of_metadata
         verdicts = [quotas.room_for_servers(known, _costs(resolved), wanted)]
         if group is not None:
-            user, ways = resolved.snapshot.user_id, _ways(resolved)
+            user, ways = resolved.user_id, _ways(resolved)
             verdicts.append(quotas.room_for_members(known, group, wanted, user, ways))
         elif verdicts[0].code == 'quota.unknown':
             return Verdict.skipped('quota.no_group')
         bounds = reduce(and_, (verdict.bounds for verdict in verdicts))
-        return replace(_strictest(verdicts), bounds=bounds)
+        least = [verdict for verdict in verdicts if verdict.bounds.is_at_most]
+        caveats = dict.fromkeys(text for verdict in least for text in verdict.caveats)
+        return replace(_strictest(verdicts), bounds=bounds, caveats=(*caveats,))
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield METADATA if metadata items have no quota, NO_USERS if one has no ``of_user``.
@@ -101,8 +103,8 @@ class QuotaConstraint(Constraint):
         Only quotas that the request uses count. Nothing without quotas, and for a snapshot that
         names no project.
         """
-        known, snapshot = resolved.snapshot.quotas, resolved.snapshot
-        if not known or not resolved.has_quotas or snapshot.project_id is None:
+        known = resolved.quotas
+        if not known or resolved.snapshot.project_id is None:
             return
         items = resolved.request.metadata_items
         if items and quotas.METADATA_ITEMS not in known:
@@ -119,7 +121,7 @@ class QuotaConstraint(Constraint):
         Nothing unless the quotas reject the request. Its size is the number of servers that exceed
         them.
         """
-        wanted, known = resolved.request.count, resolved.snapshot.quotas
+        wanted, known = resolved.request.count, resolved.quotas
         verdict = evaluation.verdict
         if known is None or verdict is None or verdict:
             return
@@ -145,7 +147,7 @@ class QuotaConstraint(Constraint):
             if quota.of_user is not None and quota.of_user != known[name].of_user
         }
         if of_user:
-            data |= {'user_id': resolved.snapshot.user_id, 'user_limits': of_user}
+            data |= {'user_id': resolved.user_id, 'user_limits': of_user}
         words = [f'{name}: {limit}' for name, limit in limits.items()]
         words += [f'{name} of the user: {limit}' for name, limit in of_user.items()]
         change = 'quota ' + ', '.join(words)

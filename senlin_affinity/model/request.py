@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from senlin_affinity.model.image import Image
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.model.spread import Spread
 
 _Worked = TypeVar('_Worked')
@@ -41,7 +41,7 @@ class PlacementRequest:
     volume requests no root disk from its host. ``image_properties`` of None are unknown: the traits
     that they may require reject nothing. ``image`` replaces ``image_properties``.
     ``metadata_items`` is their number for each server. ``scheduler_hints`` are as nova-api accepts
-    them, without ``group``.
+    them, without ``group``. ``user_id`` is the user who requests the servers.
     """
 
     count: int
@@ -57,6 +57,7 @@ class PlacementRequest:
     image: Image | None = None
     metadata_items: int = 0
     scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    user_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -129,13 +130,38 @@ class ResolvedRequest:
         return self.project_id == (self.snapshot.project_id or self.project_id)
 
     @property
+    def user_id(self) -> str | None:
+        """Return the servers' user, for whom Nova counts quotas; None if unknown.
+
+        The request's, else the snapshot's if it is of the servers' project, else the creator of the
+        group if the group is of that project.
+        """
+        group = self.server_group
+        of_snapshot = self.snapshot.user_id if self.has_quotas else None
+        is_of_group = group is not None and group.project_id == self.project_id
+        of_group = group.user_id if group is not None and is_of_group else None
+        return self.request.user_id or of_snapshot or of_group
+
+    @cached_property
+    def quotas(self) -> Mapping[str, Quota] | None:
+        """Return the quotas of the servers' project and user; None if unknown.
+
+        ``of_user`` is None in all of them if the snapshot has those of another user.
+        """
+        known = self.snapshot.quotas
+        if known is None or not self.has_quotas:
+            return None
+        if self.user_id == self.snapshot.user_id:
+            return known
+        return {name: replace(quota, of_user=None) for name, quota in known.items()}
+
+    @property
     def has_hidden_quotas(self) -> bool:
         """Return whether the snapshot lacks the quotas of the project.
 
         False for a snapshot without a project: it may omit the quotas.
         """
-        is_quotas_known = self.snapshot.quotas is not None and self.has_quotas
-        return self.snapshot.project_id is not None and not is_quotas_known
+        return self.snapshot.project_id is not None and self.quotas is None
 
     @property
     def extra_specs(self) -> Mapping[str, str]:

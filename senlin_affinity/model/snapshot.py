@@ -63,13 +63,14 @@ class CloudSnapshot:
     are those in which every compute service is disabled. ``pools`` are the sharing providers of
     several hosts, by UUID (``Resource.pool`` names one). ``servers`` are those of the scheduler
     hints. ``soft_deleted`` are servers that are not reclaimed yet and that matter to the groups,
-    which do not list them. ``user_id`` and ``project_id`` identify the owner of the snapshot;
-    ``quotas`` are that project's. ``answered`` are the queries that Placement answered completely:
-    a host without a grant for one of these has no capacity for it. ``compared_aggregates`` are the
-    sets of aggregates whose members were read from Placement: ``Host.unmirrored`` and
-    ``Host.stale_aggregates`` are complete for these only. ``traits`` and ``resource_classes`` are
-    the names of all that exist in Placement. ``rejected`` are the queries that Placement answered
-    with 400 for a reason that the request and these names do not show, with its messages.
+    which do not list them. ``quotas`` are those of ``project_id``, and their ``of_user`` those of
+    ``user_id``: the owner of the snapshot, or the project and the creator of its groups.
+    ``answered`` are the queries that Placement answered completely: a host without a grant for one
+    of these has no capacity for it. ``compared_aggregates`` are the sets of aggregates whose
+    members were read from Placement: ``Host.unmirrored`` and ``Host.stale_aggregates`` are complete
+    for these only. ``traits`` and ``resource_classes`` are the names of all that exist in
+    Placement. ``rejected`` are the queries that Placement answered with 400 for a reason that the
+    request and these names do not show, with its messages.
     """
 
     hosts: tuple[Host, ...] | None = None

@@ -30,13 +30,15 @@ class Verdict:
     """The answer of one constraint for one host, for a domain, or for a whole request.
 
     ``bool(verdict)`` is "not rejected". A rejected request may have bounds above 0: so many servers
-    would pass.
+    would pass. ``caveats`` of a verdict about a request explain why the upper bound may be too
+    high; they count only if it is. By default, the reason explains it.
     """
 
     outcome: Outcome
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     bounds: Bounds = UNLIMITED
+    caveats: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.outcome is Outcome.REJECT and self.bounds is UNLIMITED:
@@ -58,6 +60,7 @@ class Verdict:
         room: int | None = None,
         is_at_most: bool = False,
         least: int | None = None,
+        caveats: tuple[str, ...] = (),
         **facts: Any,
     ) -> Verdict:
         """Return a PASS with room for this many more servers (None: no limit).
@@ -71,7 +74,7 @@ class Verdict:
             bounds = Bounds(0, room, room)
         else:
             bounds = UNLIMITED if room is None else Bounds(room, room, room)
-        return cls(Outcome.PASS, code, facts, bounds)
+        return cls(Outcome.PASS, code, facts, bounds, caveats)
 
     @classmethod
     def rejected(cls, code: str, **facts: Any) -> Verdict:

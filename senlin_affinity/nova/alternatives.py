@@ -28,10 +28,7 @@ _MOST_AGGREGATES = 50
 
 def may_create_group(resolved: ResolvedRequest, group: ServerGroup) -> bool:
     """Check whether the quota allows another group; True for a group that does not exist yet."""
-    known = resolved.snapshot.quotas
-    if group.id == NOT_YET or not known or not resolved.has_quotas:
-        return True
-    return bool(room_for_group(known))
+    return group.id == NOT_YET or bool(room_for_group(resolved.quotas or {}))
 
 
 def new_group(resolved: ResolvedRequest, group: ServerGroup, **other: Any) -> dict[str, Any]:

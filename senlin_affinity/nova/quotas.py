@@ -34,6 +34,9 @@ INSTANCES, CORES, RAM = 'instances', 'cores', 'ram'
 SERVER_GROUPS = 'server_groups'
 SERVER_GROUP_MEMBERS = 'server_group_members'
 METADATA_ITEMS = 'metadata_items'
+#: Caveats.
+DRIVERS = "quotas, which Nova's drivers count in two ways"
+UNKNOWN_USERS = 'members of the group that may belong to the same user'
 
 REASONS: Mapping[str, Reason] = {
     'quota.server_groups': tenant_reason(
@@ -127,8 +130,9 @@ def room_for_members(
 ) -> Verdict:
     """Check whether a group may take ``wanted`` more servers; ``room`` is the allowed number.
 
-    :param user: the requesting user. None: unknown; members that all have one owner, or no known
-        owner, then count as this user's.
+    :param user: the requesting user; None: unknown. A member whose user is unknown may be this
+        user's, and so may any member if ``user`` is None. Without any known user, all members
+        count.
     """
     quota = quotas.get(SERVER_GROUP_MEMBERS)
     if quota is None:
@@ -138,25 +142,23 @@ def room_for_members(
     of_user = quota.limit if quota.of_user is None else quota.of_user.limit
     of_user = None if of_user is None else min(quota.limit, of_user)
     owners = [member.user for member in group.members]
-    is_owner_known = user is not None or len(set(owners)) < 2
-    if user is not None:
-        counted = owners.count(user)
-    else:
-        counted = len(owners) if is_owner_known else 0
-    least = None  # the allowed number is guaranteed
+    counted = len(owners) if user is None and not any(owners) else owners.count(user or '')
+    most = len(owners) if user is None else counted + owners.count(None)
+    is_unified = Counting.UNIFIED in ways
     if {*ways} == {Counting.UNIFIED}:
-        of_user, counted = quota.limit, len(owners)
-    elif Counting.UNIFIED in ways or not is_owner_known:
-        limit = quota.limit if of_user is None else of_user
-        least = max(0, limit - len(owners))
+        of_user, counted, most = quota.limit, len(owners), len(owners)
+    doubts = {UNKNOWN_USERS: most > counted, DRIVERS: is_unified and len(owners) > most}
+    caveats = tuple(text for text, is_doubt in doubts.items() if is_doubt)
+    most = len(owners) if is_unified else most
     if of_user is None:
-        return Verdict.passed('quota.unlimited', least=least)
+        least = max(0, quota.limit - most) if is_unified else None
+        return Verdict.passed('quota.unlimited', least=least, caveats=(DRIVERS,))
     room = max(0, of_user - counted)
-    if wanted > room:
-        facts = {'group': group.name, 'members': counted, 'limit': of_user, 'wanted': wanted}
-        bounds = Bounds.at_most(room, least)
-        return Verdict(Outcome.REJECT, 'quota.server_group_members', facts, bounds)
-    return Verdict.passed('quota.ok', room=room, least=least)
+    bounds = Bounds.at_most(room, max(0, of_user - most))
+    if wanted <= room:
+        return Verdict(Outcome.PASS, 'quota.ok', {}, bounds, caveats)
+    facts = {'group': group.name, 'members': counted, 'limit': of_user, 'wanted': wanted}
+    return Verdict(Outcome.REJECT, 'quota.server_group_members', facts, bounds, caveats)
 
 
 def too_much_metadata(quotas: Mapping[str, Quota], items: int) -> Verdict | None:
@@ -226,12 +228,12 @@ def room_for_servers(
     name = max(rooms, key=lambda each: rooms[each][0], default=INSTANCES)
     room = -rooms[name][0] if rooms else math.inf
     if room == math.inf:
-        return Verdict.passed('quota.unlimited', least=certain)
+        return Verdict.passed('quota.unlimited', least=certain, caveats=(DRIVERS,))
     if wanted <= room:
-        return Verdict.passed('quota.ok', room=int(room), least=certain)
+        return Verdict.passed('quota.ok', room=int(room), least=certain, caveats=(DRIVERS,))
     quota, code = known[name], f'quota.{name}'
     if quota.of_user is not None and quota.room != Quota(quota.limit, quota.used).room:
         quota, code = quota.of_user, f'quota.user_{name}'
     facts = {'used': quota.used, 'limit': quota.limit, 'wanted': wanted}
     facts |= {} if name == INSTANCES else {'each': rooms[name][1].first}
-    return Verdict(Outcome.REJECT, code, facts, Bounds.at_most(int(room), certain))
+    return Verdict(Outcome.REJECT, code, facts, Bounds.at_most(int(room), certain), (DRIVERS,))

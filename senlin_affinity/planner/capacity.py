@@ -9,7 +9,7 @@ from functools import reduce
 from itertools import islice
 from operator import and_
 
-from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, finite, limited
+from senlin_affinity.model.bounds import NONE, Bounds, finite, limited
 from senlin_affinity.model.flavor import DISK_GB
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import Reason, caveat
@@ -51,7 +51,7 @@ def total_capacity(
     hosts: Sequence[Host] | None,
     matrix: VerdictMatrix,
     domains: DomainCapacity | None,
-    request: Iterable[Verdict],
+    request: Mapping[str, Verdict],
     unmodelled: Sequence[str],
     reasons: Mapping[str, Reason],
     most_caveats: int | None = None,
@@ -66,7 +66,7 @@ def total_capacity(
     :param hosts: None: unknown, so nothing is expected to fit.
     :param most_caveats: the maximum number of caveats about hosts; None: all.
     """
-    of_request = [verdict.bounds for verdict in request]
+    of_request = [verdict.bounds for verdict in request.values()]
     bounds = reduce(and_, of_request, _of_hosts(hosts, matrix, domains))
     matrix = matrix if domains is None else domains.matrix
     upper, expected = bounds.upper, bounds.expected or 0
@@ -89,10 +89,12 @@ def total_capacity(
             caveats[f'domains that limit each other ({", ".join(domains.crossing)})'] = None
         else:
             caveats['parts of the snapshot that are not known'] = None
-    counted = reduce(and_, (each for each in of_request if each.is_at_most), UNLIMITED)
-    if counted.lower is not None and counted.lower < limited(upper):
-        caveats["quotas, which Nova's drivers count in two ways"] = None
-        expected = min(expected, counted.lower)
+    for name, verdict in request.items():
+        certain = verdict.bounds.lower
+        if verdict.bounds.is_at_most and certain is not None and certain < limited(upper):
+            found = verdict.caveats or (_of_constraint(name, verdict, reasons),)
+            caveats |= dict.fromkeys(found)
+            expected = min(expected, certain)
     if resolved.has_hidden_quotas:
         caveats["the project's quotas, which are not known"] = None
     if is_withheld:

@@ -86,10 +86,9 @@ def evaluate(
         tried = choose(resolved, hosts or (), matrix, domains, _MOST_TRIED)
         domains = replace(domains, bounds=domains.bounds._replace(expected=len(tried)))
     phrases = tuple(_unmodelled(resolved, constraints, matrix))
-    reasons = {code: why for item in of_hosts for code, why in item.reasons.items()}
+    reasons = {code: why for item in constraints for code, why in item.reasons.items()}
     most = None if previous is None else 1
-    of_request = request.values()
-    total = total_capacity(resolved, hosts, matrix, domains, of_request, phrases, reasons, most)
+    total = total_capacity(resolved, hosts, matrix, domains, request, phrases, reasons, most)
     return Evaluation(resolved, constraints, matrix, domains, request, total)
 
 

@@ -34,9 +34,12 @@ def is_uuid(text: str) -> bool:
     return bool(re.fullmatch('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', text, re.IGNORECASE))
 
 
-def is_project_id(text: str) -> bool:
-    """Check whether a text is a project id of Keystone (a UUID, usually without hyphens)."""
-    return bool(re.fullmatch('[0-9a-f]{32}', text.replace('-', ''), re.IGNORECASE))
+def is_keystone_id(text: str) -> bool:
+    """Check whether a text is an id of Keystone: a UUID, usually without hyphens, or 64 digits.
+
+    The latter are users of LDAP and of other identity providers.
+    """
+    return bool(re.fullmatch('([0-9a-f]{32}){1,2}', text.replace('-', ''), re.IGNORECASE))
 
 
 @contextmanager

@@ -292,8 +292,8 @@ def question_of(failed: FailedServer, given: Question) -> Question:
     Raise InvalidSpec if neither names a flavor.
 
     :param given: the parts of the request that the user specifies, which override those of Nova but
-        for the project; a count of 0 is not specified. An ``availability_zone`` of the form
-        ``zone:host`` gives no zone and no filters, because Nova runs none for a forced host.
+        for the project and the user; a count of 0 is not specified. An ``availability_zone`` of the
+        form ``zone:host`` gives no zone and no filters, because Nova runs none for a forced host.
     """
     flavor = given.flavor or failed.flavor_name
     if flavor is None:
@@ -312,6 +312,7 @@ def question_of(failed: FailedServer, given: Question) -> Question:
         image=given.image or failed.image,
         is_volume_booted=given.is_volume_booted or (failed.is_volume_booted and not given.image),
         project_id=failed.project_id,
+        user_id=failed.user_id,
         enabled_filters=() if is_forced else given.enabled_filters,
         scheduler_hints={key: value for key, value in hints.items() if key != 'group'},
     )

@@ -17,7 +17,12 @@ from senlin_affinity.model import scheduler_hints as hints
 from senlin_affinity.model import spread as spreads
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.request import FILTERS, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.request import (
+    FILTERS,
+    PlacementRequest,
+    ResolvedRequest,
+    Rules,
+)
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
@@ -33,7 +38,8 @@ from senlin_affinity.preflight.cloud_view import CloudView
 class Question:
     """The question whether ``count`` more servers fit.
 
-    * ``flavor`` and ``server_group`` are an id or a name; ``project_id`` is an id.
+    * ``flavor`` and ``server_group`` are an id or a name; ``project_id`` and ``user_id`` are ids.
+      ``user_id`` is the user who requests the servers, whose quotas apply.
     * ``policy`` is the spec of an affinity policy or its Properties, ``profile`` the spec of a
       Senlin profile. The other fields override both; ``member_of`` is added to the policy's, and a
       ``spread`` (a Spread, or a mapping as in a policy) overrides the policy's by its criterion.
@@ -63,6 +69,7 @@ class Question:
     explicit_options: frozenset[str] = frozenset()
     image: str | Image | None = None
     scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    user_id: str | None = None
 
     def __post_init__(self) -> None:
         """Convert ``policy`` and ``spread`` to values."""
@@ -148,6 +155,7 @@ class FetchScope:
     drs_pattern: str | None = None
     question: Question | None = None
     servers: tuple[str, ...] = ()
+    user_id: str | None = None
 
 
 def scope_of(question: Question) -> FetchScope:
@@ -170,6 +178,7 @@ def scope_of(question: Question) -> FetchScope:
         servers=hints.named(
             question.hints, None if question.is_pinned else question.enabled_filters
         ),
+        user_id=question.user_id,
     )
 
 
@@ -238,6 +247,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
         image=image,
         metadata_items=profile.metadata_items(spec),
         scheduler_hints={key: value for key, value in question.hints.items() if key != 'group'},
+        user_id=question.user_id,
     )
     if question.enabled_filters is not None:
         request = dataclasses.replace(request, enabled_filters=question.enabled_filters)

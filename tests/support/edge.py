@@ -127,7 +127,8 @@ class Edge:
     :param services: the service types in the catalog.
     :param placement: replaces the Placement that has a provider for each host.
     :param glance: the Glance, if any.
-    :param projects: Keystone's projects, names by ids; None: Keystone is not in the catalog.
+    :param projects: Keystone's projects (and users), names by ids; None: Keystone is not in the
+        catalog.
     :param nova: arguments of :class:`FakeNova`; its hosts are those of ``placement``.
     """
 
@@ -265,10 +266,11 @@ class Edge:
             self.tokens += 1
             user = _user(request)
             return Reply(201, self._token(user)), {'X-Subject-Token': user}
-        if url == f'{KEYSTONE}/projects' and self.projects is not None:
+        kind = url.removeprefix(f'{KEYSTONE}/')
+        if kind in ('projects', 'users') and self.projects is not None:
             name = _query(request)['name']
             self.looked_up.append(name)
-            return fake_keystone.projects(self._user, name, self.projects), {}
+            return fake_keystone.listed(self._user, kind, name, self.projects), {}
         if url.startswith(NOVA) and 'compute' in self._services:
             self.discoveries += url in (NOVA, f'{NOVA}/')
             try:

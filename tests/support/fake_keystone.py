@@ -1,7 +1,7 @@
-"""Generate the responses of a Keystone: version, token, and the lookup of projects.
+"""Generate the responses of a Keystone: version, token, and the lookup of projects and users.
 
 Source: https://docs.openstack.org/api-ref/identity/v3/ (``GET /v3``, ``POST /v3/auth/tokens``,
-``GET /v3/projects``).
+``GET /v3/projects``, ``GET /v3/users``).
 """
 
 from __future__ import annotations
@@ -55,13 +55,16 @@ def version(url: str) -> dict[str, Any]:
     }
 
 
-def projects(user: str, name: str, known: Mapping[str, str]) -> Reply:
-    """Return the response to ``GET /v3/projects?name=``; ``known`` are names by ids."""
+def listed(user: str, kind: str, name: str, known: Mapping[str, str]) -> Reply:
+    """Return the response to ``GET /v3/<kind>?name=``; ``known`` are names by ids.
+
+    :param kind: ``projects`` or ``users``.
+    """
     if user != 'admin':
-        message = 'You are not authorized to perform the requested action: identity:list_projects.'
+        message = f'You are not authorized to perform the requested action: identity:list_{kind}.'
         return Reply(403, {'error': {'code': 403, 'title': 'Forbidden', 'message': message}})
     found = [{'id': key, 'name': value} for key, value in known.items() if value == name]
-    return Reply(200, {'projects': found, 'links': {}})
+    return Reply(200, {kind: found, 'links': {}})
 
 
 def token(user: str, services: Mapping[str, str]) -> dict[str, Any]:

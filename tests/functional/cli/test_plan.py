@@ -336,6 +336,16 @@ def test_a_project_beside_a_snapshot_is_an_id(plan, project):
     assert (done.returncode, done.stderr) == ((status, '') if is_id else (2, message))
 
 
+def test_a_user_beside_a_snapshot_is_an_id(plan):
+    for user, status in (('amy', 0), ('f' * 32, 0), ('f' * 64, 0), ('bob', 2)):
+        done = plan(1, '--user', user, cloud={'project_id': 'ours', 'user_id': 'amy'})
+        assert done.returncode == status
+    assert done.stderr == (
+        "error: --user 'bob' is not an id: use the id, because a snapshot contains no names of "
+        'users\n'
+    )
+
+
 def test_a_snapshot_is_read_from_standard_input(answer, run, tmp_path):
     decision = answer(3)
     line = ('plan', '--snapshot', '-', '--count', '3', '--flavor', 'small', *GIVEN, '-f', 'json')

@@ -11,6 +11,7 @@ SMALL = (FakeFlavor('1', 'm1.small', {}),)
 NO_HOSTS = 'the hosts: could not list the hypervisors: Nova answered 403: '
 NO_AGGREGATES = 'the aggregates: could not list the aggregates: Nova answered 403: '
 UNKNOWN_TITLE = 'What is not known'
+THEIRS = ('instances', 'cores', 'ram', 'server_groups', 'server_group_members')
 
 
 class SingleUserCloud(HttpCloud):
@@ -109,3 +110,25 @@ def test_rx_07_unknown_quotas_of_the_groups_project_are_reported(plan, nova):
         'the quotas: could not read the quotas of project gone: Nova answered 400: '
         'Project ID gone is not a valid project.'
     ]
+
+
+def test_rx_07_an_administrator_plans_for_the_user_of_another_projects_group(plan, nova):
+    """Nova answers 403 to amy, who has 9 of 10 allowed members; bob has none."""
+    nova.quota_sets['p'] = {**dict.fromkeys(THEIRS, (9999, 0)), 'server_group_members': (10, 0)}
+    nova.limits |= {'maxServerGroupMembers': 10}
+    group = nova.add_group('db', 'soft-anti-affinity', project_id='p', user_id='amy')
+    for _member in range(9):
+        nova.boot(group, 'cmp-1', project='p', user='amy')
+    of_database = ('--option', 'quota_driver=nova.quota.DbQuotaDriver')
+
+    done = plan(nova, 5, '--server-group', group, *of_database)
+    assert (done.returncode, done.stderr) == (3, '')
+    first = 'Only 1 of 5 fit: server group db has 9 of 10 allowed members: no room for 5 more.'
+    assert done.stdout.splitlines()[0] == first
+    user = 'user: amy (the creator of server group db; --user selects another)'
+    assert user in below(done, 'Based on')
+
+    bob = '0123456789abcdef0123456789abcdef'
+    done = plan(nova, 5, '--server-group', group, '--user', bob, *of_database)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert f'user: {bob} (from --user)' in below(done, 'Based on')

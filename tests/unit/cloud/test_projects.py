@@ -1,4 +1,4 @@
-"""A project is found by its name or id."""
+"""A project or a user is found by its name or id."""
 
 import openstack
 import pytest
@@ -40,6 +40,20 @@ def test_the_own_project_and_ids_need_no_lookup(edge, name_or_id, found):
     assert projects.find(clients.OwnerClient(edge.connection()), name_or_id) == found
     assert edge.looked_up == []
     assert edge.nova.asked == []
+
+
+@pytest.mark.parametrize('user', [HEX, 2 * HEX], ids=['id', 'id of LDAP'])
+def test_the_id_of_a_user_needs_no_lookup(edge, user):
+    assert projects.find_user(clients.OwnerClient(edge.connection()), user) == user
+    assert edge.looked_up == []
+
+
+def test_a_user_is_found_by_name(edge):
+    owner = clients.OwnerClient(edge.connection())
+    assert (projects.find_user(owner, 'web'), edge.tokens) == (HEX, 1)
+    with pytest.raises(InvalidSpec, match="user: 2 users are called 'twice': use an id"):
+        projects.find_user(owner, 'twice')
+    assert edge.looked_up == ['web', 'twice']
 
 
 def test_a_name_takes_one_lookup(edge):

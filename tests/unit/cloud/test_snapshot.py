@@ -328,22 +328,54 @@ USUAL = [HYPERVISORS, AGGREGATES, SERVICES, SERVERS, FLAVORS]
 def other(edge):
     """Create a group in another project with its own quotas, and return its id."""
     edge.nova.quota_sets['p'] = THEIRS
-    return edge.nova.add_group('web', project_id='p')
+    return edge.nova.add_group('web', project_id='p', user_id='amy')
 
 
 def test_rx_07_the_quotas_of_the_groups_project_are_fetched(edge, other):
     taken = take(edge, server_groups=other, is_project_of_group=True)
 
-    assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, QUOTA_SET]
+    assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, QUOTA_SET, QUOTA_SET]
     assert taken.unavailable == {}
-    members = Quota(THEIRS['server_group_members'][0])
-    assert taken.snapshot.quotas == {
+    quotas = {
         **{name: Quota(*of) for name, of in THEIRS.items()},
         'cores': Quota(None, 30),
-        'server_group_members': members,
+        'server_group_members': Quota(THEIRS['server_group_members'][0]),
         'metadata_items': Quota(128),
     }
-    assert (taken.snapshot.project_id, taken.snapshot.user_id) == ('p', 'admin-id')
+    assert {
+        name: dataclasses.replace(quota, of_user=None)
+        for name, quota in taken.snapshot.quotas.items()
+    } == quotas
+    assert (taken.snapshot.project_id, taken.snapshot.user_id) == ('p', 'amy')
+
+
+def test_rx_07_in_another_project_the_user_is_the_creator_of_the_group(edge, other):
+    """Nova counts the members and the quotas of the user who requests the servers."""
+    edge.nova.user_quotas['amy'] = {'server_group_members': (3, 0)}
+    edge.nova.user_quotas['u'] = {'server_group_members': (4, 0)}
+    by_id = take(edge, server_groups=other, is_project_of_group=True).snapshot
+    by_name = take(edge, server_groups='web', project_id='p').snapshot
+    given = take(edge, server_groups=other, project_id='p', user_id='u').snapshot
+    for taken, user, limit in ((by_id, 'amy', 3), (by_name, 'amy', 3), (given, 'u', 4)):
+        assert taken.user_id == user
+        assert taken.quotas['server_group_members'].of_user == Quota(limit)
+
+
+def test_rx_07_the_user_of_another_project_may_be_unknown(edge, other):
+    edge.nova.groups.append({**edge.nova.groups[0], 'id': f'{other[:-1]}f', 'user_id': 'u'})
+    every = [group['id'] for group in edge.nova.groups]
+    for groups in ((), every, None):
+        taken = take(edge, server_groups=groups, project_id='p').snapshot
+        assert taken.user_id is None
+        assert {quota.of_user for quota in taken.quotas.values()} == {None}
+
+
+def test_rx_07_the_user_of_the_own_project_is_the_caller_or_given(edge):
+    own = edge.nova.add_group('web', project_id=PROJECT)
+    edge.nova.user_quotas['u'] = {'instances': (4, 1)}
+    assert take(edge, server_groups=own).snapshot.user_id == 'admin-id'
+    taken = take(edge, server_groups=own, user_id='u').snapshot
+    assert (taken.user_id, taken.quotas['instances'].of_user) == ('u', Quota(4, 1))
 
 
 def test_reserved_quota_counts_as_used(edge, other):
@@ -371,14 +403,14 @@ def test_a_name_finds_a_group_of_the_named_project(edge, other):
     edge.nova.add_group('web', project_id='q')
     taken = take(edge, server_groups='web', project_id='p')
     assert [group.id for group in taken.snapshot.server_groups] == [other]
-    assert edge.nova.requests() == [*LISTED, *USUAL, QUOTA_SET]
+    assert edge.nova.requests() == [*LISTED, *USUAL, QUOTA_SET, QUOTA_SET]
     assert edge.nova.asked[0].query['all_projects'] == 'true'
 
 
 @pytest.mark.parametrize(
     ('more', 'project', 'last'),
     [
-        ({'project_id': 'p'}, 'p', [QUOTA_SET]),
+        ({'project_id': 'p'}, 'p', [QUOTA_SET, QUOTA_SET]),
         ({'project_id': PROJECT, 'is_project_of_group': True}, PROJECT, OWN),
         ({}, PROJECT, OWN),
     ],

@@ -16,7 +16,7 @@ from senlin_affinity.groups.steps import (
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy import binding
-from senlin_affinity.policy.group_lookup import is_project_id, saying
+from senlin_affinity.policy.group_lookup import is_keystone_id, saying
 from senlin_affinity.policy.properties import TYPE, Properties, load
 from tests.support.fake_cloud import FakeCloud, cloud_of, group_of
 from tests.support.tables import check_error, raises, rows
@@ -185,7 +185,10 @@ def test_a_spec_that_chooses_hosts_requires_the_right(properties, words):
 
 @pytest.mark.parametrize(
     ('text', 'is_id'),
-    [(ID, True), (ID.replace('-', '').upper(), True), (f'{ID}0', False), ('web', False)],
+    [
+        *((ID, True), (ID.replace('-', '').upper(), True), (2 * ID.replace('-', ''), True)),
+        *((f'{ID}0', False), ('web', False)),
+    ],
 )
-def test_the_id_of_a_project_may_lack_hyphens(text, is_id):
-    assert is_project_id(text) is is_id
+def test_an_id_of_keystone_may_lack_hyphens(text, is_id):
+    assert is_keystone_id(text) is is_id

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
-from senlin_affinity.constraints.quota import USAGE
+from senlin_affinity.constraints.quota import DRIVER, USAGE
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import DEFAULT_FILTERS
@@ -19,6 +19,7 @@ from senlin_affinity.preflight.failed_server import (
     FailedServer,
     SenlinAction,
     Sibling,
+    question_of,
 )
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
@@ -131,6 +132,19 @@ def test_cores_that_nova_counts_in_placement():
 def test_the_quota_of_another_user():
     snapshot = {'hosts': THREE, 'quotas': {'instances': [5, 4]}}
     assert explained(snapshot, failed_server(user_id='nobody')).decision.fits is True
+
+
+@pytest.mark.parametrize(('user', 'capacity'), [('amy', 1), ('bob', 10), (None, 10)])
+def test_rx_07_members_count_for_the_user_of_the_failed_server(user, capacity):
+    """An administrator, whose servers are no members, explains it."""
+    row = {'hosts': THREE, 'project': 'p', 'quotas': {'server_group_members': [10, None]}}
+    row['group'] = {'policy': 'soft-affinity', 'members': [['cmp-1', 'amy']] * 9, 'project': 'p'}
+    view = CloudView(snapshot_of(row))
+    failed = failed_server(1, status='DELETED', project_id='p', user_id=user, server_group='g')
+    settings = Question(0, image_properties={}, options={DRIVER.key: DRIVER.default})
+    found = explain(failed, question_of(failed, settings), view, CONSTRAINTS)
+    assert found.decision.capacity == capacity
+    assert found.decision.capacity_certain == (1 if user is None else capacity)
 
 
 @pytest.mark.parametrize(
