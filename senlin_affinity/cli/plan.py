@@ -57,6 +57,11 @@ class Plan(base.ShowOne):
             help='the user who requests the servers, by name or id (default: you; in another '
             'project, the creator of the server group)',
         )
+        add(
+            '--ignore-quotas',
+            action='store_true',
+            help='answer for the hosts alone, as if there were no quotas',
+        )
         add('--availability-zone', metavar='Z', help='the availability zone of the servers')
         add(
             '--member-of',
@@ -154,6 +159,7 @@ def _question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Qu
         spread=tuple(parsed_args.spread),
         project_id=parsed_args.project,
         user_id=parsed_args.user,
+        are_quotas_ignored=parsed_args.ignore_quotas,
     )
 
 

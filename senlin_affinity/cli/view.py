@@ -27,8 +27,10 @@ from senlin_affinity.cli import servers_view, view_hosts, view_notes
 from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.model import terminal_text
+from senlin_affinity.model.request import QUOTA
 from senlin_affinity.nova import host_status
 from senlin_affinity.nova.group_policy import FILTERS, holding, why_not_enforced
+from senlin_affinity.nova.quotas import IN_WORDS, METADATA_ITEMS
 from senlin_affinity.planner.decision import TWO, Decision
 from senlin_affinity.preflight.explanation import Explanation, limiting_reason
 
@@ -153,6 +155,8 @@ def _plan_sentences(answer: Answer) -> Iterator[str]:
     """Yield whether the servers fit, and what is special about their server group."""
     decision, group = answer.decision, answer.resolved.server_group
     yield fit(decision)
+    if decision.fits and decision.wanted and (limit := _limiting_quota(decision)):
+        yield f'The limit is {limit}.'
     if group is not None and decision.violated:
         yield f'{servers_view.violation(group, decision.violated)}.'
     if group is not None and group.policy in FILTERS and holding(answer.resolved) is None:
@@ -177,10 +181,24 @@ def fit(decision: Decision) -> str:
     head = {1: 'The server', 2: 'Both servers'}.get(wanted, f'All {servers}')
     if capacity is None:
         return f'{head} {verb}; how many more would fit is not known.'
+    if not wanted and (limit := _limiting_quota(decision)):
+        return f'{most}{capacity:,} fit, limited by {limit}.'.capitalize()
     if not wanted:
         return f'{most}{counted(capacity, "server")} would fit.'.capitalize()
     more = f'{capacity - wanted:,}' if capacity > wanted else 'no'
     return f'{head} {verb}; {most}{more} more would fit.'
+
+
+def _limiting_quota(decision: Decision) -> str:
+    """Return "the project's quota of ram; the hosts have room for 160"; '' if none limits more."""
+    verdict, hosts = decision.request.get(QUOTA), decision.of_hosts.upper
+    is_limit = verdict is not None and verdict.room == decision.capacity
+    if verdict is None or not is_limit or hosts == decision.capacity:
+        return ''
+    most = '' if decision.of_hosts.is_exact else 'at most '
+    room = 'are not known' if hosts is None else f'have room for {most}{hosts:,}'
+    # The only one that rejects a request for no server is that of metadata items.
+    return f'{IN_WORDS[verdict.facts.get("quota", METADATA_ITEMS)]}; the hosts {room}'
 
 
 def _known(decision: Decision) -> Iterator[str]:

@@ -51,6 +51,8 @@ def basis(answer: Answer) -> Iterator[str]:
         yield f'project: {found}'
         if requester := user(answer):
             yield f'user: {requester}'
+    if answer.resolved.are_quotas_ignored:
+        yield 'quotas are ignored'
     if assumptions := answer.decision.decisive_assumptions:
         yield f'assuming {", ".join(item.text for item in assumptions)}'
     for file, options in answer.options.items():
@@ -90,7 +92,8 @@ def project(answer: Answer) -> str:
         why = 'your own; --project selects another'
     if answer.is_file and resolved.project_id == own:
         why = f'that of the snapshot{"" if request.project_id else "; --project selects another"}'
-    quotas = '' if resolved.quotas else '; its quotas are not known'
+    is_open = resolved.quotas or resolved.are_quotas_ignored
+    quotas = '' if is_open else '; its quotas are not known'
     return f'{resolved.project_id} ({why}{quotas})'
 
 
@@ -122,7 +125,10 @@ def missing(resolved: ResolvedRequest, view: api.CloudView) -> Iterator[str]:
             snapshot.server_groups if request.server_group is not None else (),
             f'{request.server_group!r} is not checked',
         ),
-        'quotas': (snapshot.quotas, 'quotas are not checked'),
+        'quotas': (
+            () if resolved.are_quotas_ignored else snapshot.quotas,
+            'quotas are not checked',
+        ),
     }
     for part, (value, why) in lacking.items():
         if value is None and part not in view.unavailable:

@@ -21,6 +21,7 @@ from senlin_affinity.constraints.base import (
     ResolvedRequest,
     Verdict,
 )
+from senlin_affinity.model.request import QUOTA
 from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.nova import quotas
 from senlin_affinity.nova.demand import demand_of
@@ -51,7 +52,7 @@ METADATA = Assumption('quota.metadata_items', 'a quota metadata_items of at leas
 class QuotaConstraint(Constraint):
     """The quotas of the project and its user."""
 
-    name = 'quota'
+    name = QUOTA
     order = 900
     summary = 'the quotas of the project allow the servers and the members of the group'
     needs = ('quotas', 'flavors', 'server_groups')

@@ -31,6 +31,8 @@ DEFAULT_FILTERS = (
 )
 #: The key of the enabled filters in :attr:`Rules.explicit`.
 FILTERS = 'enabled_filters'
+#: The name of the constraint of quotas.
+QUOTA = 'quota'
 
 
 @dataclass(frozen=True)
@@ -144,12 +146,12 @@ class ResolvedRequest:
 
     @cached_property
     def quotas(self) -> Mapping[str, Quota] | None:
-        """Return the quotas of the servers' project and user; None if unknown.
+        """Return the quotas of the servers' project and user; None if unknown, or ignored.
 
         ``of_user`` is None in all of them if the snapshot has those of another user.
         """
         known = self.snapshot.quotas
-        if known is None or not self.has_quotas:
+        if known is None or not self.has_quotas or self.are_quotas_ignored:
             return None
         if self.user_id == self.snapshot.user_id:
             return known
@@ -159,9 +161,15 @@ class ResolvedRequest:
     def has_hidden_quotas(self) -> bool:
         """Return whether the snapshot lacks the quotas of the project.
 
-        False for a snapshot without a project: it may omit the quotas.
+        False for a snapshot without a project: it may omit the quotas. False if they are ignored.
         """
-        return self.snapshot.project_id is not None and self.quotas is None
+        is_hidden = self.snapshot.project_id is not None and self.quotas is None
+        return is_hidden and not self.are_quotas_ignored
+
+    @property
+    def are_quotas_ignored(self) -> bool:
+        """Return whether quotas are given up."""
+        return QUOTA in self.rules.given_up
 
     @property
     def extra_specs(self) -> Mapping[str, str]:

@@ -84,6 +84,15 @@ REASONS: Mapping[str, Reason] = {
 }
 
 
+#: The quotas by the fact ``quota`` of a PASS, for a sentence.
+IN_WORDS: Mapping[str, str] = {
+    SERVER_GROUP_MEMBERS: 'the quota of server group members',
+    METADATA_ITEMS: 'the quota metadata_items',
+    **{name: f"the project's quota of {name}" for name in (INSTANCES, CORES, RAM)},
+    **{f'user_{name}': f"the user's quota of {name}" for name in (INSTANCES, CORES, RAM)},
+}
+
+
 class Counting(enum.Enum):
     """A way in which Nova counts the usage of quotas."""
 
@@ -156,7 +165,7 @@ def room_for_members(
     room = max(0, of_user - counted)
     bounds = Bounds.at_most(room, max(0, of_user - most))
     if wanted <= room:
-        return Verdict(Outcome.PASS, 'quota.ok', {}, bounds, caveats)
+        return Verdict(Outcome.PASS, 'quota.ok', {'quota': SERVER_GROUP_MEMBERS}, bounds, caveats)
     facts = {'group': group.name, 'members': counted, 'limit': of_user, 'wanted': wanted}
     return Verdict(Outcome.REJECT, 'quota.server_group_members', facts, bounds, caveats)
 
@@ -229,11 +238,12 @@ def room_for_servers(
     room = -rooms[name][0] if rooms else math.inf
     if room == math.inf:
         return Verdict.passed('quota.unlimited', least=certain, caveats=(DRIVERS,))
-    if wanted <= room:
-        return Verdict.passed('quota.ok', room=int(room), least=certain, caveats=(DRIVERS,))
-    quota, code = known[name], f'quota.{name}'
+    quota, whose = known[name], name
     if quota.of_user is not None and quota.room != Quota(quota.limit, quota.used).room:
-        quota, code = quota.of_user, f'quota.user_{name}'
+        quota, whose = quota.of_user, f'user_{name}'
+    bounds = Bounds.at_most(int(room), certain)
+    if wanted <= room:
+        return Verdict(Outcome.PASS, 'quota.ok', {'quota': whose}, bounds, (DRIVERS,))
     facts = {'used': quota.used, 'limit': quota.limit, 'wanted': wanted}
     facts |= {} if name == INSTANCES else {'each': rooms[name][1].first}
-    return Verdict(Outcome.REJECT, code, facts, Bounds.at_most(int(room), certain), (DRIVERS,))
+    return Verdict(Outcome.REJECT, f'quota.{whose}', facts, bounds, (DRIVERS,))

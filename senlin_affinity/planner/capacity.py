@@ -9,7 +9,7 @@ from functools import reduce
 from itertools import islice
 from operator import and_
 
-from senlin_affinity.model.bounds import NONE, Bounds, finite, limited
+from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, finite, limited
 from senlin_affinity.model.flavor import DISK_GB
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import Reason, caveat
@@ -29,10 +29,14 @@ CHOICE = 'resources of several providers (Placement chooses)'
 
 @dataclass(frozen=True)
 class Capacity:
-    """The number of servers that fit, and why Nova may place fewer."""
+    """The number of servers that fit, and why Nova may place fewer.
+
+    ``of_hosts`` are the bounds without the constraints on the request as a whole, such as quotas.
+    """
 
     bounds: Bounds
     caveats: tuple[str, ...] = ()
+    of_hosts: Bounds = UNLIMITED
 
 
 def is_open_affinity(resolved: ResolvedRequest) -> bool:
@@ -67,11 +71,12 @@ def total_capacity(
     :param most_caveats: the maximum number of caveats about hosts; None: all.
     """
     of_request = [verdict.bounds for verdict in request.values()]
-    bounds = reduce(and_, of_request, _of_hosts(hosts, matrix, domains))
+    of_hosts = _of_hosts(hosts, matrix, domains)
+    bounds = reduce(and_, of_request, of_hosts)
     matrix = matrix if domains is None else domains.matrix
     upper, expected = bounds.upper, bounds.expected or 0
     if upper == 0:
-        return Capacity(NONE)
+        return Capacity(NONE, of_hosts=of_hosts)
     caveats = dict.fromkeys(unmodelled)
     is_withheld = resolved.flavor is not None and resolved.flavor.is_shared is False
     is_uncertain = unmodelled or resolved.has_hidden_quotas or is_withheld
@@ -100,7 +105,8 @@ def total_capacity(
     if is_withheld:
         caveats['a private flavor that is not shared with the project'] = None
     texts = tuple(caveats) if expected or upper is not None else ()
-    return Capacity(Bounds(min(expected, lower) if texts else expected, expected, upper), texts)
+    bounds = Bounds(min(expected, lower) if texts else expected, expected, upper)
+    return Capacity(bounds, texts, of_hosts)
 
 
 def _of_hosts(

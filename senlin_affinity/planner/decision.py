@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from senlin_affinity.model.assumption import Assumption, OpenAssumption, assuming
+from senlin_affinity.model.bounds import UNLIMITED, Bounds
 from senlin_affinity.model.member_locations import Place
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.reason import Reason, sentence
@@ -85,7 +86,7 @@ class Decision:
     best first; empty if the request fits. ``tried`` are the changes that the user could make,
     helpful or not. ``assumptions`` could change the capacity. ``violated`` are the hosts
     whose members already violate the group's policy. ``about_capacity`` names the constraints that
-    reject only full hosts.
+    reject only full hosts. ``of_hosts`` are the bounds of the hosts alone, without quotas.
     """
 
     fits: bool | None
@@ -102,6 +103,7 @@ class Decision:
     tried: tuple[Remedy, ...] = ()
     violated: tuple[Place, ...] = ()
     about_capacity: frozenset[str] = frozenset()
+    of_hosts: Bounds = UNLIMITED
 
     @property
     def capacity_is_upper_bound(self) -> bool:
@@ -171,7 +173,8 @@ class Decision:
         """Return the decision as plain values for JSON.
 
         The keys are fits, wanted, capacity, capacity_is_upper_bound, capacity_certain, at_most,
-        certain, assumptions, line, placements, hosts, request, remedies and violated.
+        certain, assumptions, line, placements, hosts, request, remedies, violated and
+        capacity_of_hosts.
 
         :param skipped: whether to include the verdicts with the outcome SKIP.
         """
@@ -194,6 +197,7 @@ class Decision:
             'request': _verdicts(self.request, skipped),
             'remedies': [remedy.as_dict() for remedy in self.remedies],
             'violated': [place.as_dict() for place in self.violated],
+            'capacity_of_hosts': self.of_hosts.upper,
         }
 
     def advice(self) -> Sequence[str]:

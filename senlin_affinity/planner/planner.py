@@ -74,6 +74,7 @@ def decide(
             *unsure,
         ),
         capacity_certain=total.bounds.lower or 0,
+        of_hosts=total.of_hosts,
         tried=tuple(each.remedy for each in changed if each.remedy.for_tenant),
         violated=member_locations.violated(resolved.server_group),
         about_capacity=capacity_constraints(constraints),

@@ -53,7 +53,7 @@ def weigh(now: Evaluation) -> Weighed:
     words = f'{without} {fit} if {names} {are} not enabled, {number} if {they_are}'
     lower = (total.bounds & other.bounds).lower
     caveats = (*total.caveats, f'what nova.conf may enable ({words})')
-    bounded = Capacity(total.bounds._replace(lower=lower), caveats)
+    bounded = replace(total, bounds=total.bounds._replace(lower=lower), caveats=caveats)
     best = enabled if _is_as_good(enabled, now) else now
     assumed = ASSUMED.of(names=names, without=without, number=number)
     return Weighed(bounded, best.chosen(), (assumed,))

@@ -19,6 +19,7 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import (
     FILTERS,
+    QUOTA,
     PlacementRequest,
     ResolvedRequest,
     Rules,
@@ -50,6 +51,7 @@ class Question:
       the server group.
     * ``options`` are values of constraint options, by key; ``explicit_options`` are the keys that
       are specified, even with their default value.
+    * ``are_quotas_ignored``: no quota counts, so the answer is about hosts only.
     """
 
     count: int
@@ -70,6 +72,7 @@ class Question:
     image: str | Image | None = None
     scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
     user_id: str | None = None
+    are_quotas_ignored: bool = False
 
     def __post_init__(self) -> None:
         """Convert ``policy`` and ``spread`` to values."""
@@ -127,14 +130,15 @@ class Question:
 
     @property
     def rules(self) -> Rules:
-        """The DRS requirement, the options and the explicit keys; ``is_pinned`` is False.
+        """The DRS requirement, the options, explicit keys and ignored quotas; not ``is_pinned``.
 
         ``FILTERS`` is explicit if ``enabled_filters`` is not None.
         """
         is_drs_required = self.properties is not None and self.properties.is_drs_enabled
         filters = set() if self.enabled_filters is None else {FILTERS}
         explicit = self.explicit_options | filters
-        return Rules(is_drs_required, options=self.options, explicit=explicit)
+        ignored = frozenset({QUOTA} if self.are_quotas_ignored else ())
+        return Rules(is_drs_required, options=self.options, explicit=explicit, given_up=ignored)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ POLICY = {'type': 'senlin.policy.affinity', 'version': '1.1'}
 PROFILE = {'type': 'os.nova.server', 'version': '1.0'}
 FIELDS = (
     'fits wanted capacity capacity_is_upper_bound capacity_certain at_most certain assumptions '
-    'line placements hosts request remedies violated'.split()
+    'line placements hosts request remedies violated capacity_of_hosts'.split()
 )
 
 
@@ -543,6 +543,20 @@ def test_the_view_contains_the_line(plan, write, count, options, cloud, shown):
     assert shown in lines
     # These lines are only for new groups and for hidden hosts.
     assert not any('it takes a new group' in line or 'What is known' in line for line in lines)
+
+
+def test_quotas_are_ignored(plan, answer):
+    quotas = {'instances': {'limit': 4, 'used': 4}, 'server_group_members': {'limit': 0}}
+    cloud = {'quotas': quotas, 'project_id': 'ours'}
+    assert answer(2, '--server-group', 'web', cloud=cloud)['capacity'] == 0
+    free = answer(2, '--server-group', 'web', '--ignore-quotas', cloud=cloud)
+    assert free['capacity'] == free['capacity_of_hosts'] == free['capacity_certain'] > 0
+    assert 'quota' not in {each['constraint'] for each in free['request']}
+    theirs = answer(2, '--project', 'f' * 32, '--ignore-quotas', cloud=cloud)
+    assert "the project's quotas, which are not known" not in theirs['at_most']
+    lines = rows(plan(2, '--ignore-quotas', cloud=cloud))
+    assert '  quotas are ignored' in lines
+    assert not any('its quotas are not known' in line for line in lines)
 
 
 def test_an_error_shows_control_characters_as_escapes(plan):

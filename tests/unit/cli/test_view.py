@@ -182,6 +182,8 @@ def test_a_broken_pipe_is_raised_to_the_command():
 
 # -- a plan
 
+HUGE = {'a': {'free': 160}}
+
 
 @pytest.mark.parametrize(
     ('row', 'sentence'),
@@ -196,6 +198,27 @@ def test_a_broken_pipe_is_raised_to_the_command():
             'All 3 servers fit; no more would fit.',
         ),
         ({'hosts': {'a': {'free': 3}}, 'request': {'count': 0}}, '3 servers would fit.'),
+        (
+            {'hosts': HUGE, 'quotas': {'instances': [20, 0]}, 'request': {'count': 0}},
+            "20 fit, limited by the project's quota of instances; the hosts have room for 160.",
+        ),
+        (
+            {'hosts': HUGE, 'quotas': {'cores': [9, 7]}, 'request': {'count': 2}},
+            "Both servers fit; no more would fit. The limit is the project's quota of cores; the "
+            'hosts have room for 160.',
+        ),
+        (
+            {'hosts': None, 'quotas': {'ram': [1024, 0]}, 'request': {'count': 0}},
+            "At most 2 fit, limited by the project's quota of ram; the hosts are not known.",
+        ),
+        (
+            {'hosts': {'a': {'free': 3}}, 'quotas': {'ram': [4096, 0]}, 'request': {'count': 0}},
+            '3 servers would fit.',
+        ),
+        (
+            {'hosts': HUGE, 'quotas': {'cores': [9, 9]}, 'request': {'count': 0}},
+            "0 fit, limited by the project's quota of cores; the hosts have room for 160.",
+        ),
         (
             {'hosts': {'a': {'free': 0}}},
             'The server does not fit: too little VCPU left (the only host).',
@@ -212,7 +235,14 @@ def test_a_broken_pipe_is_raised_to_the_command():
     ],
 )
 def test_the_answer_is_a_sentence(row, sentence):
-    assert planned(answer_of(row)).startswith(sentence)
+    assert ' '.join(planned(answer_of(row)).split()).startswith(sentence)
+
+
+def test_a_number_of_metadata_items_that_no_server_may_have_is_named():
+    quotas = {'instances': [20, 0], 'metadata_items': [3, None]}
+    row = {'hosts': HUGE, 'quotas': quotas, 'request': {'count': 0, 'metadata_items': 4}}
+    text = ' '.join(planned(answer_of(row)).split())
+    assert text.startswith('0 fit, limited by the quota metadata_items; the hosts have room for')
 
 
 def test_unknown_hosts_are_a_group():

@@ -31,7 +31,7 @@ def answer(row):
 #: What a decision prints, in this order: others read it.
 PRINTED = (
     'fits wanted capacity capacity_is_upper_bound capacity_certain at_most certain assumptions '
-    'line placements hosts request remedies violated'
+    'line placements hosts request remedies violated capacity_of_hosts'
 )
 
 
