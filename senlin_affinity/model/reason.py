@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from string import Formatter
+from typing import Any
 
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.verdict import Verdict
+
+#: A fact with a noun, and perhaps a verb, whose form depends on its number.
+_COUNTED = re.compile(r'{(?P<fact>\w+)} (?P<noun>\w+)\(s\)(?: (?P<verb>\w+)\(s\))?')
 
 
 @dataclass(frozen=True)
 class Reason:
     """The sentence of one reason code (a format string for the facts), and advice.
 
+    ``{count} server(s) need(s)`` in a sentence becomes "1 server needs" or "2 servers need".
     ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
     ``for_owner`` is the sentence for a cluster owner who may not list hosts: a format string for
     the owner's own inputs (``preflight.disclosure``), for a constraint that the owner could drop.
@@ -60,8 +65,17 @@ def sentence(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
     Raise PluginError if the code is not declared, or if the verdict lacks a fact of the sentence.
     """
     try:
-        return reasons[verdict.code].sentence.format_map(dict(verdict.facts))
+        words = _COUNTED.sub(partial(_inflected, verdict.facts), reasons[verdict.code].sentence)
+        return words.format_map(dict(verdict.facts))
     except KeyError as error:
         raise PluginError(
             f'reason {verdict.code!r} cannot be rendered: {error.args[0]!r} is not declared'
         ) from error
+
+
+def _inflected(facts: Mapping[str, Any], found: re.Match[str]) -> str:
+    """Return "{count} server needs" if the fact ``count`` is 1, "{count} servers need" if not."""
+    is_one = facts[found['fact']] == 1
+    noun = found['noun'] if is_one else f'{found["noun"]}s'
+    verb = '' if found['verb'] is None else f' {found["verb"]}{"s" if is_one else ""}'
+    return f'{{{found["fact"]}}} {noun}{verb}'

@@ -53,12 +53,13 @@ REASONS: Mapping[str, Reason] = {
         advice='raise the instances quota, or delete servers',
     ),
     'quota.cores': tenant_reason(
-        'the project uses {used} of {limit} cores: no room for {wanted} server(s) with {each} each',
+        '{wanted} server(s) need(s) {needed} cores; the project has {left} left '
+        '({allowed} server(s))',
         advice='raise the cores quota, delete servers, or use a smaller flavor',
     ),
     'quota.ram': tenant_reason(
-        'the project uses {used} of {limit} MiB of ram: no room for {wanted} server(s) '
-        'with {each} each',
+        '{wanted} server(s) need(s) {needed} MiB of ram; the project has {left} left '
+        '({allowed} server(s))',
         advice='raise the ram quota, delete servers, or use a smaller flavor',
     ),
     'quota.user_instances': tenant_reason(
@@ -66,12 +67,12 @@ REASONS: Mapping[str, Reason] = {
         advice="raise the user's instances quota, or delete servers",
     ),
     'quota.user_cores': tenant_reason(
-        'the user has {used} of {limit} cores: no room for {wanted} server(s) with {each} each',
+        '{wanted} server(s) need(s) {needed} cores; the user has {left} left ({allowed} server(s))',
         advice="raise the user's cores quota, delete servers, or use a smaller flavor",
     ),
     'quota.user_ram': tenant_reason(
-        'the user has {used} of {limit} MiB of ram: no room for {wanted} server(s) '
-        'with {each} each',
+        '{wanted} server(s) need(s) {needed} MiB of ram; the user has {left} left '
+        '({allowed} server(s))',
         advice="raise the user's ram quota, delete servers, or use a smaller flavor",
     ),
     'quota.metadata_items': tenant_reason(
@@ -235,15 +236,23 @@ def room_for_servers(
     least = min((-room for each in by_quota.values() for room, _cost in each), default=math.inf)
     certain = None if least == math.inf else int(least)
     name = max(rooms, key=lambda each: rooms[each][0], default=INSTANCES)
-    room = -rooms[name][0] if rooms else math.inf
-    if room == math.inf:
+    most = -rooms[name][0] if rooms else math.inf
+    if most == math.inf:
         return Verdict.passed('quota.unlimited', least=certain, caveats=(DRIVERS,))
     quota, whose = known[name], name
     if quota.of_user is not None and quota.room != Quota(quota.limit, quota.used).room:
         quota, whose = quota.of_user, f'user_{name}'
-    bounds = Bounds.at_most(int(room), certain)
+    room = int(most)
+    bounds = Bounds.at_most(room, certain)
     if wanted <= room:
         return Verdict(Outcome.PASS, 'quota.ok', {'quota': whose}, bounds, (DRIVERS,))
     facts = {'used': quota.used, 'limit': quota.limit, 'wanted': wanted}
-    facts |= {} if name == INSTANCES else {'each': rooms[name][1].first}
+    if name != INSTANCES:
+        cost = rooms[name][1]
+        facts |= {
+            'each': cost.first,
+            'needed': cost.of(wanted),
+            'left': free[name],
+            'allowed': room,
+        }
     return Verdict(Outcome.REJECT, f'quota.{whose}', facts, bounds, (DRIVERS,))

@@ -103,5 +103,6 @@ def test_a_rejection_discloses_what_trials_show(hosts, question):
         if 'a host may hold' in reason:
             assert trial(hosts, question, policy='soft') > trial(hosts, question), reason
         else:
-            own = ('the project ', 'the user ', 'allowed members', NO_ROOM, *restricted)
+            of_quotas = ('the project ', 'the user ', 'allowed members', ' need')
+            own = (*of_quotas, NO_ROOM, *restricted)
             assert any(words in reason for words in own), reason

@@ -26,6 +26,7 @@ from tests.unit.preflight.test_hook import Story
 #: Facts about the owner's own resources, which a tenant may read.
 OWN_FACTS = {
     *('used', 'limit', 'wanted', 'each', 'members', 'group', 'items'),
+    *('needed', 'left', 'allowed'),
     *('status', 'min_ram', 'ram', 'min_disk', 'disk', 'size', 'flavor'),
 }
 
