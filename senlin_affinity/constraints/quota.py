@@ -110,9 +110,7 @@ class QuotaConstraint(Constraint):
         items = resolved.request.metadata_items
         if items and quotas.METADATA_ITEMS not in known:
             yield METADATA.of(items=items)
-        used = [*_costs(resolved)]
-        used += [quotas.SERVER_GROUP_MEMBERS] if resolved.server_group is not None else []
-        used += [quotas.METADATA_ITEMS] if items else []
+        used = [*_used(resolved), *([quotas.METADATA_ITEMS] if items else [])]
         if any(name in known and known[name].of_user is None for name in used):
             yield NO_USERS
 
@@ -153,6 +151,37 @@ class QuotaConstraint(Constraint):
         words += [f'{name} of the user: {limit}' for name, limit in of_user.items()]
         change = 'quota ' + ', '.join(words)
         yield Change('quota', change, {'quotas': data}, wanted - (verdict.room or 0))
+
+
+def are_quotas_known(resolved: ResolvedRequest) -> bool:
+    """Return whether every quota that limits the number of servers is known, also the user's.
+
+    True for a snapshot without a project: it may omit the quotas.
+    """
+    if resolved.snapshot.project_id is None:
+        return True
+    known, has_users = resolved.quotas or {}, _ways(resolved) != {Counting.UNIFIED}
+    return all(
+        name in known and _is_known(known[name], name, has_users=has_users)
+        for name in _used(resolved)
+    )
+
+
+def _is_known(quota: Quota, name: str, *, has_users: bool) -> bool:
+    """Return whether the free part of a quota is known, with ``has_users`` also the user's."""
+    is_counted = quota.limit is None or quota.used is not None
+    if not is_counted and name != quotas.SERVER_GROUP_MEMBERS:
+        return False
+    return not has_users or (
+        quota.of_user is not None and _is_known(quota.of_user, name, has_users=False)
+    )
+
+
+def _used(resolved: ResolvedRequest) -> Iterator[str]:
+    """Yield the names of the quotas that limit the number of servers of the request."""
+    yield from _costs(resolved)
+    if resolved.server_group is not None:
+        yield quotas.SERVER_GROUP_MEMBERS
 
 
 def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:

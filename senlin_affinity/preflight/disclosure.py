@@ -4,7 +4,8 @@ A tenant is a cluster owner who may not list hosts. Tenants can create servers w
 count how many become active, and repeat that with another server group, zone, flavor or spread. The
 report contains the results of such trials and nothing else:
 
-* the number of servers that fit, capped by the requested number and the quotas;
+* the number of servers that fit, capped by the requested number and the quotas; no number if one of
+  these quotas is not known, because it could exceed what a trial shows;
 * the facts of a constraint on the request as a whole, such as a quota;
 * each constraint on hosts without which more servers fit, unless a quota already stops the trial.
   Its sentence (``Reason.for_owner``) contains the owner's own input, never a fact about a host;
@@ -20,6 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from senlin_affinity.constraints.quota import are_quotas_known
 from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.errors import AffinityError, BindingError, CloudError, InvalidSpec
 from senlin_affinity.model.proposal import Kind
@@ -36,6 +38,7 @@ from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 NO_ROOM = 'no host accepts more of these servers (operators can find out why)'
 NOT_KNOWN = 'it could not be determined whether the servers fit (operators can find out why)'
 _MOST_CHANGES = 3
+_NO_NUMBER = 'the number that fits is not shown, because not all quotas are known'
 #: The parts of a question whose errors quote only the owner's input.
 _OWN_PATHS = (
     *('count', 'flavor', 'policy', 'profile', 'properties', 'scheduler_hints', 'server_group'),
@@ -45,10 +48,13 @@ _OWN_PATHS = (
 
 @dataclass(frozen=True)
 class TenantReport:
-    """The number of servers that would start, why not more, and the changes that are enough."""
+    """The number of servers that would start, why not more, and the changes that are enough.
+
+    The number is None if it must not be shown.
+    """
 
     wanted: int
-    number: int
+    number: int | None
     reasons: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
 
@@ -60,7 +66,8 @@ class TenantReport:
             does not fit: at most 2 of 6; a host may hold 1 of server group web; would help:
             max_server_per_host: 3 (6 of 6), policies: soft-anti-affinity (6 of 6)
         """
-        parts = [f'does not fit: at most {self.number} of {self.wanted}', *self.reasons]
+        number = _NO_NUMBER if self.number is None else f'at most {self.number} of {self.wanted}'
+        parts = [f'does not fit: {number}', *self.reasons]
         if self.changes:
             helps = (f'{change} ({self.wanted} of {self.wanted})' for change in self.changes)
             parts.append(f'would help: {", ".join(helps)}')
@@ -74,6 +81,8 @@ def tenant_report(
     restricting: Collection[str] = (),
 ) -> TenantReport:
     """Return the tenant's report of a request that does not fit; an unknown number counts as 0.
+
+    Without all quotas that apply, the report has neither a number nor changes.
 
     ``reasons`` are the sentences for rejections of the request (quotas), then for the constraints
     on hosts that limit the number (``NO_ROOM`` without any), unless the former alone explain it.
@@ -93,6 +102,8 @@ def tenant_report(
     if number < min(bounds):  # otherwise, a quota ends the trial
         found = _limiting(decision, resolved, constraints, number, restricting)
         causes = [*dict.fromkeys(found)] or [NO_ROOM]
+    if not are_quotas_known(resolved):
+        return TenantReport(wanted, None, (*reasons, *causes))
     return TenantReport(wanted, number, (*reasons, *causes), _changes(decision))
 
 
@@ -110,7 +121,7 @@ def refusal(
     if decision.fits is None:
         return Refusal(NOT_KNOWN)
     report = tenant_report(decision, resolved, constraints, restricting)
-    is_drs = resolved.rules.is_drs_required and not report.number
+    is_drs = resolved.rules.is_drs_required and not decision.capacity
     return Refusal(NO_DRS_HOST, report.line()) if is_drs else Refusal(report.line())
 
 

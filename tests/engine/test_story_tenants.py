@@ -74,6 +74,17 @@ def test_rx_02_six_nodes_of_a_tenant_for_four_hosts(cloud, demo):
     assert 'does not fit: ' in demo.scale_out(cluster, 1).failed()
 
 
+def test_without_known_quotas_a_tenant_reads_no_number(cloud, demo):
+    """The capacity of the hosts may exceed the quota, up to which trials reveal it."""
+    cluster, policy, group = demo.bound()
+    cloud.faults.add('/limits$', method='GET', status=403, times=None)
+    reason = demo.scale_out(cluster, HOSTS + 2).failed()
+    cloud.faults.clear()
+    words = 'the number that fits is not shown, because not all quotas are known'
+    assert f'does not fit: {words}; a host may hold 1 of server group' in reason
+    assert 'would help' not in reason
+
+
 @pytest.mark.parametrize(
     ('properties', 'what'),
     [

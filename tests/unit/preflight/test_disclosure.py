@@ -6,11 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.quota import DRIVER, QuotaConstraint
 from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.errors import BindingError, CloudError, ConstraintError, InvalidSpec
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner.decision import Kind, Remedy
 from senlin_affinity.planner.planner import decide
@@ -107,6 +108,56 @@ def test_a_rejection_by_candidates_has_changes_that_need_other_hosts():
     view = replace(view, owner_sees_hosts=True)
     result = hook.decide(story.scale_request(CONSTRAINTS), view)
     assert (result.answer.reason, result.refusal) == (words + more, None)
+
+
+KNOWN = {
+    name: Quota(2000, 0, of_user=Quota(1000, 0))
+    for name in ('instances', 'cores', 'server_group_members')
+} | {'ram': Quota(None, 0, of_user=Quota(None, 0))}
+INSTANCES = KNOWN['instances']
+UNIFIED = {DRIVER.key: 'nova.quota.UnifiedLimitsDriver'}
+
+
+@pytest.mark.parametrize(
+    ('quotas', 'options', 'is_number'),
+    [
+        (None, {}, False),
+        ({}, {}, False),
+        (KNOWN, {}, True),
+        ({**KNOWN, 'instances': replace(INSTANCES, used=None)}, {}, False),
+        ({**KNOWN, 'instances': replace(INSTANCES, of_user=None)}, {}, False),
+        ({**KNOWN, 'instances': replace(INSTANCES, of_user=None)}, UNIFIED, True),
+        *(({k: v for k, v in KNOWN.items() if k != name}, {}, False) for name in KNOWN),
+    ],
+)
+def test_a_tenant_reads_no_number_if_a_quota_is_not_known(quotas, options, is_number):
+    """Nova may answer 403 to GET /limits. The hosts have room for more than the quota allows."""
+    hosts = {f'cmp-{n}': {'free': 44} for n in (1, 2)}
+    row = {'hosts': hosts, 'count': 900, 'project': 'p', 'rules': options}
+    row['group'] = {'policy': 'soft-anti-affinity'}
+    row['properties'] = {'servergroup': {'policies': 'soft-anti-affinity'}}
+    story = TenantStory(row)
+    view = story.view()
+    view = replace(view, snapshot=replace(view.snapshot, quotas=quotas))
+    found = hook.decide(story.scale_request(CONSTRAINTS), view)
+    head = 'at most 88 of 900'
+    if not is_number:
+        head = 'the number that fits is not shown, because not all quotas are known'
+        assert not re.search(r'\d', found.for_owner)
+    no_room = 'no host accepts more of these servers (operators can find out why)'
+    assert found.for_owner.startswith(f'does not fit: {head}; {no_room}')
+
+
+def test_a_tenant_reads_no_change_if_a_quota_is_not_known():
+    """A change with which all servers fit would reveal the capacity beyond the quota."""
+    row = {'hosts': {'cmp-1': {}}, 'count': 3, 'project': 'p'}
+    story, helpful = TenantStory(row), (Change('flavor', 'flavor: tiny', size=1, kind=Kind.ASKERS),)
+    view = replace(story.view(), coverage=Coverage.CANDIDATES, helpful=helpful)
+    for quotas, words in ((KNOWN, 'flavor: tiny (3 of 3)'), (None, None)):
+        seen = replace(view, snapshot=replace(view.snapshot, quotas=quotas))
+        found = hook.decide(story.scale_request(CONSTRAINTS), seen).for_owner
+        assert ('would help' in found) is (words is not None)
+        assert (words or '') in found
 
 
 # -- every code of every constraint
