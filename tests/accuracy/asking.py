@@ -20,7 +20,7 @@ PREFIXES = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES)
 def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
     """Return the decision about the live cloud."""
     # A tenant sees no hosts; an administrator asks instead.
-    nova = stage.novas['admin' if asked.user == 'demo' else asked.user]
+    nova = stage.novas[asked.by or ('admin' if asked.user == 'demo' else asked.user)]
     more = optional_input(stage, case, asked) if asked.is_complete else {}
     question = api.Question(
         asked.count,
@@ -31,6 +31,7 @@ def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
         project_id=stage.project_id(asked.user),
         profile=_profile(asked.metadata) if asked.metadata else None,
         scheduler_hints=stage.hints(asked.hints),
+        user_id=stage.user_id(asked.user) if asked.is_user_named else None,
         **more,
     )
     return api.answer(question, api.fetch(nova.connection, question))

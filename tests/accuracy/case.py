@@ -28,7 +28,8 @@ PROJECT_OF = {'admin': 'admin', 'demo': 'demo', 'guest': 'demo'}
 class Server:
     """An existing server on this host (None: no host is found, and it is in ERROR).
 
-    ``states.py`` puts it into the state; ``target`` is the destination of a migration.
+    Nova chooses the host of a server of demo, who may not. ``states.py`` puts it into the state;
+    ``target`` is the destination of a migration.
     """
 
     host: str | None
@@ -74,7 +75,9 @@ class Ask:
 
     ``is_complete``: with the image and the options of nova.conf. ``metadata`` is the number of
     metadata items of each server, 3 of which Senlin adds. ``hints`` are scheduler hints, in which
-    ``server 0`` is the first of the case's servers.
+    ``server 0`` is the first of the case's servers. ``by`` is the user who asks, by default the
+    user of the servers, or an administrator for demo; ``is_user_named``: the question names the
+    user.
     """
 
     count: int
@@ -88,6 +91,8 @@ class Ask:
     metadata: int = 0
     spread: tuple[Spread, ...] = ()
     hints: dict[str, Any] = field(default_factory=dict, hash=False)
+    by: str | None = None
+    is_user_named: bool = False
 
 
 @dataclass(frozen=True)

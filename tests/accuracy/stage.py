@@ -76,6 +76,10 @@ class Stage:
         """Return the project of a user's servers."""
         return PROJECTS[PROJECT_OF[user]].id
 
+    def user_id(self, user: str) -> str:
+        """Return the id of a user; guest is the administrator in another project."""
+        return USERS['admin' if user == 'guest' else user].id
+
     def set_up(self, case: Case) -> None:
         """Create the cloud of a case."""
         # Existing servers were created under these options.
@@ -282,8 +286,8 @@ class Stage:
         for name, limits in case.quotas.items():
             self.limit(f'/os-quota-sets/{PROJECTS[name].id}', limits)
         for user, limits in case.user_quotas.items():
-            user_id = USERS['admin' if user == 'guest' else user].id
-            self.limit(f'/os-quota-sets/{self.project_id(user)}?user_id={user_id}', limits)
+            query = f'user_id={self.user_id(user)}'
+            self.limit(f'/os-quota-sets/{self.project_id(user)}?{query}', limits)
 
     def limit(self, path: str, limits: dict[str, int]) -> None:
         """Set limits of a project, or of a user in it."""

@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 
 
 def put(stage: Stage, server: Server) -> str:
-    """Create a server on this host, without the scheduler's choice, in its state; return its id."""
-    nova = stage.novas[server.user]
-    zone = None if server.host is None else f'nova:{server.host}'
+    """Create a server on this host, without the scheduler's choice, in its state; return its id.
+
+    The scheduler chooses the host of a server of demo: only an administrator may.
+    """
+    is_chosen = server.host is not None and server.user != 'demo'
+    zone = f'nova:{server.host}' if is_chosen else None
     group = None if server.group is None else stage.groups[server.group]
-    # Only an administrator may choose a host.
-    booting = stage.novas['guest'] if server.user == 'demo' and zone else nova
-    made, status = booting.boot(stage.flavors[server.flavor], group=group, zone=zone)
+    made, status = stage.novas[server.user].boot(
+        stage.flavors[server.flavor], group=group, zone=zone
+    )
     assert made is not None, f'{server} is rejected'
     wanted = 'ERROR' if server.host is None else 'ACTIVE'
     assert status == wanted, f'{server} is {status}'

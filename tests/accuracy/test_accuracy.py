@@ -21,6 +21,7 @@ CASES = {
         *(plain.case(seed) for seed in (1, 3, 4, 5)),
         *(generator(302) for kind, generator in KINDS.items() if kind != 'plain'),
         KINDS['user quotas'](301),  # the project has no limit where the user has one
+        KINDS['users of members'](310),  # only the other user has a member, and more is allowed
         *(read(row['case']) for row in tables.read('found_clouds')),
     )
 }

@@ -15,6 +15,7 @@ from tests.accuracy.kinds import (
     tenants,
     trees,
     unmodelled,
+    users,
     zones,
 )
 
@@ -23,6 +24,7 @@ KINDS: dict[str, Generator] = {
     'projects': tenants.projects,
     'user quotas': tenants.user_quotas,
     'quota counting': tenants.quota_counting,
+    'users of members': users.case,
     'images': images.case,
     'filters': options.case,
     'reserved': reserved.case,
