@@ -25,7 +25,6 @@ from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.terminal_text import escaped
-from senlin_affinity.preflight.question import FetchScope
 
 OK, FINDING, UNKNOWN, NOT_CHECKED = 'ok', 'finding', 'unknown', 'not checked'
 _Check = Callable[[], Iterable[CheckResult]]
@@ -191,15 +190,16 @@ class Status(AuditGroups):
         )
 
     def _aggregates(self) -> Iterator[CheckResult]:
-        from senlin_affinity.cloud import mirrors, whole_cloud
+        from senlin_affinity.cloud import mirrors
+        from senlin_affinity.cloud.snapshot import take
 
         timeout, clients = self._asked.timeout, self._clients()
-        scope = FetchScope(server_groups=())
-        snapshot = whole_cloud.fetch(clients, scope, timeout).snapshot
+        taken = take(clients, server_groups=(), timeout=timeout)
+        snapshot = taken.snapshot
         if snapshot.hosts is None or snapshot.aggregates is None:
             raise CloudError('the credentials have no right to list hosts and aggregates')
         sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
-        compared = mirrors.compare(clients.operator, snapshot, sets, timeout)
+        compared = mirrors.compare(clients.operator, taken, sets, timeout)
         return configuration_check.differing_aggregates(compared)
 
     def _clients(self) -> Any:

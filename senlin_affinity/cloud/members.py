@@ -37,7 +37,6 @@ _MIGRATIONS, _SERVER = 'list the migrations', 'read a server that a scheduler hi
 #: The most servers that are read one by one.
 MOST_NAMED = 20
 _HOST = 'OS-EXT-SRV-ATTR:host'
-_HYPERVISOR = 'OS-EXT-SRV-ATTR:hypervisor_hostname'
 _ZONE = 'OS-EXT-AZ:availability_zone'
 _PAGED: Microversion = (2, 59)
 _ENDED = ('confirmed', 'reverted', 'error', 'failed', 'completed', 'cancelled', 'done')
@@ -98,19 +97,16 @@ def servers_of(compute: Rest, groups: Iterable[ServerGroup]) -> list[dict[str, A
     return _servers(compute, all_tenants='1', **_project(groups))
 
 
-def hypervisors(servers: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the name of the hypervisor of each raw server, by server id.
+def settled(servers: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the service host of each raw server, by server id.
 
-    Left out are servers without a host, those that are moving to another one, and those whose
-    hypervisor is not named after its service host (vSphere, Ironic): others may share that host.
+    Left out are servers without a host, and those that are moving to another one.
     """
     with reading(_SERVERS):
-        settled = (each for each in servers if each.get('status') not in MOVING)
-        known = {each['id']: (each.get(_HOST), each.get(_HYPERVISOR)) for each in settled}
         return {
-            server: hypervisor
-            for server, (host, hypervisor) in known.items()
-            if host and hypervisor and host.partition('.')[0] == hypervisor.partition('.')[0]
+            each['id']: each[_HOST]
+            for each in servers
+            if each.get(_HOST) and each.get('status') not in MOVING
         }
 
 

@@ -12,6 +12,7 @@ from senlin_affinity.cloud.answers import allowed, reading
 from senlin_affinity.cloud.clients import OperatorClient
 from senlin_affinity.cloud.providers import TREES
 from senlin_affinity.cloud.rest import OperatorRest, malformed
+from senlin_affinity.cloud.snapshot import Taken
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import aggregate_sync
 
@@ -22,32 +23,35 @@ _PROVIDERS = 'list the resource providers of aggregates'
 
 def compare(
     cloud: OperatorClient,
-    snapshot: CloudSnapshot,
+    taken: Taken,
     sets: Collection[frozenset[str]],
     timeout: float | None = None,
 ) -> CloudSnapshot:
     """Return the snapshot with the differences between the aggregates of Nova and Placement.
 
-    Unchanged without ``sets`` (of aggregate UUIDs), below microversion 1.29, and for a 403.
+    A host is a member if the provider with the id of its hypervisor is one, whatever the name of
+    the provider. Unchanged without ``sets`` (of aggregate UUIDs), below microversion 1.29, and for
+    a 403.
     """
+    snapshot = taken.snapshot
     if not sets:
         return snapshot
     placement = clouds.placement(cloud, timeout)
     if placement.pick(TREES) < TREES:
         return snapshot
-    members = allowed(lambda: {each: provider_names(placement, each) for each in sets})
-    return snapshot if members is None else aggregate_sync.marked(snapshot, members)
+    members = allowed(lambda: {each: providers_in(placement, each) for each in sets})
+    return snapshot if members is None else aggregate_sync.marked(snapshot, taken.roots, members)
 
 
-def provider_names(placement: OperatorRest, aggregates: Collection[str]) -> set[str]:
-    """Fetch the names of the providers in any of these aggregates (UUIDs)."""
-    uuids, names = sorted(aggregates), set()
+def providers_in(placement: OperatorRest, aggregates: Collection[str]) -> dict[str, str]:
+    """Fetch the providers in any of these aggregates (UUIDs): their names by UUID."""
+    uuids = sorted(aggregates)
+    found: dict[str, str] = {}
     for start in range(0, len(uuids), _MOST):
         query = {'member_of': f'in:{",".join(uuids[start : start + _MOST])}'}
         body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
         with reading(_PROVIDERS):
-            found = {item['name'] for item in body['resource_providers']}
-        if not all(isinstance(name, str) for name in found):
-            raise malformed(_PROVIDERS, 'the answer lacks the name of a resource provider')
-        names |= found
-    return names
+            found |= {item['uuid']: item['name'] for item in body['resource_providers']}
+    if not all(isinstance(name, str) for name in found.values()):
+        raise malformed(_PROVIDERS, 'the answer lacks the name of a resource provider')
+    return found

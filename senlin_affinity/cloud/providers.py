@@ -24,7 +24,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs
 
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.rest import Microversion, OperatorRest
@@ -33,8 +32,6 @@ from senlin_affinity.model.host import Resource
 
 #: The first microversion with trees and all resource classes.
 TREES: Microversion = (1, 29)
-#: The microversion of :func:`names`, the first with forbidden aggregates.
-LISTED: Microversion = (1, 32)
 #: The most requests of :func:`rooms`.
 MOST_REQUESTS = 4
 #: The trait of a sharing provider.
@@ -260,23 +257,6 @@ def rooms(
 def with_memory(placement: OperatorRest) -> frozenset[str]:
     """Fetch the UUIDs of all root providers with a MiB of memory left."""
     return _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
-
-
-def names(placement: OperatorRest, query: str) -> dict[str, str]:
-    """Fetch the names of the providers that can supply a whole server, by UUID. One request.
-
-    Empty if the query has no unsuffixed resources.
-
-    :param query: a query for allocation candidates; suffixed groups do not count.
-    """
-    values = parse_qs(query)
-    if 'resources' not in values:
-        return {}
-    asked = {key: each for key, each in values.items() if key in ('resources', 'member_of')}
-    asked['required'] = [','.join(values.get('required', []) + values.get('root_required', []))]
-    body = placement.get('/resource_providers', _PROVIDERS, LISTED, params=asked)
-    with reading(_PROVIDERS):
-        return {item['uuid']: item['name'] for item in body['resource_providers']}
 
 
 class Names(NamedTuple):

@@ -157,12 +157,17 @@ class Stages:
     def roots_of_members(self, query: Query, view: CloudView) -> Mapping[str, str] | None:
         """Return the host of each member, by server id: as in the sample, or else its name.
 
-        None if a host is unknown or the name of one in the sample, if a member is moving, and if
-        the project may have soft-deleted servers, which Nova counts.
+        A service host in the sample is found by the id of its hypervisor. None if it has several
+        hypervisors in the sample, if the host of a member is unknown, if a member is moving, if the
+        project may have soft-deleted servers, which Nova counts, and below 2.53.
         """
+        if self._compute.pick(hosts.UUIDS) < hosts.UUIDS:
+            return None
         _limit, answer = self._answers[query.text]
-        names = providers.names(self._placement, query.text)
-        if not allocations.lower_bounds(answer).keys() <= names.keys():
+        roots = allocations.lower_bounds(answer)
+        found = hosts.hypervisors_of(self._compute, roots)
+        root_of = {each.service_host: each.id for each in found}
+        if len(root_of) < len(roots):
             return None
         groups = view.snapshot.server_groups or ()
         if self._clients.has_operator:  # Nova hides the hosts from the owner
@@ -171,12 +176,11 @@ class Stages:
             servers = members.own_servers(self._owners)
         if allowed(partial(members.soft_deleted, self._compute, groups)) != ():
             return None
-        roots = {name: root for root, name in names.items()}
-        hypervisors = members.hypervisors(servers or ())
+        settled = members.settled(servers or ())
         wanted = {each.server for group in groups for each in group.members}
-        if not wanted <= hypervisors.keys():
+        if not wanted <= settled.keys():
             return None
-        return {each: roots.get(hypervisors[each], hypervisors[each]) for each in wanted}
+        return {each: root_of.get(settled[each], settled[each]) for each in wanted}
 
     def flavors(self, view: CloudView) -> CloudView:
         """Return the view with all flavors of the owner; unchanged if extra specs are hidden."""
@@ -227,14 +231,14 @@ class Stages:
                 for uuid, each in summaries.items()
             ):
                 return None
-        if limit is None and not (
-            self._are_mirrored(query.aggregates) and self._is_complete(query.text, answer)
-        ):
-            return None
         one = self._members_host
         is_read = one and {one.id} == summaries.keys()
         found = (one,) if one and is_read else hosts.hypervisors_of(self._compute, summaries)
         found = hosts.in_order(found)
+        if limit is None and not (
+            self._are_mirrored(query.aggregates, found) and self._is_complete(query.text, answer)
+        ):
+            return None
         zone_of = _zones(view.snapshot.aggregates or (), self._aggregates_of)
         if query.are_zones_needed and not {each.service_host for each in found} <= zone_of.keys():
             zone_of = hosts.zones_of(self._compute)[0]
@@ -382,10 +386,12 @@ class Stages:
         is_memory_needed = any(each.startswith(f'{MEMORY_MB}:') for each in amounts)
         return is_memory_needed and providers.with_memory(self._placement) <= known.keys()
 
-    def _are_mirrored(self, aggregates: frozenset[str]) -> bool:
+    def _are_mirrored(self, aggregates: frozenset[str], found: Iterable[Hypervisor]) -> bool:
         """Check whether the aggregates have the same hosts in Nova and in Placement.
 
-        True without aggregates, False if they have more than 1000 hosts.
+        The candidates ``found`` are compared by id, other hosts by name: if a provider has another
+        name than its host, the result is False. True without aggregates, False if they have more
+        than 1000 hosts.
         """
         if not aggregates:
             return True
@@ -393,10 +399,14 @@ class Stages:
         names = {host for host, its in of_hosts if not aggregates.isdisjoint(its)}
         if len(names) > _MOST_MIRRORED:
             return False
-        of_placement = mirrors.provider_names(self._placement, aggregates)
-        short = {name: name.partition('.')[0] for name in of_placement}
+        of_placement = mirrors.providers_in(self._placement, aggregates)
+        known = {each.id: each.service_host for each in found}
+        if any((uuid in of_placement) != (host in names) for uuid, host in known.items()):
+            return False
+        others = (name for uuid, name in of_placement.items() if uuid not in known)
+        short = {name: name.partition('.')[0] for name in others}
         is_none_stale = all(not names.isdisjoint(either) for either in short.items())
-        return is_none_stale and names <= {*short, *short.values()}
+        return is_none_stale and names <= {*short, *short.values(), *known.values()}
 
     def _groups(self, view: CloudView, names: Collection[str]) -> tuple[ServerGroup, ...]:
         """Return the groups, sorted by name, with the hosts and the migrations of their members.

@@ -55,7 +55,8 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     if resolved is None:
         return view
     shared = _with_access(clients.owner, taken.snapshot, resolved, timeout)
-    checked = mirrors.compare(clients.operator, shared, asked_of_placement(resolved), timeout)
+    taken = replace(taken, snapshot=shared)
+    checked = mirrors.compare(clients.operator, taken, asked_of_placement(resolved), timeout)
     view, taken = replace(view, snapshot=checked), replace(taken, snapshot=checked)
     query = candidate_query.query(resolved)
     if query is None:

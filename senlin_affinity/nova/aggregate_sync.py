@@ -8,7 +8,7 @@ has it (``Host.stale_aggregates``).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -52,25 +52,29 @@ def is_assumed(resolved: ResolvedRequest) -> bool:
 
 
 def marked(
-    snapshot: CloudSnapshot, members: Mapping[frozenset[str], Collection[str]]
+    snapshot: CloudSnapshot,
+    roots: Sequence[str],
+    members: Mapping[frozenset[str], Collection[str]],
 ) -> CloudSnapshot:
     """Return the snapshot with the aggregates of each host that differ between the services.
 
-    :param members: for each set of aggregates in a request to Placement, the names of the providers
+    :param roots: the UUID of the root provider of each host.
+    :param members: for each set of aggregates in a request to Placement, the UUIDs of the providers
         in at least one of them.
     """
     if snapshot.hosts is None:
         return snapshot
     return replace(
         snapshot,
-        hosts=tuple(_marked(host, members) for host in snapshot.hosts),
+        hosts=tuple(
+            _marked(host, root, members) for host, root in zip(snapshot.hosts, roots, strict=True)
+        ),
         compared_aggregates=snapshot.compared_aggregates | members.keys(),
     )
 
 
-def _marked(host: Host, members: Mapping[frozenset[str], Collection[str]]) -> Host:
-    name = host.hypervisor_hostname
-    without = _union(each for each, names in members.items() if name not in names)
+def _marked(host: Host, root: str, members: Mapping[frozenset[str], Collection[str]]) -> Host:
+    without = _union(each for each, uuids in members.items() if root not in uuids)
     stale = _union(each for each in members if each.isdisjoint(host.aggregates)) - without
     lost = host.aggregates & without
     if not (stale or lost):

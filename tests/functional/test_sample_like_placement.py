@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.cloud import allocations, providers
+from senlin_affinity.cloud import allocations
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
@@ -174,11 +174,6 @@ def is_query_enough(forest, query, view, roots=None, places=None):
     rooms = allocations.lower_bounds(allocations.candidates(forest, query.text, query.limit))
     assert roots is None or rooms.keys() <= {*roots}
     found = [query.host(root, room) for root, room in rooms.items()]
-    if places is not None:
-        names = providers.names(forest, query.text)
-        assert names.keys() <= {*roots}
-        if not rooms.keys() <= names.keys():
-            return False
     return sample.is_enough(query.request, view, found, places)
 
 

@@ -45,9 +45,9 @@ class FakeProvider:
 class FakePlacement:
     """All providers; ``cut`` is Placement's max_allocation_candidates.
 
-    The traits of the providers and those in ``created`` exist.
-    It mirrors the aggregates of ``nova``, except those of the hosts in ``lost``. The hosts in
-    ``stale`` are in aggregates from which Nova has removed them.
+    The traits of the providers and those in ``created`` exist. It mirrors the aggregates of
+    ``nova``, except those of the hosts or hypervisors in ``lost``. The hosts in ``stale`` are in
+    aggregates from which Nova has removed them.
     """
 
     providers: list[FakeProvider] = field(default_factory=list)
@@ -132,7 +132,7 @@ class FakePlacement:
         for root, tree in by_root.items():
             own = next(each for each in tree if each.uuid == root)
             is_asked = root in trees and forbidden.isdisjoint(own.traits)
-            if not is_asked or any((own.name in names) != is_in for is_in, names in places):
+            if not is_asked or any((own.uuid in uuids) != is_in for is_in, uuids in places):
                 continue
             usable = [*tree, *(item for item in sharing if root in item.shares_with)]
             for chosen in _choices(wanted, usable):
@@ -187,12 +187,12 @@ class FakePlacement:
             and required <= {*provider.traits}
             and forbidden.isdisjoint(provider.traits)
             and tree in (None, self._root(provider))
-            and all((provider.name in names) == is_in for is_in, names in places)
+            and all((provider.uuid in uuids) == is_in for is_in, uuids in places)
         ]
         return Reply(200, {'resource_providers': shown})
 
     def _places(self, member_of: Iterable[str]) -> Iterator[tuple[bool, set[str]]]:
-        """Yield names of roots, and whether a root must be one of them or none."""
+        """Yield UUIDs of roots, and whether a root must be one of them or none."""
         for each in member_of:
             value = each.removeprefix('!').removeprefix('in:')
             yield not each.startswith('!'), self._members(f'in:{value}')
@@ -201,9 +201,12 @@ class FakePlacement:
         assert member_of.startswith('in:'), member_of
         asked, nova = member_of.removeprefix('in:').split(','), self.nova or FakeNova()
         found = {host for each in nova.aggregates if each.id in asked for host in each.hosts}
-        found -= self.lost
         found |= {host for host, stale in self.stale.items() if stale.intersection(asked)}
-        return {item.hypervisor for item in nova.hosts if item.host in found}
+        return {
+            nova.hypervisor_id(number)
+            for number, item in enumerate(nova.hosts)
+            if item.host in found and self.lost.isdisjoint((item.host, item.hypervisor))
+        }
 
     def _root(self, provider: FakeProvider) -> str:
         return provider.parent or provider.uuid

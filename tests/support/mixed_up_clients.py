@@ -8,15 +8,15 @@ from __future__ import annotations
 from senlin_affinity.cloud import connection, hosts, images, members, mirrors
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.server_groups import NovaServerGroups
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.cloud.snapshot import Taken
 
 
-def mixed_up(clients: Clients, snapshot: CloudSnapshot) -> None:
+def mixed_up(clients: Clients, taken: Taken) -> None:
     owners = connection.compute(clients.owner)
     clouds = connection.clouds_compute(clients, owners)
     hosts.hypervisors(owners)  # type: ignore[arg-type]
     members.migrations(owners)  # type: ignore[arg-type]
-    mirrors.compare(clients.owner, snapshot, frozenset())  # type: ignore[arg-type]
+    mirrors.compare(clients.owner, taken, frozenset())  # type: ignore[arg-type]
     connection.placement(clients.owner)  # type: ignore[arg-type]
     members.own_servers(clouds)  # type: ignore[arg-type]
     members.listed(clouds, (), is_administrator=True)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """Aggregates in Nova are compared with those in Placement."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +17,7 @@ from senlin_affinity.nova.options import ISOLATION, TENANTS
 from senlin_affinity.nova.reservations import ENFORCED_BY, REQUIRED_PREFIX
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import FakeHost
+from tests.support.fake_placement import FakePlacement
 
 ZONE, PROJECT = {'availability_zone': 'az-1'}, 'admin-project'
 
@@ -53,6 +55,29 @@ def test_a_host_in_the_zone_only_in_placement_is_marked(edge):
     assert [host.stale_aggregates for host in view.snapshot.hosts] == [set(), {zone}, set()]
     decision = api.answer(question, view)
     assert [host.code for host in decision.hosts] == [None, None, 'availability_zone.other_zone']
+
+
+def test_a_provider_belongs_to_the_hypervisor_with_its_id(edge):
+    """Two providers have each other's names, and a third has one that no host has."""
+    one = edge.nova.add_aggregate('zone', ['cmp-0', 'cmp-2'], **ZONE)
+    names = 'cmp-1', 'cmp-0', 'old'
+    edge.placement.providers = [
+        replace(provider, name=name)
+        for provider, name in zip(edge.placement.providers, names, strict=True)
+    ]
+    edge.placement.lost.add('cmp-2')
+    assert unmirrored(edge, availability_zone='az-1')[0] == {'cmp-2': {one}}
+
+
+def test_each_node_of_a_service_host_is_compared(edge):
+    """Nova copies an aggregate to the provider of one node of a service host."""
+    zone = edge.nova.add_aggregate('zone', ['cmp-0'], **ZONE)
+    edge.nova.hosts = (FakeHost('cmp-0', 'node-1'), FakeHost('cmp-0', 'node-2'))
+    edge.placement.providers = FakePlacement.of(edge.nova).providers
+    edge.placement.lost.add('node-2')
+    question = api.Question(1, flavor='f', availability_zone='az-1')
+    hosts = api.fetch(edge.connection(), question).snapshot.hosts
+    assert [host.unmirrored for host in hosts] == [set(), {zone}]
 
 
 def test_sets_that_share_an_aggregate_are_compared_separately(edge):
@@ -144,11 +169,11 @@ def test_without_aggregates_nothing_is_compared(edge):
 
 
 def test_a_provider_without_a_name_is_an_error():
-    body = {'resource_providers': [{'name': None}]}
+    body = {'resource_providers': [{'uuid': 'a', 'name': None}]}
     placement = SimpleNamespace(get=lambda *_words, **_query: body)
     words = 'the answer lacks the name of a resource provider'
     with pytest.raises(CloudError, match=words):
-        mirrors.provider_names(placement, {'a'})
+        mirrors.providers_in(placement, {'a'})
 
 
 def test_many_aggregates_are_split_over_requests(edge):
@@ -178,8 +203,9 @@ def test_earlier_differences_are_kept():
     one, two = frozenset({'one'}), frozenset({'two'})
     aggregates = (Aggregate('one', 'one'),)
     snapshot = CloudSnapshot((host,), aggregates, compared_aggregates=frozenset({two}))
-    found = aggregate_sync.marked(snapshot, {one: ()})
+    found = aggregate_sync.marked(snapshot, ['root'], {one: ()})
     assert found.hosts[0].unmirrored == {'one', 'two'}
     assert found.compared_aggregates == {one, two}
-    assert aggregate_sync.marked(snapshot, {frozenset({'three'}): ()}).hosts == (host,)
-    assert aggregate_sync.marked(CloudSnapshot(), {frozenset({'one'}): ()}).hosts is None
+    three = {frozenset({'three'}): ()}
+    assert aggregate_sync.marked(snapshot, ['root'], three).hosts == (host,)
+    assert aggregate_sync.marked(CloudSnapshot(), [], three).hosts is None

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from senlin_affinity.cloud import clients, connection, providers, stages
+from senlin_affinity.cloud import clients, stages
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.minute import Minute
 from senlin_affinity.cloud.stages import Stages
@@ -161,11 +161,8 @@ def test_a_sample_of_all_candidates_is_enough_beside_members(cloud, who, member,
     servers, deleted = (each for each in cloud.nova.asked if each.path == '/servers/detail')
     assert servers.query == {'limit': '1000', **(of_project if who == OWNER else {})}
     assert deleted.query['status'] == 'SOFT_DELETED'
-    assert not any('hypervisors' in each.path for each in cloud.nova.asked)
-    assert cloud.placement.asked[-1] == (
-        'GET /resource_providers?resources=DISK_GB:1,MEMORY_MB:64,VCPU:1'
-        '&required=CUSTOM_RARE,!COMPUTE_STATUS_DISABLED'
-    )
+    (listed,) = (each.path for each in cloud.nova.asked if 'hypervisors' in each.path)
+    assert listed == '/os-hypervisors/detail'
 
 
 @pytest.mark.parametrize('status', ['VERIFY_RESIZE', 'SOFT_DELETED'])
@@ -183,19 +180,17 @@ def test_a_sample_is_not_enough_if_the_operator_may_not_list_the_servers(cloud):
     assert fetched(cloud, request).coverage is Coverage.CANDIDATES
 
 
-@pytest.mark.parametrize(
-    ('host', 'name'), [('cmp-13', 'cmp-13.example.com'), ('cmp-13.a', 'cmp-13.b')]
-)
-def test_a_hypervisor_may_have_another_domain_than_its_host(host, name):
-    with make(hosts=(*HOSTS[:13], FakeHost(host, name))) as cloud:
-        request = rare_request(cloud, 3, hosts=13, members=[host])
+@pytest.mark.parametrize('name', ['cmp-13.example.com', 'domain-c7.b52f', 'cmp-2'])
+def test_a_sample_finds_the_host_of_a_member_by_the_id_of_its_hypervisor(name):
+    with make(hosts=(*HOSTS[:13], FakeHost('cmp-13', name))) as cloud:
+        request = rare_request(cloud, 3, hosts=13, members=['cmp-13'])
         assert fetched(cloud, request).coverage is Coverage.ENOUGH
 
 
-def test_providers_that_supply_a_part_of_a_server_have_no_names(cloud):
-    placement = connection.placement(clients_of(cloud).operator)
-    assert providers.names(placement, 'resources1=VCPU%3A1') == {}
-    assert cloud.placement.asked == []
+def test_a_member_is_on_a_candidate_whose_provider_has_another_name(cloud):
+    request = rare_request(cloud, 3, hosts=13, members=['cmp-12'])
+    cloud.placement.providers[12] = replace(cloud.placement.providers[12], name='old')
+    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
 
 
 def test_a_sample_is_not_enough_if_a_member_is_on_a_needed_host(cloud):
@@ -203,24 +198,22 @@ def test_a_sample_is_not_enough_if_a_member_is_on_a_needed_host(cloud):
     assert fetched(cloud, request).coverage is Coverage.CANDIDATES
 
 
-@pytest.mark.parametrize(
-    ('host', 'name'), [('cmp-13', 'domain-c7.b52f'), (None, 'cmp-13')], ids=['vSphere', 'no host']
-)
-def test_a_member_without_a_known_hypervisor_may_be_on_any_candidate(host, name):
-    with make(hosts=(*HOSTS[:13], FakeHost('cmp-13', name))) as cloud:
-        request = rare_request(cloud, 3, hosts=13, members=[host])
+def test_a_member_without_a_host_may_be_on_any_candidate(cloud):
+    request = rare_request(cloud, 3, hosts=13, members=[None])
+    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+
+
+def test_members_are_not_told_apart_on_a_service_host_with_two_candidates():
+    """Nova compares service hosts, and the sample has providers."""
+    nodes = FakeHost('cmp-13', 'node-1'), FakeHost('cmp-13', 'node-2')
+    with make(hosts=(*HOSTS[:11], *nodes)) as cloud:
+        request = rare_request(cloud, 3, hosts=13, members=['cmp-12'])
         assert fetched(cloud, request).coverage is Coverage.CANDIDATES
 
 
-def test_a_candidate_without_a_known_name_may_have_a_member(cloud):
+def test_an_older_nova_does_not_identify_the_candidates(cloud):
+    cloud.nova.newest = '2.52'
     request = rare_request(cloud, 3, hosts=13, members=['cmp-13'])
-    disk = replace(cloud.placement.providers[0], resources={'DISK_GB': (99, 0)}, traits=())
-    root = cloud.placement.providers[0].uuid
-    disk = replace(disk, uuid='child', parent=root, name='child')
-    cloud.placement.providers[0] = replace(
-        cloud.placement.providers[0], resources={'VCPU': (64, 0), 'MEMORY_MB': (4096, 0)}
-    )
-    cloud.placement.providers.append(disk)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
@@ -432,7 +425,7 @@ def test_a_host_that_only_nova_has_in_a_reserved_aggregate_is_a_candidate(cloud)
     uuid = cloud.nova.add_aggregate('reserved', ['cmp-3', 'cmp-9'], **{'reservation:x': '1'})
     members = cloud.placement._members
     cloud.placement._members = lambda each: (
-        members(each) - ({'cmp-3'} if each == f'in:{uuid}' else set())
+        members(each) - ({cloud.nova.hypervisor_id(3)} if each == f'in:{uuid}' else set())
     )
     view = fetched(cloud, with_question(request, options=RESERVED))
     assert isinstance(hook.decide(request, view).answer, Placement)
@@ -779,6 +772,29 @@ def test_aggregates_that_differ_in_placement_need_the_cloud(cloud, monkeypatch, 
     if most > 2:
         cloud.placement.lost.add('cmp-1')
     assert fetched(cloud, request).coverage is Coverage.CLOUD
+
+
+@pytest.mark.parametrize('is_full', [False, True])
+def test_a_candidate_in_an_aggregate_is_compared_by_the_id_of_its_hypervisor(cloud, is_full):
+    """A provider with another name that is no candidate needs the cloud."""
+    request = with_question(by_aggregates(cloud), count=5)
+    cloud.placement.providers[1] = replace(cloud.placement.providers[1], name='old')
+    fill(cloud, *([1] if is_full else []))
+    view = fetched(cloud, request)
+    assert view.coverage is (Coverage.CLOUD if is_full else Coverage.CANDIDATES)
+    assert f'at most {3 - is_full} of 5' in reason(request, view)
+
+
+def test_a_provider_in_a_zone_may_have_another_name(cloud):
+    names = [each.host for each in HOSTS]
+    cloud.nova.add_aggregate('one', names[:7], availability_zone='az1')
+    cloud.nova.add_aggregate('two', names[7:], availability_zone='az2')
+    cloud.nova.hosts = [replace(each, zone=f'az{1 + (each.host in names[7:])}') for each in HOSTS]
+    cloud.placement.providers = [
+        replace(each, name=f'old-{each.name}') for each in cloud.placement.providers
+    ]
+    request = scale(cloud, 4, spread=[{'by': 'availability_zone'}])
+    assert isinstance(hook.decide(request, fetched(cloud, request)).answer, Placement)
 
 
 def test_a_host_in_the_zone_only_in_placement_needs_the_cloud(cloud):
