@@ -25,6 +25,7 @@ from urllib.parse import quote
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.constraint import is_of_domains, is_of_hosts
+from senlin_affinity.model.flavor import MEMORY_MB
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.request import ResolvedRequest
@@ -32,6 +33,7 @@ from senlin_affinity.model.server_group import AFFINITY, ServerGroup
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.aggregate_bounds import leaving
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.group_policy import holding
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
@@ -132,6 +134,8 @@ def query(
     number, wanted = _host_count(resolved, is_large=is_large), wanted_zone(resolved)
     if must_join_members(in_aggregates) or not is_zone_in_query(in_aggregates):
         return None  # the host of the members is unknown, or no aggregate carries the zone
+    if _may_be_nodes_of_ironic(resolved):
+        return None  # many of them may share a service host, by which Nova counts members
     text, novas_query = candidate_query.query(in_aggregates), candidate_query.query(resolved)
     chosen = _accepted_by_readers(in_aggregates, outline) if outline.readers else MemberOf()
     if text is None or novas_query is None or chosen is None or number > _MOST:
@@ -248,6 +252,13 @@ def verdicts_in(
     """Yield the verdicts of constraints on hosts, for a host in these aggregates."""
     host = _ANY.but(aggregates=aggregates)
     return (each.check_host(resolved, host) for each in readers)
+
+
+def _may_be_nodes_of_ironic(resolved: ResolvedRequest) -> bool:
+    """Check whether the flavor requests no memory, and the group has a limit per host."""
+    group, demand = resolved.server_group, demand_of(resolved)
+    is_limited = group is not None and group.max_server_per_host is not None
+    return is_limited and demand is not None and MEMORY_MB not in demand.amounts
 
 
 def must_join_members(resolved: ResolvedRequest) -> bool:

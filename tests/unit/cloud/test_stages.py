@@ -211,6 +211,21 @@ def test_members_are_not_told_apart_on_a_service_host_with_two_candidates():
         assert fetched(cloud, request).coverage is Coverage.CANDIDATES
 
 
+@pytest.mark.parametrize(('policy', 'fits'), [('anti-affinity', False), ('soft-affinity', True)])
+def test_nodes_of_ironic_share_a_service_host(policy, fits):
+    """Each service host of two takes one member, however many nodes it has."""
+    nodes = [FakeHost(f'ironic-{number % 2}', f'node-{number}') for number in range(20)]
+    with make(hosts=nodes) as cloud:
+        cloud.placement.providers = [
+            replace(each, resources={'CUSTOM_NODE': (1, 0)}) for each in cloud.placement.providers
+        ]
+        none = {f'resources:{name}': '0' for name in AMOUNTS}
+        cloud.nova.add_flavor('node', extra_specs={**none, 'resources:CUSTOM_NODE': '1'})
+        request = scale(cloud, 3, flavor='node', policy=policy)
+        answer = hook.decide(request, fetched(cloud, request)).answer
+    assert isinstance(answer, Placement if fits else Refusal)
+
+
 def test_an_older_nova_does_not_identify_the_candidates(cloud):
     cloud.nova.newest = '2.52'
     request = rare_request(cloud, 3, hosts=13, members=['cmp-13'])
