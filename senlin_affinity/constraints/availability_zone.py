@@ -38,6 +38,7 @@ from senlin_affinity.nova.effective_zone import (
     is_of_host,
     wanted_zone,
 )
+from senlin_affinity.nova.host_status import is_in_use
 
 _READ = ('availability_zone', 'aggregates', 'unmirrored', 'stale_aggregates')
 _MOST_ZONES = 10
@@ -225,7 +226,7 @@ def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
 
 
 def _is_any_stale(resolved: ResolvedRequest) -> bool:
-    """Check whether only Placement has an enabled host in an aggregate that carries a zone.
+    """Check whether an aggregate that carries a zone has a usable host in Placement only.
 
     False with AvailabilityZoneFilter.
     """
@@ -233,7 +234,10 @@ def _is_any_stale(resolved: ResolvedRequest) -> bool:
         return False
     carrying = frozenset().union(*resolved.snapshot.zones.carried_by.values())
     hosts = resolved.snapshot.hosts or ()
-    return any(host.enabled and not carrying.isdisjoint(host.stale_aggregates) for host in hosts)
+    return any(
+        not carrying.isdisjoint(host.stale_aggregates) and is_in_use(resolved, host)
+        for host in hosts
+    )
 
 
 def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:

@@ -1,14 +1,14 @@
 """Reject a request to which Placement answers 400; warn if Nova may miss some of the candidates.
 
-Source: nova-scheduler passes ``max_placement_results`` to Placement before its filters. It finds
-no valid host if Placement rejects its query (:mod:`senlin_affinity.nova.placement_rejection`).
+Source: nova-scheduler passes ``max_placement_results`` to Placement before its filters run, but not
+for a request with the hint ``group``, ``same_host`` or ``different_host``. It finds no valid host
+if Placement rejects its query (:mod:`senlin_affinity.nova.placement_rejection`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from operator import attrgetter, not_
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
@@ -25,12 +25,10 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, SAME_HOST
-from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY
 from senlin_affinity.nova import placement_rejection as rejections
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
-from senlin_affinity.nova.host_status import DISABLED
+from senlin_affinity.nova.host_status import is_forbidden, is_in_use
 from senlin_affinity.nova.options import ROUTED
 
 LIMIT = Option(
@@ -42,8 +40,7 @@ LIMIT = Option(
     nova='scheduler',
 )
 NO_SEGMENTS = Assumption('candidates.segments', 'networks without segments')
-_IS_UP = attrgetter('up')
-#: They accept every host, unless hints name servers.
+#: They accept every host of this request that is in use; hints that name servers are no issue.
 _HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', *scheduler_hints.OF_SERVERS.values())
 _NO_POLICY = {'group_policy': 'none'}
 _REJECTED = 'Placement answers 400 for flavor {flavor}: '
@@ -148,11 +145,11 @@ class CandidatesConstraint(Constraint):
 def _verdict(resolved: ResolvedRequest) -> Verdict:
     """Return a SKIP ``all`` if hosts are pinned, or not more than ``max_placement_results``.
 
-    Else ``enough`` if filters may reject fewer; else ``all`` if Placement may return no more; else
-    ``cut``.
+    Also with a hint for which Nova passes no limit. Else ``enough`` if filters may reject fewer;
+    else ``all`` if Placement may return no more; else ``cut``.
     """
     limit, hosts = resolved.option(LIMIT), resolved.snapshot.hosts or ()
-    if len(hosts) <= limit or resolved.rules.is_pinned:
+    if len(hosts) <= limit or resolved.rules.is_pinned or _is_unlimited(resolved):
         return Verdict.skipped('candidates.all')
     if _most_rejected(resolved) < limit:
         return Verdict.skipped('candidates.enough', limit=limit)
@@ -163,9 +160,10 @@ def _verdict(resolved: ResolvedRequest) -> Verdict:
 
 
 def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]:
-    """Yield the hosts that Placement may return: enabled, in the zone, and with free resources.
+    """Yield the hosts that Placement may return: in the zone, and with free resources.
 
-    Unknown resources and zones count; for the default zone, any zone.
+    A disabled host without the trait of one counts. Unknown resources and zones count; for the
+    default zone, any zone.
     """
     zone, zones = resolved.memo(wanted_zone), resolved.snapshot.zones
     carrying = zones.carried_by.get(zone or '', frozenset())
@@ -173,7 +171,7 @@ def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]
     demand = demand_of(resolved)
     amounts = [] if demand is None else [*demand.amounts.items()]
     for host in hosts:
-        if not host.enabled or DISABLED in host.traits:
+        if is_forbidden(host):
             continue
         has, here = host.resources, host.availability_zone
         is_here = here in (zone, None) or not carrying.isdisjoint(host.stale_aggregates)
@@ -185,22 +183,20 @@ def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]
             yield host
 
 
-def _most_rejected(resolved: ResolvedRequest) -> int:
-    """Return the number of hosts that filters may reject before the last server is placed.
+def _is_unlimited(resolved: ResolvedRequest) -> bool:
+    """Check whether a hint of the request lets Nova consider all hosts."""
+    request = resolved.request
+    return request.server_group is not None or not scheduler_hints.OF_SERVERS.keys().isdisjoint(
+        request.scheduler_hints
+    )
 
-    All with a filter that is not ``_HARMLESS``, affinity and members, or ``same_host``. Else those
-    that are down, one for each server of ``different_host``, and with anti-affinity those with
-    members and one for each requested server.
+
+def _most_rejected(resolved: ResolvedRequest) -> int:
+    """Return the number of hosts that Placement may return, and filters may reject.
+
+    All with a filter that is not ``_HARMLESS``; else those that ComputeFilter rejects.
     """
-    hosts, group = resolved.snapshot.hosts or (), resolved.server_group
-    policy = None if group is None else group.policy
-    is_any = not set(resolved.request.enabled_filters) <= {*_HARMLESS}
-    hints, read = resolved.request.scheduler_hints, scheduler_hints.enforced(resolved)
-    if is_any or SAME_HOST in read or (policy == AFFINITY and resolved.members_on):
+    hosts = resolved.snapshot.hosts or ()
+    if not set(resolved.request.enabled_filters) <= {*_HARMLESS}:
         return len(hosts)
-    down = sum(map(not_, map(_IS_UP, hosts)))
-    if DIFFERENT_HOST in read:
-        down += len(scheduler_hints.servers(hints, DIFFERENT_HOST))
-    if policy != ANTI_AFFINITY:
-        return down
-    return down + len(resolved.members_on) + resolved.request.count
+    return sum(not (is_forbidden(host) or is_in_use(resolved, host)) for host in hosts)

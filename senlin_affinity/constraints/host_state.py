@@ -1,8 +1,10 @@
-"""Allow only compute services that are enabled and up.
+"""Allow only compute services that are enabled and up, as far as Nova enforces this.
 
-A host may keep the trait COMPUTE_STATUS_DISABLED after its service was enabled again.
+ComputeFilter rejects a service that is disabled or down. Placement does not offer a host with the
+trait COMPUTE_STATUS_DISABLED, with any filters. A host may keep the trait after its service was
+enabled again.
 
-Source: Nova's ComputeFilter.
+Source: Nova's ComputeFilter, and its request filter ``compute_status_filter``.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from senlin_affinity.constraints.base import (
     ResolvedRequest,
     Verdict,
 )
+from senlin_affinity.nova import host_status
 from senlin_affinity.nova.effective_zone import wanted_zone
-from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
+from senlin_affinity.nova.host_status import DISABLED, has_stale_trait, is_in_use
 
 _LONGEST = 80
 
@@ -47,6 +50,11 @@ class HostStateConstraint(Constraint):
         ),
         'host_state.down': Reason(
             'the compute service is down', advice='start the compute service of the host'
+        ),
+        'host_state.not_enforced': Reason(
+            'the compute service is {state}, but the scheduler does not run ComputeFilter, so Nova '
+            'may use the host',
+            caveat='the scheduler does not run ComputeFilter, so Nova may use a host that is down',
         ),
         'host_state.any_zone': Reason('not checked: no zone is requested, or hosts are pinned'),
         'host_state.zone_available': Reason('zone {zone} is not known to be unavailable'),
@@ -78,16 +86,24 @@ class HostStateConstraint(Constraint):
         """Return a PASS ``up`` for a service that is enabled and up.
 
         REJECT ``disabled``, else ``down``, else ``disabled_in_placement`` for a stale trait. On a
-        nested host, the trait makes the PASS "at most".
+        nested host, the trait makes the PASS "at most". Without ComputeFilter, only the trait
+        rejects a host; PASS ``not_enforced`` for others, at most if it is down or its traits are
+        unknown.
         """
-        if not host.enabled:
+        is_filtered = host_status.is_filtered(resolved)
+        is_forbidden = host_status.is_forbidden(host)
+        if not host.enabled and (is_filtered or is_forbidden):
             reason = host.disabled_reason
             return Verdict.rejected('host_state.disabled', **({'reason': reason} if reason else {}))
-        if not host.up:
+        if not host.up and is_filtered:
             return Verdict.rejected('host_state.down')
-        if has_stale_trait(host) and not host.is_nested:
+        if is_forbidden:
             return Verdict.rejected('host_state.disabled_in_placement', trait=DISABLED)
-        return Verdict.passed('host_state.up', is_at_most=has_stale_trait(host))
+        if host.enabled and host.up:
+            return Verdict.passed('host_state.up', is_at_most=has_stale_trait(host))
+        state = 'down' if host.enabled else 'disabled' if host.up else 'disabled and down'
+        is_at_most = not (host.up and host.traits)
+        return Verdict.passed('host_state.not_enforced', is_at_most=is_at_most, state=state)
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the same fields for every request."""
@@ -101,7 +117,7 @@ class HostStateConstraint(Constraint):
         """
         hosts = resolved.snapshot.hosts or ()
         idle = tuple(
-            each for each in hosts if not (each.enabled and each.up) or has_stale_trait(each)
+            each for each in hosts if has_stale_trait(each) or not is_in_use(resolved, each)
         )
         plain = tuple(host for host in idle if not host.disabled_reason)
         disabled = [host.host for host in idle if not host.enabled or has_stale_trait(host)]

@@ -17,6 +17,7 @@ from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.nova.group_policy import is_only_checked_late
+from senlin_affinity.nova.host_status import is_in_use
 from senlin_affinity.nova.options import NO_LATE_CHECK
 
 #: The seconds between two runs of Nova's periodic tasks if nova.conf sets 0.
@@ -107,7 +108,7 @@ def checked_late(resolved: ResolvedRequest) -> int:
     group = resolved.server_group
     if is_only_checked_late(resolved):
         hosts = resolved.snapshot.hosts or ()
-        return len({host.host for host in hosts if host.enabled and host.up}) - 1
+        return len({host.host for host in hosts if is_in_use(resolved, host)}) - 1
     if group is None or group.max_server_per_host is None or resolved.option(NO_LATE_CHECK):
         return 0
     chosen = group.held(is_checked=False)

@@ -2,7 +2,7 @@
 
 nova-compute adds the trait COMPUTE_STATUS_DISABLED to its provider when the service is disabled,
 and removes it when the service is enabled, or else when it starts. Nova never requests a host with
-the trait.
+the trait. Everything else about a service is checked by ComputeFilter only.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.aggregate_membership import names
 
@@ -35,6 +36,25 @@ _MEMBERSHIP = (
 def has_stale_trait(host: Host) -> bool:
     """Check whether the service is enabled, but its provider has the trait of a disabled one."""
     return host.enabled and DISABLED in host.traits
+
+
+def is_forbidden(host: Host) -> bool:
+    """Check whether the trait keeps Placement from offering the host.
+
+    False for an enabled host with several providers: the trait may belong to another one.
+    """
+    return DISABLED in host.traits and not (host.enabled and host.is_nested)
+
+
+def is_filtered(resolved: ResolvedRequest) -> bool:
+    """Check whether ComputeFilter, or the planner for pinned hosts, rejects idle services."""
+    return resolved.rules.is_pinned or resolved.is_enforced('ComputeFilter')
+
+
+def is_in_use(resolved: ResolvedRequest, host: Host) -> bool:
+    """Check whether the state of its service lets Nova use the host."""
+    is_idle = not (host.enabled and host.up)
+    return not is_forbidden(host) and not (is_idle and is_filtered(resolved))
 
 
 def started(host: Host) -> Host:

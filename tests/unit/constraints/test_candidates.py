@@ -24,12 +24,13 @@ from tests.support.small_cloud import (
 )
 from tests.support.tables import rows
 
+DISABLED = 'COMPUTE_STATUS_DISABLED'
 HOSTS = {
     'cmp-1': {'zone': 'az-1', 'aggregates': ['one']},
     'cmp-2': {'zone': 'az-1', 'aggregates': ['one']},
     'cmp-3': {'zone': 'az-1', 'aggregates': ['one'], 'down': True},
     'cmp-4': {'zone': 'az-2', 'aggregates': ['two']},
-    'cmp-5': {'zone': 'az-2', 'aggregates': ['two'], 'disabled': True},
+    'cmp-5': {'zone': 'az-2', 'aggregates': ['two'], 'disabled': True, 'traits': [DISABLED]},
 }
 SNAPSHOT = CloudSnapshot(
     hosts_of(HOSTS), aggregates_of({'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}})
