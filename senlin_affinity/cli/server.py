@@ -60,8 +60,7 @@ class ExplainServer(base.ShowOne):
         settings, _found = request_options.read_settings(parsed_args, constraints)
         connection = self.connection(timeout)
         failed, given = self._find(api.clients_of(connection), settings, parsed_args)
-        question, host = question_of(failed, given), _host(given.availability_zone)
-        host = host or getattr(parsed_args, 'host', None)
+        question, host = question_of(failed, given), getattr(parsed_args, 'host', None)
         self._view = api.fetch(connection, question, timeout)
         explained = explanation.explain(failed, question, self._view, constraints, host)
         self._explained = explained
@@ -90,8 +89,3 @@ class ExplainServer(base.ShowOne):
             return super().produce_output(parsed_args, column_names, data)
         show_explanation(self._explained, self._view, self.app.stdout, is_long=parsed_args.long)
         return 0
-
-
-def _host(zone: str | None) -> str | None:
-    """Return the host of ``zone:host``."""
-    return [*(zone or '').split(':'), ''][1] or None

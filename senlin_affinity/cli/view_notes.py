@@ -13,7 +13,7 @@ from senlin_affinity.model.suggestion import typo_of
 from senlin_affinity.planner.scheduler_filters import KNOWN
 
 _DENIED, _ADMINS = 'Nova answered 403', 'Nova shows them to administrators only'
-_NAMED_HOST = 'the host: the profile names one, and Nova checks few constraints on it'
+_FORCED = 'only {}: the request names this host, so Nova runs no scheduler filter'
 _NEW_GROUP_NEEDED = (
     'Nova cannot change the rules of an existing group. Create a new group, which counts only its '
     'own servers. With Senlin, use another policy or cluster.'
@@ -46,7 +46,10 @@ def of_remedies(answer: Answer) -> str:
 
 
 def basis(answer: Answer) -> Iterator[str]:
-    """Yield the project, the user, the assumptions that count, and the options of each file."""
+    """Yield project, user, named host, the assumptions that count, and the options of each file."""
+    if answer.resolved.request.is_forced and answer.decision.is_hosts_known:
+        names = {host.host for host in answer.resolved.snapshot.hosts or ()}
+        yield _FORCED.format(', '.join(sorted(names)))
     if (found := project(answer)) and not answer.is_explained:
         yield f'project: {found}'
         if requester := user(answer):
@@ -71,8 +74,6 @@ def unknown(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
     if decision.fits is not None:
         return
     yield from missing(answer.resolved, view)
-    if not decision.is_hosts_known and view.snapshot.hosts is not None:
-        yield _NAMED_HOST
     for name, verdict in decision.request.items():
         if not verdict.bounds.is_known:
             yield f'{name}: {sentence(verdict, decision.reasons)}'

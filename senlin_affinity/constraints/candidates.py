@@ -145,8 +145,8 @@ class CandidatesConstraint(Constraint):
 def _verdict(resolved: ResolvedRequest) -> Verdict:
     """Return a SKIP ``all`` if hosts are pinned, or not more than ``max_placement_results``.
 
-    Also with a hint for which Nova passes no limit. Else ``enough`` if filters may reject fewer;
-    else ``all`` if Placement may return no more; else ``cut``.
+    Also if Nova passes no limit. Else ``enough`` if filters may reject fewer; else ``all`` if
+    Placement may return no more; else ``cut``.
     """
     limit, hosts = resolved.option(LIMIT), resolved.snapshot.hosts or ()
     if len(hosts) <= limit or resolved.rules.is_pinned or _is_unlimited(resolved):
@@ -184,11 +184,10 @@ def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]
 
 
 def _is_unlimited(resolved: ResolvedRequest) -> bool:
-    """Check whether a hint of the request lets Nova consider all hosts."""
+    """Check whether a named host, or a hint, lets Nova consider all hosts."""
     request = resolved.request
-    return request.server_group is not None or not scheduler_hints.OF_SERVERS.keys().isdisjoint(
-        request.scheduler_hints
-    )
+    is_hinted = not scheduler_hints.OF_SERVERS.keys().isdisjoint(request.scheduler_hints)
+    return is_hinted or request.is_forced or request.server_group is not None
 
 
 def _most_rejected(resolved: ResolvedRequest) -> int:

@@ -73,10 +73,10 @@ class HostStateConstraint(Constraint):
         """Reject (``zone_unavailable``) a zone in which every compute service is disabled.
 
         Otherwise PASS ``zone_available``, also if services are down. SKIP ``any_zone`` without a
-        requested zone, and if hosts are pinned.
+        requested zone, for a named host, and if hosts are pinned.
         """
         zone = resolved.memo(wanted_zone)
-        if zone is None or resolved.rules.is_pinned:
+        if zone is None or resolved.rules.is_pinned or resolved.request.forced_host:
             return Verdict.skipped('host_state.any_zone')
         if zone in resolved.snapshot.unavailable_zones:
             return Verdict.rejected('host_state.zone_unavailable', zone=zone)

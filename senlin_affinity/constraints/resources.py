@@ -226,8 +226,12 @@ class ResourcesConstraint(Constraint):
         return verdicts
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield NewHosts and, if ``is_limiting``, a OneOf of the smaller flavors, if any."""
-        yield NewHosts('hosts', '')
+        """Yield NewHosts and, if ``is_limiting``, a OneOf of the smaller flavors, if any.
+
+        No NewHosts for a request that names its host.
+        """
+        if not resolved.request.is_forced:
+            yield NewHosts('hosts', '')
         smaller = smaller_flavors(resolved.snapshot.flavors or (), resolved.flavor)
         if smaller and evaluation.is_limiting:
             yield OneOf(

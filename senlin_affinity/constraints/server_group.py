@@ -112,8 +112,8 @@ class ServerGroupConstraint(Constraint):
         * Anti-affinity: PASS ``free_slots`` with the free slots as room, at most if members may be
           hidden or :func:`may_run_out`; REJECT ``host_full`` without any.
         * Affinity, without room: PASS ``members_here``, at most if :func:`may_run_out`; PASS
-          ``no_members``, at most, if there are none; else REJECT ``other_host``, or ``unknown`` if
-          the host of a member is.
+          ``no_members`` if there are none, at most unless the request names its host; else REJECT
+          ``other_host``, or ``unknown`` if the host of a member is.
         """
         group = resolved.server_group
         if group is None:
@@ -156,7 +156,10 @@ class ServerGroupConstraint(Constraint):
         if group.has_lost_members:
             return Verdict.unknown('server_group.unknown', group=group.name)
         if not hosts:
-            return Verdict.passed('server_group.no_members', is_at_most=True, group=group.name)
+            is_at_most = not resolved.request.forced_host
+            return Verdict.passed(
+                'server_group.no_members', is_at_most=is_at_most, group=group.name
+            )
         return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:

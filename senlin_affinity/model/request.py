@@ -42,8 +42,10 @@ class PlacementRequest:
     ``flavor`` and ``server_group`` are an id or a name in the snapshot. A server that boots from a
     volume requests no root disk from its host. ``image_properties`` of None are unknown: the traits
     that they may require reject nothing. ``image`` replaces ``image_properties``.
-    ``metadata_items`` is their number for each server. ``scheduler_hints`` are as nova-api accepts
-    them, without ``group``. ``user_id`` is the user who requests the servers.
+    ``metadata_items`` is their number for each server. ``forced_host`` and ``forced_node`` are the
+    host and the hypervisor of ``zone:host:node``, the only ones in the snapshot.
+    ``scheduler_hints`` are as nova-api accepts them, without ``group``. ``user_id`` is the user who
+    requests the servers.
     """
 
     count: int
@@ -58,8 +60,15 @@ class PlacementRequest:
     spread: tuple[Spread, ...] = ()
     image: Image | None = None
     metadata_items: int = 0
+    forced_host: str | None = None
+    forced_node: str | None = None
     scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
     user_id: str | None = None
+
+    @property
+    def is_forced(self) -> bool:
+        """Return whether the request names a host or a node, for which Nova runs no filter."""
+        return bool(self.forced_host or self.forced_node)
 
 
 @dataclass(frozen=True)

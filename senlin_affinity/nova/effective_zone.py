@@ -2,10 +2,19 @@
 
 A server that is sent to a host, or into a zone of a spread, names the zone of its host. Nova
 rejects all requests for a zone without an enabled service.
+
+An administrator may name a host: ``zone:host``, ``zone:host:node`` or ``zone::node``. Nova then
+ignores another zone than that of the host (for a node alone, than the default one), and runs no
+filter.
+
+Source: nova-api's ``parse_availability_zone`` and ``_validate_host_availability_zone``.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.spread import ZONE
@@ -26,10 +35,35 @@ DEFAULT_AVAILABILITY_ZONE = Option(
 ZONE_FILTER = 'AvailabilityZoneFilter'
 
 
+class Target(NamedTuple):
+    """The zone, the host and the node (hypervisor) that a request names; None: any."""
+
+    zone: str | None = None
+    host: str | None = None
+    node: str | None = None
+
+    @classmethod
+    def parse(cls, text: str | None) -> Target:
+        """Split an ``availability_zone``; raise InvalidSpec for more than two colons.
+
+        'az' is ('az', None, None), 'az:h' ('az', 'h', None), 'az::n' ('az', None, 'n').
+        """
+        parts = (text or '').split(':')
+        if len(parts) > 3:
+            words = f'must be ZONE, ZONE:HOST, ZONE:HOST:NODE or ZONE::NODE, not {text!r}'
+            raise InvalidSpec(words, 'availability_zone')
+        return cls(*(part or None for part in parts))
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether it names a host or a node."""
+        return bool(self.host or self.node)
+
+
 def wanted_zone(resolved: ResolvedRequest) -> str | None:
     """Return the zone of the request, or else the default; None if any zone is allowed."""
     asked = resolved.request.availability_zone
-    if asked is not None or is_of_host(resolved):
+    if asked is not None or is_of_host(resolved) or resolved.request.is_forced:
         return asked
     zone: str | None = resolved.option(DEFAULT_SCHEDULE_ZONE)
     return zone or None

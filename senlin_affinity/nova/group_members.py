@@ -122,5 +122,6 @@ def checked_late(resolved: ResolvedRequest) -> int:
 
 def may_run_out(resolved: ResolvedRequest) -> bool:
     """Check whether Nova may give up because it tried only hosts that the late check rejects."""
-    number = resolved.memo(checked_late)
-    return not resolved.rules.is_pinned and number >= resolved.option(ATTEMPTS)
+    number, is_chosen = resolved.memo(checked_late), resolved.rules.is_pinned
+    is_chosen = is_chosen or resolved.request.is_forced
+    return not is_chosen and number >= resolved.option(ATTEMPTS)

@@ -46,8 +46,12 @@ def is_open_affinity(resolved: ResolvedRequest) -> bool:
 
 
 def has_unknown_host(resolved: ResolvedRequest) -> bool:
-    """Check whether affinity is enforced, and no member or planned server is on a known host."""
-    return resolved.memo(holding) == AFFINITY and not resolved.members_on
+    """Check whether affinity is enforced, and no member or planned server is on a known host.
+
+    False if the request names its host.
+    """
+    is_named = bool(resolved.request.forced_host)
+    return not is_named and resolved.memo(holding) == AFFINITY and not resolved.members_on
 
 
 def total_capacity(

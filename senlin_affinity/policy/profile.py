@@ -53,18 +53,14 @@ def flavor(spec: Mapping[str, Any]) -> str | None:
 
 
 def availability_zone(spec: Mapping[str, Any]) -> str | None:
-    """Return a profile's zone, without a host behind it; None without one."""
-    return _zone(spec).partition(':')[0] or None
-
-
-def names_host(spec: Mapping[str, Any]) -> bool:
-    """Check whether a profile names the host of its servers (``zone:host``)."""
-    return any(_zone(spec).split(':')[1:])
+    """Return a profile's zone, perhaps with a host (``zone:host``); None without one."""
+    zone = _properties(spec).get('availability_zone')
+    return zone if isinstance(zone, str) and zone else None
 
 
 def check_zone(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> None:
     """Raise InvalidSpec if the profile names a zone and the spreads are over zones."""
-    zone = _zone(spec)
+    zone = availability_zone(spec)
     if zone and any(item.by == ZONE for item in spreads):
         raise InvalidSpec(
             f'the profile names {zone!r}, but its servers must be spread over the zones: remove '
@@ -113,11 +109,6 @@ def is_volume_booted(spec: Mapping[str, Any]) -> bool:
     return device.get('destination_type') == 'volume' or (
         device.get('source_type') in ('volume', 'snapshot')
     )
-
-
-def _zone(spec: Mapping[str, Any]) -> str:
-    zone = _properties(spec).get('availability_zone')
-    return zone if isinstance(zone, str) else ''
 
 
 def _boot_device(spec: Mapping[str, Any]) -> Mapping[str, Any]:

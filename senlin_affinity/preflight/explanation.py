@@ -458,7 +458,7 @@ def _with_known_zone(
 ) -> CloudSnapshot:
     """Return the snapshot with the requested zone; add a note if it did not have the zone."""
     zone, known = question.availability_zone, snapshot.availability_zones
-    if zone is None or known is None or zone in known:
+    if zone is None or question.target.is_forced or known is None or zone in known:
         return snapshot
     notes.append(f'No host is in availability zone {zone} any more, so Nova rejects the request.')
     return replace(snapshot, availability_zones=known | {zone})

@@ -292,8 +292,7 @@ def question_of(failed: FailedServer, given: Question) -> Question:
     Raise InvalidSpec if neither names a flavor.
 
     :param given: the parts of the request that the user specifies, which override those of Nova but
-        for the project and the user; a count of 0 is not specified. An ``availability_zone`` of the
-        form ``zone:host`` gives no zone and no filters, because Nova runs none for a forced host.
+        for the project and the user; a count of 0 is not specified.
     """
     flavor = given.flavor or failed.flavor_name
     if flavor is None:
@@ -301,18 +300,16 @@ def question_of(failed: FailedServer, given: Question) -> Question:
         raise InvalidSpec(f'{failed.name} {words}')
     hints = {**failed.hints, **given.scheduler_hints}
     hinted = profile.group_hint({'scheduler_hints': hints})
-    is_forced = ':' in (given.availability_zone or '')
     zone = failed.availability_zone if given.availability_zone is None else given.availability_zone
     return replace(
         given,
         count=given.count or failed.wanted,
         flavor=flavor,
         server_group=given.server_group or hinted or failed.server_group,
-        availability_zone=None if is_forced else zone,
+        availability_zone=zone,
         image=given.image or failed.image,
         is_volume_booted=given.is_volume_booted or (failed.is_volume_booted and not given.image),
         project_id=failed.project_id,
         user_id=failed.user_id,
-        enabled_filters=() if is_forced else given.enabled_filters,
         scheduler_hints={key: value for key, value in hints.items() if key != 'group'},
     )

@@ -27,6 +27,11 @@ from senlin_affinity.model.request import (
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.nova.effective_zone import (
+    DEFAULT_AVAILABILITY_ZONE,
+    DEFAULT_SCHEDULE_ZONE,
+    Target,
+)
 from senlin_affinity.nova.reserved_aggregates import pins_reserved, reads_images
 from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.policy import profile
@@ -129,6 +134,17 @@ class Question:
         )
 
     @property
+    def target(self) -> Target:
+        """The zone, host and node that the servers request: the question's, policy's or profile's.
+
+        No host and node if the policy :attr:`is_pinned`.
+        """
+        wanted = self.properties
+        text = self.availability_zone or (wanted.availability_zone if wanted else None)
+        found = Target.parse(text or profile.availability_zone(self.profile or {}))
+        return Target(found.zone) if self.is_pinned else found
+
+    @property
     def rules(self) -> Rules:
         """The DRS requirement, the options, explicit keys and ignored quotas; not ``is_pinned``.
 
@@ -223,8 +239,9 @@ def ask(question: Question, view: CloudView) -> ResolvedRequest:
 def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudSnapshot, Rules]:
     """Return the request of the question, the snapshot to resolve it in, and the settings.
 
-    The hosts are unknown if the profile names a host (``zone:host``), nothing names another zone,
-    and the policy does not choose the hosts. Raise InvalidSpec without a flavor.
+    If the request names its host (``zone:host``), the snapshot has no other, and no filter is
+    enabled; the hosts are unknown if the owner may not list them. Raise InvalidSpec without a
+    flavor, and for a host that does not exist.
     """
     properties, spec = question.properties, question.profile or {}
     flavor = question.flavor_name
@@ -232,17 +249,19 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
         raise InvalidSpec('names no flavor: add properties.flavor', 'profile')
     group, snapshot = _group(question, view.snapshot)
     rules = dataclasses.replace(question.rules, is_pinned=question.is_pinned)
-    zone = question.availability_zone or (properties.availability_zone if properties else None)
-    _check_zones(question, zone)
-    if zone is None and profile.names_host(spec) and not rules.is_pinned:
-        # Nova skips most filters for a requested host: only the quotas are sure to apply.
-        snapshot = dataclasses.replace(snapshot, hosts=None)
+    target, filters = question.target, question.enabled_filters
+    _check_zones(question)
+    if target.is_forced:
+        if not view.owner_sees_hosts:  # the answer would tell about the host
+            snapshot = dataclasses.replace(snapshot, hosts=None)
+        target, snapshot = _forced(target, snapshot, rules)
+        filters = ()
     image, image_properties = _image(question, view)
     request = PlacementRequest(
         question.count,
         flavor,
         group,
-        zone or profile.availability_zone(spec),
+        target.zone,
         (*(properties.member_of if properties else ()), *question.member_of),
         image_properties,
         question.project_id,
@@ -250,17 +269,50 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
         spread=question.spreads,
         image=image,
         metadata_items=profile.metadata_items(spec),
+        forced_host=target.host,
+        forced_node=target.node,
         scheduler_hints={key: value for key, value in question.hints.items() if key != 'group'},
         user_id=question.user_id,
     )
-    if question.enabled_filters is not None:
-        request = dataclasses.replace(request, enabled_filters=question.enabled_filters)
+    if filters is not None:
+        request = dataclasses.replace(request, enabled_filters=filters)
     return request, snapshot, rules
 
 
-def _check_zones(question: Question, zone: str | None) -> None:
+def _forced(target: Target, snapshot: CloudSnapshot, rules: Rules) -> tuple[Target, CloudSnapshot]:
+    """Return the target with the zone that Nova uses, and the snapshot with its hosts only.
+
+    Nova ignores another zone than that of the host. For a node alone, it only checks that the
+    default zone is available, unless an aggregate carries this zone. Raise InvalidSpec if known
+    hosts lack the host.
+    """
+    if snapshot.hosts is None:
+        return target._replace(zone=None), snapshot
+    found = tuple(
+        host
+        for host in snapshot.hosts
+        if target.host in (None, host.host) and target.node in (None, host.hypervisor_hostname)
+    )
+    if not found:
+        named = ' with hypervisor '.join(map(repr, filter(None, target[1:])))
+        raise InvalidSpec(f'there is no host {named}', 'availability_zone')
+    zone = target.zone or rules.value(DEFAULT_SCHEDULE_ZONE)
+    if target.host is not None:
+        is_used = zone in {host.availability_zone for host in found}
+    else:
+        known, zones = snapshot.availability_zones, snapshot.zones
+        is_open = zone not in snapshot.unavailable_zones and zone in (known or (zone,))
+        is_default = zone == rules.value(DEFAULT_AVAILABILITY_ZONE)
+        is_used = is_default and (zone in zones.carried_by or not is_open)
+    target = target._replace(zone=zone if is_used else None)
+    return target, dataclasses.replace(snapshot, hosts=found)
+
+
+def _check_zones(question: Question) -> None:
     """Raise InvalidSpec for a zone of the profile or the question beside a spread over zones."""
     profile.check_zone(question.profile or {}, question.spreads)
+    properties = question.properties
+    zone = question.availability_zone or (properties.availability_zone if properties else None)
     if zone is not None and any(item.by == ZONE for item in question.spreads):
         raise InvalidSpec(
             f'must not be {zone!r} for servers that are spread over the zones: remove the zone, or '

@@ -20,7 +20,7 @@ from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec, TooLarge
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change
-from senlin_affinity.policy import placement, profile
+from senlin_affinity.policy import placement
 from senlin_affinity.preflight import candidates, question, sample
 from senlin_affinity.preflight.candidates import CandidateQuery
 from senlin_affinity.preflight.cloud_view import CloudView, Coverage
@@ -118,11 +118,11 @@ def run(request: ScaleRequest, cloud: Cloud) -> CloudView:
 def _is_staged(request: ScaleRequest) -> bool:
     """Check whether fewer hosts than the whole cloud may decide the request.
 
-    False without constraints, for a host in the profile, the DRS extension, a spread over zones,
-    several spreads, and reservations that pin hosts.
+    False without constraints, for a request that names its host, the DRS extension, a spread over
+    zones, several spreads, and reservations that pin hosts.
     """
     asked = request.question
-    is_of_host = profile.names_host(asked.profile or {})  # no filter runs
+    is_of_host = asked.target.is_forced  # no filter runs
     if not request.constraints or request.properties.is_drs_enabled or is_of_host:
         return False
     if len(asked.spreads) > 1 or request.zones is not None:

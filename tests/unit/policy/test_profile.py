@@ -87,23 +87,11 @@ def test_scheduler_hints_in_the_properties_take_precedence(spec, hints):
 
 
 @pytest.mark.parametrize(
-    ('given', 'zone', 'names_host'),
-    [
-        (None, None, False),
-        ('', None, False),
-        ('az1', 'az1', False),
-        ('az1:', 'az1', False),
-        ('az1::', 'az1', False),
-        ('az1:cmp-1', 'az1', True),
-        ('az1::node', 'az1', True),
-        (':cmp-1', None, True),
-        (7, None, False),
-    ],
+    ('given', 'zone'),
+    [(None, None), ('', None), ('az1', 'az1'), ('az1:cmp-1', 'az1:cmp-1'), (7, None)],
 )
-def test_the_zone_is_read_without_the_host(given, zone, names_host):
-    spec = {'properties': {'availability_zone': given}}
-    assert profile.availability_zone(spec) == zone
-    assert profile.names_host(spec) == names_host
+def test_the_zone_is_read_with_the_host(given, zone):
+    assert profile.availability_zone({'properties': {'availability_zone': given}}) == zone
 
 
 def device(**more):

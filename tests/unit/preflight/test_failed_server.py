@@ -180,10 +180,9 @@ def test_options_override_what_nova_shows():
     assert (hinted.server_group, 'group' in hinted.scheduler_hints) == ('hinted', False)
 
 
-@pytest.mark.parametrize('zone', ['az-1:cmp-1', ':cmp-1:node', 'az-1:cmp-1:node'])
-def test_no_filter_runs_for_a_forced_host(zone):
-    asked = question_of(server(), replace(SETTINGS, availability_zone=zone))
-    assert (asked.availability_zone, asked.enabled_filters) == (None, ())
+def test_a_forced_host_stays_a_part_of_the_zone():
+    asked = question_of(server(), replace(SETTINGS, availability_zone='az-1:cmp-1:node'))
+    assert asked.target == ('az-1', 'cmp-1', 'node')
 
 
 def test_an_unknown_deleted_server():

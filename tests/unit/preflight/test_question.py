@@ -9,8 +9,9 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import PlacementRequest, Rules
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.model.spread import Spread
+from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import question
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -56,6 +57,63 @@ def test_build_request(row):
     held = {key: frozenset(x) if key == 'explicit' else x for key, x in row.get('held', {}).items()}
     assert rules == dataclasses.replace(Rules(options=a_question.options), **held)
     assert (snapshot.hosts == SNAPSHOT.hosts) == row.get('hosts', True)
+
+
+def host(name, zone, node=None):
+    return Host(name, node or name, 'QEMU', zone, aggregates=())
+
+
+FORCED = [host('cmp-1', 'az-1', 'n-1'), host('cmp-1', 'az-1', 'n-2'), host('cmp-2', 'nova')]
+
+
+@pytest.mark.parametrize(
+    ('text', 'zone', 'nodes'),
+    [
+        ('az-1:cmp-1', 'az-1', ['n-1', 'n-2']),
+        ('az-1:cmp-1:n-2', 'az-1', ['n-2']),
+        ('az-2:cmp-1:', None, ['n-1', 'n-2']),
+        ('az-1::n-1', None, ['n-1']),
+        ('nova::n-1', None, ['n-1']),
+        ('nova:cmp-2', 'nova', ['cmp-2']),
+        (':cmp-2', None, ['cmp-2']),
+        (':cmp-1', 'az-1', ['n-1', 'n-2']),  # default_schedule_zone
+    ],
+)
+def test_nova_ignores_another_zone_than_that_of_a_forced_host(text, zone, nodes):
+    options = {DEFAULT_SCHEDULE_ZONE.key: 'az-1'}
+    asked = Question(1, 'small', availability_zone=text, options=options)
+    request, snapshot, _rules = question.build(asked, CloudView(CloudSnapshot(hosts=(*FORCED,))))
+    assert request.availability_zone == zone
+    assert [each.hypervisor_hostname for each in snapshot.hosts] == nodes
+
+
+@pytest.mark.parametrize(
+    ('change', 'zone'),
+    [
+        ({'hosts': (*FORCED[:2], FORCED[2].but(enabled=False))}, 'nova'),
+        ({'availability_zones': frozenset({'az-1'})}, 'nova'),
+        ({'aggregates': (Aggregate('one', 'one', 'nova'),)}, 'nova'),
+        ({'availability_zones': frozenset({'az-1', 'nova'})}, None),
+    ],
+    ids=['disabled', 'without hosts', 'of an aggregate', 'available'],
+)
+def test_nova_checks_that_the_default_zone_of_a_node_is_available(change, zone):
+    asked = Question(1, 'small', availability_zone='nova::n-1')
+    snapshot = CloudSnapshot(**{'hosts': (*FORCED,), **change})
+    assert question.build(asked, CloudView(snapshot))[0].availability_zone == zone
+
+
+def test_a_forced_host_is_hidden_from_an_owner_who_may_not_list_hosts():
+    asked = Question(1, 'small', availability_zone='az-1:cmp-9')
+    view = CloudView(CloudSnapshot(hosts=(*FORCED,)), owner_sees_hosts=False)
+    request, snapshot, _rules = question.build(asked, view)
+    assert (request.forced_host, request.enabled_filters, snapshot.hosts) == ('cmp-9', (), None)
+
+
+def test_a_forced_node_that_the_host_lacks_does_not_exist():
+    asked = Question(1, 'small', availability_zone='az-1:cmp-1:n-9')
+    with pytest.raises(InvalidSpec, match="there is no host 'cmp-1' with hypervisor 'n-9'"):
+        question.build(asked, CloudView(CloudSnapshot(hosts=(*FORCED,))))
 
 
 @pytest.mark.parametrize(

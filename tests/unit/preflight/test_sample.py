@@ -225,7 +225,6 @@ NO_SAMPLE = [
     ('a domain constraint of another package', {'rules': (*RULES, ForeignDomainConstraint())}),
     ('a zone without an aggregate', {'properties': {'availability_zone': 'az2'}}),
     ('a zone while aggregates are not known', {'profile': {'availability_zone': 'az1'}}),
-    ('a host in the profile', {'profile': {'availability_zone': 'az1:cmp-1'}, 'aggregates': ZONES}),
     ('reservations', {'required_member_prefix': 'licence:', 'reservations_enforced_by': 'nova'}),
     ('isolated aggregates', {'is_isolation_enforced': True, 'reservations_enforced_by': 'nova'}),
     (
