@@ -34,8 +34,10 @@ from senlin_affinity.nova.effective_zone import (
     DEFAULT_AVAILABILITY_ZONE,
     DEFAULT_SCHEDULE_ZONE,
     ZONE_FILTER,
+    ZONE_QUERY,
     is_hard_spread,
     is_of_host,
+    may_be_ignored,
     wanted_zone,
 )
 from senlin_affinity.nova.host_status import is_in_use
@@ -69,7 +71,7 @@ class AvailabilityZoneConstraint(Constraint):
     uses_resources = False
     is_unresolvable = True
     enforced_by_placement = True
-    options = DEFAULT_SCHEDULE_ZONE, DEFAULT_AVAILABILITY_ZONE
+    options = DEFAULT_SCHEDULE_ZONE, DEFAULT_AVAILABILITY_ZONE, ZONE_QUERY
     reasons: ClassVar[Mapping[str, Reason]] = {
         'availability_zone.in_zone': Reason('in zone {zone}'),
         'availability_zone.other_zone': Reason(
@@ -94,10 +96,25 @@ class AvailabilityZoneConstraint(Constraint):
         'availability_zone.not_enforced': Reason(
             'no aggregate carries zone {wanted}, so Nova accepts any host'
         ),
+        'availability_zone.not_asked': Reason(
+            'not in zone {wanted}, which Nova enforces only from release 29 on here',
+            caveat=f'{ZONE_QUERY.dest} is off, so a Nova below 29 enforces no zone',
+        ),
         'availability_zone.unknown': Reason('it is not known whether the host is in the zone'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+        """Return :meth:`_of_zone`; PASS ``not_asked``, at most, for a REJECT if Nova may not care.
+
+        That is so without the query for the zone, AvailabilityZoneFilter and pinned hosts.
+        """
+        verdict = self._of_zone(resolved, host)
+        if verdict or not may_be_ignored(resolved):
+            return verdict
+        zone = resolved.memo(wanted_zone) or host.availability_zone
+        return Verdict.passed('availability_zone.not_asked', is_at_most=True, wanted=zone)
+
+    def _of_zone(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Check that the host is in the requested zone; the first that applies decides.
 
         * REJECT ``not_mirrored`` if Placement has the host in none of its aggregates of the zone.
@@ -141,14 +158,13 @@ class AvailabilityZoneConstraint(Constraint):
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the fields about the zone and the aggregates.
 
-        Only the zone if no aggregate carries it, or AvailabilityZoneFilter runs. () without a
-        requested zone, unless :func:`_is_own_zone_named`.
+        Only the zone if no aggregate carries it. () without a requested zone, unless
+        :func:`_is_own_zone_named`.
         """
         wanted = resolved.memo(wanted_zone)
         if wanted is None:
             return _READ if resolved.memo(_is_own_zone_named) else ()
-        is_by_name = wanted not in resolved.snapshot.zones.carried_by
-        return _READ[:1] if is_by_name or resolved.is_enforced(ZONE_FILTER) else _READ
+        return _READ if wanted in resolved.snapshot.zones.carried_by else _READ[:1]
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield NO_ZONE if no zone of several is requested, unless pinned or spread by zone.
@@ -215,10 +231,11 @@ def _is_own_zone_named(resolved: ResolvedRequest) -> bool:
 def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
     """Return the host's aggregates that carry the zone, if Placement has it in none of them.
 
-    Otherwise, and with AvailabilityZoneFilter, an empty set. The zone is the host's own if
+    Otherwise, and if only AvailabilityZoneFilter runs, an empty set. The zone is the host's own if
     :func:`_is_own_zone_named`.
     """
-    if not host.unmirrored or resolved.is_enforced(ZONE_FILTER):
+    is_by_name = resolved.is_enforced(ZONE_FILTER) and not resolved.option(ZONE_QUERY)
+    if not host.unmirrored or is_by_name:
         return frozenset()
     is_own = resolved.memo(_is_own_zone_named)
     zone = host.availability_zone if is_own else resolved.memo(wanted_zone)

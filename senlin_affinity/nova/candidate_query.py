@@ -22,7 +22,7 @@ from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import isolated_aggregates, root_traits
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.nova.effective_zone import wanted_zone
+from senlin_affinity.nova.effective_zone import ZONE_QUERY, wanted_zone
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.nova.options import FALLBACK_OFF, ISOLATION, TENANT_AGGREGATE, TENANTS
 from senlin_affinity.nova.reserved_aggregates import are_asked_by_nova, asked_by_nova
@@ -107,7 +107,7 @@ def _member_of(resolved: ResolvedRequest) -> list[str] | None:
             return None
         required += own.required
     of_zone = frozenset(each.uuid for each in known if each.availability_zone == zone)
-    required += [of_zone] if zone and of_zone else []
+    required += [of_zone] if zone and of_zone and resolved.option(ZONE_QUERY) else []
     if resolved.option(ISOLATION) and resolved.image_properties is not None:
         asked = demand_of(resolved) or Demand()
         traits = {trait for group in asked.groups for trait in group.required}

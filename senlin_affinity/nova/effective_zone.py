@@ -31,6 +31,13 @@ DEFAULT_AVAILABILITY_ZONE = Option(
     'The zone of hosts without a zone. Use the value in section [DEFAULT] of nova.conf.',
     nova='DEFAULT',
 )
+ZONE_QUERY = Option(
+    'query_placement_for_availability_zone',
+    True,
+    'Whether Nova requests only hosts in the aggregates of the zone, as Nova 29 and later always '
+    'do. Use the value in section [scheduler] of nova.conf.',
+    nova='scheduler',
+)
 #: A filter of older releases of Nova, which compares the names of zones.
 ZONE_FILTER = 'AvailabilityZoneFilter'
 
@@ -90,6 +97,12 @@ def is_hard_spread(resolved: ResolvedRequest) -> bool:
     """Check whether Nova chooses the hosts, each in the zone that a hard spread plans."""
     spread = any(item.by == ZONE and item.is_hard for item in resolved.request.spread)
     return spread and not resolved.rules.is_pinned
+
+
+def may_be_ignored(resolved: ResolvedRequest) -> bool:
+    """Check whether a Nova below 29 enforces no zone: neither by a query nor by a filter."""
+    is_by_name = resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)
+    return not (is_by_name or resolved.option(ZONE_QUERY))
 
 
 def default_zone(resolved: ResolvedRequest) -> str | None:

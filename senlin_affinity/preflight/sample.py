@@ -34,7 +34,7 @@ from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.aggregate_bounds import leaving
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.nova.effective_zone import wanted_zone
+from senlin_affinity.nova.effective_zone import ZONE_QUERY, wanted_zone
 from senlin_affinity.nova.group_policy import holding
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -268,9 +268,11 @@ def must_join_members(resolved: ResolvedRequest) -> bool:
 
 
 def is_zone_in_query(resolved: ResolvedRequest) -> bool:
-    """Check whether an aggregate carries the requested zone; True without a requested zone."""
+    """Check whether an aggregate of the requested zone is queried; True without a zone."""
     wanted = wanted_zone(resolved)
-    return wanted is None or bool(resolved.snapshot.zones.carried_by.get(wanted))
+    if wanted is None:
+        return True
+    return bool(resolved.option(ZONE_QUERY) and resolved.snapshot.zones.carried_by.get(wanted))
 
 
 def _resolved(

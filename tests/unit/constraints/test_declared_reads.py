@@ -39,7 +39,7 @@ def of_filter(name, **more):
         ('traits', {'flavor': {'extra_specs': {'trait:CUSTOM_A': 'required'}}},
          sorted(of_traits)),
         ('availability_zone', of_filter('AvailabilityZoneFilter', availability_zone='az-1'),
-         ['availability_zone']),
+         sorted(of_zones)),
         ('availability_zone', {'request': {'spread': [{'by': 'availability_zone'}]}},
          sorted(of_zones)),
         ('flavor_aggregates', {}, []),

@@ -144,3 +144,12 @@ def test_a_host_that_may_have_pinned_cpus(resources):
     hosts = (*plain.snapshot.hosts, Host('cmp-2', 'cmp-2', resources=resources))
     resolved = replace(plain, snapshot=replace(plain.snapshot, hosts=hosts))
     assert candidate_query.query(resolved) is None
+
+
+@pytest.mark.parametrize('is_asked', [True, False])
+def test_a_nova_below_29_may_not_ask_for_the_zone(is_asked):
+    zone = {'zone': 'az-1', 'aggregates': {'one': {'availability_zone': 'az-1'}}}
+    asked = resolved_of({'image': {}, **zone})
+    options = {'query_placement_for_availability_zone': is_asked}
+    (text,) = candidate_query.queries(replace(asked, rules=Rules.of(**options)))
+    assert ('member_of=' in text) == is_asked
