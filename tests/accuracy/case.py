@@ -56,13 +56,16 @@ class Provider:
 class Stale:
     """Records that differ from what Nova would write now.
 
-    ``disabled`` are hosts with an extra trait, ``unowned`` hosts without the trait that
+    ``disabled`` are hosts with an extra trait, ``offered`` disabled hosts without it, ``renamed``
+    hosts whose provider has another name, ``unowned`` hosts without the trait that
     nova-compute sets, ``unmirrored`` hosts whose aggregates are missing in Placement, ``removed``
     the hosts, each with the aggregates that it has only in Placement, and ``orphans`` allocations
     on hosts that no server has.
     """
 
     disabled: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
+    renamed: dict[str, str] = field(default_factory=dict)
     unowned: tuple[str, ...] = ()
     unmirrored: tuple[str, ...] = ()
     removed: dict[str, list[str]] = field(default_factory=dict)
@@ -100,8 +103,9 @@ class Case:
     """A cloud, its existing servers, and the questions in their order.
 
     ``hosts`` have the fields of a host of the sandbox, of which ``disabled`` is true, false or the
-    operator's reason; ``aggregates`` have ``hosts``, ``metadata`` and optionally a zone; ``images``
-    have the fields of Glance. ``quotas`` are those of projects, ``user_quotas`` those of users.
+    operator's reason, and perhaps ``down``; ``aggregates`` have ``hosts``, ``metadata`` and
+    optionally a zone; ``images`` have the fields of Glance. ``quotas`` are those of projects,
+    ``user_quotas`` those of users.
     """
 
     kind: str

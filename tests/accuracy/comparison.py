@@ -34,6 +34,8 @@ UNDETERMINED = (
     'extra spec hw:cpu_policy',
     # libvirt may support more than QEMU and the host's architecture.
     'constraint image_hypervisor',
+    # Nova may send a server to a service that is down.
+    'constraint host_state (the scheduler does not run ComputeFilter',
     # These depend on the query, or on a filter of another package.
     'scheduler hint',
 )
@@ -165,5 +167,5 @@ def _try(stage: Stage, asked: Ask, most: int = MOST_TRIED) -> int:
         )
         made += [server] if server is not None else []
         placed += status == 'ACTIVE'
-    stage.admin.delete(made)
+    stage.delete(made)
     return placed

@@ -52,6 +52,7 @@ BY_PLACEMENT = ('resources', 'traits', 'availability_zone', 'reservations', 'hos
 #: Codes of these constraints that Placement does not enforce.
 NOT_BY_PLACEMENT = ('host_state.down',)
 UNCERTAIN = 'traits.no_owner'
+_DISABLED = 'host_state.disabled'
 _RESULTS = re.compile(r"instance ID '([\w-]+)'\. Filter results: (\[\(.*\)\])")
 COLUMNS = (
     'Clouds',
@@ -129,7 +130,7 @@ def _compare_one(stage: Stage, case: Case, asked: Ask, tally: Tally) -> None:
             tally.differences += _of_likely_cause(stage, case, found)
         else:
             tally.open[case.kind] += 1
-    stage.admin.delete(made)
+    stage.delete(made)
 
 
 def _until_failed(stage: Stage, asked: Ask) -> tuple[list[str], bool]:
@@ -153,6 +154,8 @@ def _explained(stage: Stage, case: Case, asked: Ask, server: str) -> Explanation
     failed = failed_servers.find(api.clients_of(connection), server)
     known = asking.optional_input(stage, case, asked)
     del known['image']
+    if ':' in (asked.zone or ''):  # Nova does not return the host
+        known['availability_zone'] = asked.zone
     question = question_of(failed, api.Question(0, **known))
     view = api.fetch(connection, question)
     return explain(failed, question, view, constraints)
@@ -170,7 +173,10 @@ def _differences(
         placements = [
             code
             for constraint, code in against.items()
-            if constraint in BY_PLACEMENT and code not in NOT_BY_PLACEMENT
+            if constraint in BY_PLACEMENT
+            and code not in NOT_BY_PLACEMENT
+            # Placement offers a disabled host without the trait.
+            and (code, report.host) not in {(_DISABLED, host) for host in case.stale.offered}
         ]
         is_certain = all(verdict.code != UNCERTAIN for verdict in report.verdicts.values())
         tally.by_placement[case.kind] += is_certain

@@ -38,7 +38,7 @@ def place(stage: Stage, case: Case, asked: Ask, decision: Decision) -> int:
         if not _holds(case, asked, on, is_pinned=is_pinned):
             break
         placed += 1
-    stage.admin.delete(made)
+    stage.delete(made)
     return placed
 
 

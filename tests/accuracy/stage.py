@@ -27,6 +27,7 @@ FILTER = 'senlin_affinity.plugins.nova.aggregate_filter.AggregateInstanceTypeFil
 REQUEST_FILTER = 'senlin_affinity.plugins.nova.request_filter.install'
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 _V = {'microversion': '1.36'}
+_NOT_OF_DRIVERS = ('availability_zone', 'disabled', 'down')
 #: A host that a case does not use: disabled, and too small for any server.
 _UNUSED = {'vcpus': 1, 'memory_mb': 8, 'disk_gb': 0}
 _numbers = itertools.count(1)
@@ -85,7 +86,7 @@ class Stage:
         # Existing servers were created under these options.
         self.put('options', {'DEFAULT': case.nova_options.get('DEFAULT', {})})
         self.sizes = {
-            name: {key: host[key] for key in host if key not in ('availability_zone', 'disabled')}
+            name: {key: host[key] for key in host if key not in _NOT_OF_DRIVERS}
             for name, host in case.hosts.items()
         }
         self.put('hosts', self.sizes)
@@ -114,6 +115,21 @@ class Stage:
         self.put('options', options_of(case))
         self._set_quotas(case)
         self._let_go_stale(case)
+        self.down = sorted(name for name, host in case.hosts.items() if host.get('down'))
+        self.undo.append(lambda: self._force_down(is_down=False))
+        self._force_down()
+
+    def _force_down(self, *, is_down: bool = True) -> None:
+        """Show the compute services of the hosts that are down as such, or as up."""
+        for name in self.down:
+            body = {'host': name, 'binary': 'nova-compute', 'forced_down': is_down}
+            self.admin.call('PUT', '/os-services/force-down', body, '2.11')
+
+    def delete(self, servers: list[str]) -> None:
+        """Delete servers; while a service is down, Nova would not tell it."""
+        self._force_down(is_down=False)
+        self.admin.delete(servers)
+        self._force_down()
 
     @contextlib.contextmanager
     def changes(self) -> Iterator[None]:
@@ -304,6 +320,12 @@ class Stage:
     def _let_go_stale(self, case: Case) -> None:
         for host in case.stale.disabled:
             self.add_traits(self.uuids[host], [DISABLED])
+        for host in case.stale.offered:
+            self._remove_traits(self.uuids[host], {DISABLED})
+            self.undo.append(lambda one=self.uuids[host]: self._restore_trait(one, DISABLED))
+        if case.stale.renamed:
+            self._rename(case.stale.renamed)
+            self.undo.append(lambda: self._rename({host: host for host in case.stale.renamed}))
         for host in case.stale.unowned:
             self._remove_traits(self.uuids[host], {OWNER})
             self.undo.append(lambda one=self.uuids[host]: self._restore_trait(one, OWNER))
@@ -321,6 +343,13 @@ class Stage:
             }
             self.undo.append(lambda one=consumer: self.place('DELETE', f'/allocations/{one}'))
             self.place('PUT', f'/allocations/{consumer}', body)
+
+    def _rename(self, names: dict[str, str]) -> None:
+        """Give the providers of these hosts other names, which may be those of each other."""
+        for host in names:
+            self.place('PUT', f'/resource_providers/{self.uuids[host]}', {'name': f'once {host}'})
+        for host, name in names.items():
+            self.place('PUT', f'/resource_providers/{self.uuids[host]}', {'name': name})
 
     def hints(self, hints: dict[str, Any]) -> dict[str, Any]:
         """Return scheduler hints with the ids of the case's servers."""

@@ -13,7 +13,7 @@ from tests.accuracy.stage import Stage
 from tests.support import tables
 
 #: Kinds whose questions always give the image and nova.conf.
-FULLY_SPECIFIED = ('remedies', 'reserved', 'spread')
+FULLY_SPECIFIED = ('remedies', 'reserved', 'spread', 'services')
 #: One case of most kinds, several of the plain kind, and the cases that ``make nightly`` found.
 CASES = {
     str(case): case
