@@ -38,11 +38,7 @@ LOG = logging.getLogger(__name__)
 _GROUP, _DEFAULT = 'filter_scheduler', 'DEFAULT'
 #: Several lines and files add to this option.
 _AVAILABLE = (_GROUP, 'available_filters')
-#: The second is the path before version 0.10.
-_REQUEST_FILTERS = {
-    'senlin_affinity.plugins.nova.request_filter.install',
-    'senlin_affinity.plugins.nova_request_filter.install',
-}
+_REQUEST_FILTER = 'senlin_affinity.plugins.nova.request_filter.install'
 _LINE = re.compile(r':(\d+), ')
 #: Not in list items: an indented line continues the previous one.
 _ODD = re.compile(r'[\n=]')
@@ -69,7 +65,7 @@ def _read(files: Iterable[str], mirrored: Collection[Option]) -> Settings:
         found = _texts(file, known)
         available += found.pop(_AVAILABLE, ('', file))[0].split()
         texts |= found
-    is_reserving = not _REQUEST_FILTERS.isdisjoint(available)
+    is_reserving = _REQUEST_FILTER in available
     if is_reserving:
         mirrored, names = (*mirrored, *REQUEST_FILTER_OPTIONS), names | reserving
     else:  # Nova does not know these options

@@ -229,15 +229,13 @@ class Attach:
     def _named(self) -> Step[Attached]:
         """Return the group of the hint or of the id in the spec as inherited.
 
-        Raise PolicyMismatch if it does not exist or match. Without a hint, one that release 0.9
-        noted as created by a policy, and that no other cluster owns, is adopted.
+        Raise PolicyMismatch if it does not exist or match.
         """
         group = yield from find(self.wanted, self.hint, is_locked=True)
         assert group is not None
         use: Use = yield ReadUse(group.id, group.name)
         self._check_name(group.name, use)
-        is_ours = use.is_noted and not use.has_owner and not self.hint
-        return self._attached(group, ADOPTED if is_ours else INHERITS)
+        return self._attached(group, INHERITS)
 
     def _existing(self) -> Step[Attached | None]:
         """Return the group with the spec's or the cluster's own name; None without one to use.
@@ -273,15 +271,15 @@ class Attach:
         """Check whether the group is the cluster's own, and no other cluster owns it.
 
         Its own has the own name, the cluster's project and user as far as known, and no servers of
-        others; or a note of release 0.9 names it.
+        others.
         """
-        is_own = (
+        return (
             group.name == self.own_name
             and group.project_id in (None, self.project)
             and group.user_id in (None, self.user)
             and not use.others(group)
+            and not use.has_owner
         )
-        return (is_own or use.is_noted) and not use.has_owner
 
     def _check_name(self, name: str, use: Use | None = None) -> None:
         """Raise PolicyMismatch for the own name of another cluster, unless ``use.has_cluster``."""

@@ -30,7 +30,6 @@ from senlin_affinity.groups.steps import (
 )
 from senlin_affinity.model.errors import CloudError, GroupBusy, InvalidSpec
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.group_lookup import saying
 from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.policy.properties import Properties
@@ -62,14 +61,14 @@ class Detach:
         if bound is None:
             return Detached('no server group is bound: nothing to delete')
         group_id = bound.servergroup_id
-        use: Use = yield ReadUse(group_id)
-        if not _is_owner(bound, use):
+        if bound.is_inherited:
             yield Leave(group_id)
             return Detached(f'server group {group_id} was inherited: it stays', released=group_id)
         if (yield ReadKeep()):
             yield Leave(group_id, is_kept=True)
             message = f'server group {group_id} is kept for the next policy of the cluster'
             return Detached(message, released=group_id)
+        use: Use = yield ReadUse(group_id)
         return (yield from leave_owned(group_id, use))
 
 
@@ -100,16 +99,6 @@ class CheckBound:
             f'server group {self.group_id}, which the policy is bound to, no longer exists: '
             'detach the policy and attach it again'
         )
-
-
-def _is_owner(bound: Binding, use: Use) -> bool:
-    """Check whether the binding owns the group: it is not inherited.
-
-    An inherited group that release 0.9 marked as created by a policy counts as owned, unless
-    another cluster owns it.
-    """
-    is_of_0_9 = (bound.is_policy_made or use.is_noted) and not use.has_owner
-    return not bound.is_inherited or is_of_0_9
 
 
 def leave_owned(group_id: str, use: Use) -> Step[Detached]:

@@ -139,8 +139,7 @@ class Use:
     keep the group, and to ``attaching``, a policy is being attached that may use it. ``profiles``
     (also of this cluster) name it in their scheduler hints. ``own_servers`` are the servers of the
     cluster's nodes, and of nodes that were placed into the group and are in no cluster any more.
-    ``is_noted``: release 0.9 noted that a policy created the group. ``has_cluster``: the cluster
-    that the group is named after exists, or there is none.
+    ``has_cluster``: the cluster that the group is named after exists, or there is none.
     """
 
     users: tuple[GroupUser, ...] = ()
@@ -148,7 +147,6 @@ class Use:
     profiles: tuple[str, ...] = ()
     attaching: tuple[str, ...] = ()
     own_servers: frozenset[str] = frozenset()
-    is_noted: bool = False
     has_cluster: bool = True
 
     @property

@@ -7,8 +7,7 @@ written for spec 1.1)::
                         'data': {'servergroup_id': 'XYZ-ABCD', 'inherited_group': True,
                                  'policy': 'anti-affinity', 'rules': {'max_server_per_host': 3}}}}
 
-Release 0.9 added ``made_by_policy: True`` to an inherited group that the policy of another binding
-created; it is no longer written. Every version can be read, also as a number.
+Every version can be read, also as a number.
 
 Raises: BindingError for malformed data of this policy.
 """
@@ -31,9 +30,8 @@ CLUSTER_KEY, KEPT = 'senlin_affinity', 'kept'
 class Binding:
     """The server group of a cluster.
 
-    ``is_inherited`` is False for a group that the policy owns. ``is_policy_made`` is the
-    ``made_by_policy`` of release 0.9. ``policy`` and ``rules`` are the group's; None if not stored,
-    as for a spec 1.0.
+    ``is_inherited`` is False for a group that the policy owns. ``policy`` and ``rules`` are the
+    group's; None if not stored, as for a spec 1.0.
     """
 
     servergroup_id: str
@@ -41,7 +39,6 @@ class Binding:
     version: str = '1.1'
     policy: str | None = None
     rules: Mapping[str, int] | None = field(default=None, hash=False)
-    is_policy_made: bool = False
 
 
 def write(binding: Binding) -> dict[str, Any]:
@@ -75,7 +72,6 @@ def read(stored: object) -> Binding | None:
         str(entry.get('version', '1.0')),
         policy if isinstance(policy, str) else None,
         rules if isinstance(rules, Mapping) else None,
-        data.get('made_by_policy') is True,
     )
 
 

@@ -252,7 +252,7 @@ def shown(effect, answer):
         case steps.ReadUse():
             users = [(each.cluster, each.policy, each.is_owner) for each in answer.users]
             kept = len(answer.keepers)
-            return users, kept, len(answer.attaching), answer.has_cluster, answer.is_noted
+            return users, kept, len(answer.attaching), answer.has_cluster
         case steps.DeleteGroup() | steps.ReadKeep():
             return bool(answer)
     return None

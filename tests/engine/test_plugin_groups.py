@@ -17,7 +17,7 @@ from senlin_affinity.groups.steps import GroupUser, Leave, LockGroup, LockName, 
 from senlin_affinity.model.errors import AffinityError, CloudError, GroupBusy
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.plugins.senlin import bound_group, notes_0_9
+from senlin_affinity.plugins.senlin import bound_group
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.group_driver import Driver
 from senlin_affinity.policy.binding import Binding
@@ -50,15 +50,6 @@ def test_a_group_that_the_preflight_has_read_is_not_read_again(desk, caplog):
         assert bound_group.refusal(policy, cluster.id, BOUND, view, cluster, groups) is None
     assert asked == [0, 1, 1, 1]
     assert 'Traceback' in caplog.text
-
-
-def test_the_binding_replaces_the_notes_of_0_9(desk):
-    cluster, policy = desk.bound()
-    for data in ({'senlin_affinity': {cluster.id: {'made': [GROUP]}}}, {}):
-        objects.Policy.update(desk.context, policy.id, {'data': data})
-        policy.data = data
-        assert not bound_group.refusal(policy, cluster.id, BOUND, seen(GROUP), cluster, None)
-        assert objects.Policy.get(desk.context, policy.id).data == {}
 
 
 def test_only_an_enabled_policy_with_another_group_is_in_conflict(desk):
@@ -118,7 +109,7 @@ def hinting(group):
 
 
 def test_the_users_of_a_group(desk):
-    """Clusters, running attaches, profiles and notes; another project uses a group by its id."""
+    """Clusters, running attaches and profiles; another project uses a group by its id."""
     group, context, running = str(uuid.UUID(int=171)), desk.context, []
     times = (timeutils.utcnow(True) + datetime.timedelta(number) for number in itertools.count())
     keeps = {'data': {'senlin_affinity': {'kept': group}}}
@@ -157,8 +148,6 @@ def test_the_users_of_a_group(desk):
     attach(cluster('over'), NAMED, status='SUCCEEDED')
     for action, values in running:
         objects.Action.update(context, action, {'status': 'RUNNING', **values})
-    note = {'senlin_affinity': {'of a cluster': {'made': [group]}}}
-    objects.Policy.update(context, ours[1], {'data': note})
     for name in (NAME, group):
         other = cluster('y', profile=hinting(name))
         objects.Profile.update(context, other.profile_id, {'project': 'elsewhere', 'name': name})
@@ -175,28 +164,23 @@ def test_the_users_of_a_group(desk):
         ('keeper',),
         ('profile', 'profile', FOREIGN),
         ('by hint', 'by name', 'keeper'),
-        is_noted=True,
     )
     assert use(NAME, 'another policy').users[0] == GroupUser(own.id, 'own', ours[1])
     assert (use(None).profiles, use(None).attaching) == (
         ('profile', FOREIGN),
         ('by hint', 'keeper'),
     )
-    objects.Policy.update(context, ours[1], {'data': {}})
-    assert use(NAME).is_noted is False
     names = (f'prefix-{own.id}', f'prefix-{uuid.UUID(int=1)}')
     assert [use(name).has_cluster for name in names] == [True, False]
 
 
 def test_only_the_heir_becomes_the_owner(desk):
-    """The binding is deleted in the same transaction, and notes of 0.9 with the next one."""
+    """The binding is deleted in the same transaction."""
     own, other = desk.cluster(data={'other': 1}), desk.cluster()
     ours, theirs, third = (desk.policy() for _ in range(3))
     for cluster, policy in ((own, ours), (own, third), (other, ours), (other, theirs)):
         desk.bind(cluster, policy, binding(GROUP, inherited=cluster is other))
     desk.bind(other, third, binding(OTHER))
-    note = {'senlin_affinity': {other.id: {'made': [GROUP, OTHER]}}}
-    objects.Policy.update(desk.context, theirs.id, {'data': note})
 
     def owners():
         pairs = [(cluster, policy) for cluster in (own, other) for policy in (ours, theirs, third)]
@@ -211,13 +195,10 @@ def test_only_the_heir_becomes_the_owner(desk):
         assert owners() == before == [True, None, True, False, False, False], why
     registry.leave(own, ours.id, Leave(GROUP, GroupUser(other.id, 'b', theirs.id)))
     assert owners() == [None, None, True, False, True, False]
-    left = {'senlin_affinity': {other.id: {'made': [OTHER]}}}
-    assert objects.Policy.get(desk.context, theirs.id).data == left
     assert desk.load_cluster(own.id).data == {'other': 1}
     registry.leave(own, third.id, Leave(OTHER, is_kept=True))
     kept = {'other': 1, 'senlin_affinity': {'kept': OTHER}}
     assert own.data == desk.load_cluster(own.id).data == kept
-    assert objects.Policy.get(desk.context, theirs.id).data == left
 
 
 def test_only_the_action_that_holds_the_lock_of_a_cluster_is_running(desk):
@@ -278,42 +259,3 @@ def test_a_step_holds_its_locks_until_it_ends(desk):
     ours = (cluster.id,)
     assert found == [ours, (), ours, ours]
     assert [*map(registry.lock_holders, (name_lock, 'the-group'))] == [(), ()]
-
-
-NOTES = {
-    'one': {'made': ['a', 'b'], 'creating': ['web'], 'kept': []},
-    'two': {'kept': ['a']},
-    'odd': 'text',
-}
-
-
-@pytest.mark.parametrize(
-    ('data', 'is_named'),
-    [
-        ({'senlin_affinity': NOTES}, True),
-        ({'senlin_affinity': {**NOTES, 'one': {'creating': ['a']}}}, True),
-        ({'senlin_affinity': {'one': {'creating': ['a'], 'made': 'a'}, 'odd': 'a'}}, False),
-        ({'senlin_affinity': 'a'}, False),
-        ({'one': {'made': ['a']}}, False),
-        (None, False),
-    ],
-    ids=range(6),
-)
-def test_what_0_9_noted_of_a_group(data, is_named):
-    assert notes_0_9.names(data, 'a') is is_named
-
-
-def test_notes_of_0_9_are_deleted_from_all_policies(desk):
-    given = ({'senlin_affinity': NOTES, 'other': 1}, {'senlin_affinity': {'one': NOTES['one']}}, {})
-    policies = [desk.policy() for _ in given]
-    for policy, data in zip(policies, given, strict=True):
-        objects.Policy.update(desk.context, policy.id, {'data': data})
-
-    def stored():
-        return tuple(objects.Policy.get(desk.context, each.id).data for each in policies)
-
-    notes_0_9.delete(group_id='a')
-    one = {'senlin_affinity': {'one': {'made': ['b'], 'creating': ['web']}}}
-    assert stored() == ({**one, 'other': 1}, one, {})
-    notes_0_9.delete(cluster='one')
-    assert stored() == ({'other': 1}, {}, {})

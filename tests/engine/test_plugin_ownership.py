@@ -12,7 +12,6 @@ from senlin.policies import base
 
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.plugins.senlin import group_registry as registry
-from senlin_affinity.plugins.senlin import notes_0_9
 from tests.engine.support import (
     PROJECT,
     USER,
@@ -57,19 +56,9 @@ class Party:
         return said
 
     @property
-    def notes(self):
-        """Return the groups that release 0.9 recorded in the data of the policy."""
-        return objects.Policy.get(self.desk.context, self.policy.id).data.get(notes_0_9.KEY, {})
-
-    @property
     def bound(self):
         row = objects.ClusterPolicy.get(self.desk.context, self.id, self.policy.id)
         return row.data['AffinityPolicy']['data']
-
-    def note(self, **notes):
-        """Record a group in the data of the policy like release 0.9."""
-        data = {'data': {'senlin_affinity': {self.id: notes}}}
-        objects.Policy.update(self.desk.context, self.policy.id, data)
 
     def grow(self):
         """Run the hook with a newly loaded policy, and return the data."""
@@ -92,7 +81,6 @@ def test_q3_9_the_last_cluster_deletes_the_group(desk, version, option):
     group = first.attach()['servergroup_id']
     inherits = second.attach()
     assert (inherits['servergroup_id'], inherits['inherited_group']) == (group, True)
-    assert 'made_by_policy' not in inherits
     assert first.detach() == f'server group {group} stays: cluster cluster uses it'
     assert second.bound == {**inherits, 'inherited_group': False}
     assert desk.groups() == [group]
@@ -292,45 +280,6 @@ def test_q3_12_a_kept_group_is_not_deleted_by_another_cluster(desk):
     again.id = first.id
     assert again.attach()['inherited_group'] is False
     assert again.detach() == f'server group web ({group}) deleted'
-
-
-# -- what release 0.9 wrote, also while its engines still run
-
-
-def test_the_group_of_a_dead_attach_of_0_9_is_adopted(desk):
-    party, group = Party(desk), desk.edge.nova.add_group('web')
-    party.note(made=[group], creating=['web'])
-    assert party.attach()['inherited_group'] is False
-    assert party.notes != {}, 'the binding is not stored yet'
-    assert party.grow()['status'] == 'NONE'
-    assert party.notes == {}
-    party.detach()
-    assert desk.groups() == []
-
-
-def test_the_group_of_a_detach_of_0_9_is_adopted(desk):
-    """Release 0.9 recorded the group in its policy, and deleted the binding."""
-    old, ours = Party(desk), Party(desk)
-    group = old.attach()['servergroup_id']
-    ours.attach()
-    old.note(made=[group])
-    objects.ClusterPolicy.delete(desk.context, old.id, old.policy.id)
-    assert ours.detach() == f'server group web ({group}) deleted'
-    assert (desk.groups(), old.notes) == ([], {})
-
-
-def test_a_cluster_that_0_9_attached_gets_the_ownership(desk):
-    """Its binding states that a policy created the group, and a record has the id."""
-    ours, old = Party(desk), Party(desk)
-    group = ours.attach()['servergroup_id']
-    data = binding(group, version='1.1')
-    data['AffinityPolicy']['data']['made_by_policy'] = True
-    desk.bind(old.cluster, old.policy, data)
-    old.note(made=[group])
-    assert ours.detach() == f'server group {group} stays: cluster cluster uses it'
-    assert old.bound['inherited_group'] is False
-    assert old.notes == {}
-    assert old.detach() == f'server group web ({group}) deleted'
 
 
 def test_one_of_two_waiting_actions_gets_the_lock_of_a_dead_one(desk, option, monkeypatch):

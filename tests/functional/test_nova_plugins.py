@@ -1,4 +1,4 @@
-"""The plugins work in a real nova-scheduler, by their current paths and by those before 0.10."""
+"""The plugins work in a real nova-scheduler, by the paths of the manual."""
 
 import pytest
 
@@ -7,30 +7,22 @@ from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support.waiting import until
 
 FILTER = 'AggregateInstanceTypeFilter'
-#: The modules of the filter and of the request filter.
-PATHS = {
-    'current': (
-        'senlin_affinity.plugins.nova.aggregate_filter',
-        'senlin_affinity.plugins.nova.request_filter',
-    ),
-    'before 0.10': (
-        'senlin_affinity.plugins.nova_filter',
-        'senlin_affinity.plugins.nova_request_filter',
-    ),
-}
+PLUGINS = 'senlin_affinity.plugins.nova'
 PREFIX = 'reservation:'
 #: The flavor, the zone of a single host, and whether a server starts there.
 SERVERS = (('ssd', 'fast', True), ('ssd', 'slow', False), ('plain', 'reserved', False))
 
 
-@pytest.fixture(scope='module', params=PATHS)
-def cloud(request):
-    of_filter, of_request_filter = PATHS[request.param]
+@pytest.fixture(scope='module')
+def cloud():
     prefixes = ('required_member_prefix', 'default_forbidden_member_prefix')
     with SandboxCloud(
         {zone: {'availability_zone': zone} for zone in ('fast', 'slow', 'reserved')},
         filters=(*DEFAULT_FILTERS, FILTER),
-        available_filters=[f'{of_filter}.{FILTER}', f'{of_request_filter}.install'],
+        available_filters=[
+            f'{PLUGINS}.aggregate_filter.{FILTER}',
+            f'{PLUGINS}.request_filter.install',
+        ],
         nova_options={'scheduler': {f'placement_req_{each}': PREFIX for each in prefixes}},
         aggregates={
             'fast': {'hosts': ['fast'], 'metadata': {'ssd': 'true'}},

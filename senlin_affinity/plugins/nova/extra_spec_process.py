@@ -1,4 +1,7 @@
-"""Load extra spec validators in a separate process.
+"""Load extra spec validators in a child process, because Nova and Senlin cannot share a process.
+
+Packages with validators import Nova. In a Senlin engine, Nova's options collide with Senlin's:
+``import nova.conf`` raises DuplicateOptError (``host``, ``workers``), and would break the engine.
 
 One child process (the same Python, environment and import path) loads all entry points, and writes
 their definitions as JSON. If the child fails, because a package hangs or ends it, each package gets

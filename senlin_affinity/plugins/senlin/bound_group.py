@@ -23,7 +23,7 @@ from senlin_affinity.model.errors import BindingError
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
-from senlin_affinity.plugins.senlin import engine, notes_0_9
+from senlin_affinity.plugins.senlin import engine
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import binding, group_lookup, profile
 from senlin_affinity.policy.binding import Binding
@@ -48,8 +48,6 @@ def refusal(
 
     :param groups: makes the owner's :class:`~senlin_affinity.model.ports.ServerGroups`.
     """
-    if cluster in str(policy.data):
-        notes_0_9.delete(cluster=cluster)  # the binding replaces what release 0.9 noted
     group_id = bound.servergroup_id
     why_not = _conflicting_binding(cluster, policy.id, group_id)
     if why_not is not None:

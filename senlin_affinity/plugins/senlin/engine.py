@@ -24,7 +24,6 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import group_registry as registry
-from senlin_affinity.plugins.senlin import notes_0_9
 from senlin_affinity.policy import binding, placement, profile
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_engine')
@@ -104,14 +103,13 @@ def _say_once(policy: str, cluster_id: str, number: int, group_id: str) -> None:
 
 
 def forget_group(cluster: Any, group_id: str | None) -> None:
-    """Remove a deleted group (None: nothing to do) from the nodes' data, and notes of it.
+    """Remove a deleted group (None: nothing to do) from the nodes' data.
 
     Otherwise a later RECREATE of a node that was placed into it, also of one that has left the
     cluster, would delete its server and fail to boot another.
     """
     if group_id is None:
         return
-    notes_0_9.delete(group_id=group_id)
     loaded = {node.id: node for node in getattr(cluster, 'nodes', ())}
     for row in nodes_in(cluster, group_id):
         rest = {key: value for key, value in _placement(row).items() if key != 'servergroup'}

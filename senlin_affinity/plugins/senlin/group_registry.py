@@ -32,7 +32,6 @@ from senlin_affinity.groups.audit import FOREIGN
 from senlin_affinity.groups.steps import GroupUser, Leave, Use
 from senlin_affinity.model import errors
 from senlin_affinity.model.errors import AffinityError, BindingError, InvalidSpec
-from senlin_affinity.plugins.senlin import notes_0_9
 from senlin_affinity.policy import binding, profile, properties
 from senlin_affinity.policy.binding import CLUSTER_KEY, KEPT, kept_group
 
@@ -118,7 +117,6 @@ def read_use(cluster: Any, policy: str, group_id: str, name: str | None, prefix:
             tuple(shown(each) for each in keepers if each.id != cluster.id),
             tuple(map(shown, hinting)),
             tuple(sorted({shown(clusters[each.target]) for each in running})),
-            is_noted=any(notes_0_9.names(each.data, group_id) for each in policies.values()),
             has_cluster=named_after is None or named_after in clusters,
         )
 
@@ -169,8 +167,6 @@ def leave(cluster: Any, policy: str, effect: Leave) -> None:
             cluster.data = {**(cluster.data or {}), CLUSTER_KEY: {KEPT: effect.group_id}}
             session.query(models.Cluster).get(cluster.id).data = cluster.data
         bindings.filter_by(cluster_id=cluster.id, policy_id=policy).delete()
-    if effect.heir is not None:
-        notes_0_9.delete(group_id=effect.group_id)
 
 
 def is_deleted(policy: str) -> bool:

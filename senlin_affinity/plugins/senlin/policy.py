@@ -48,7 +48,6 @@ from senlin_affinity.plugins.senlin import (
     engine_report,
     legacy_type,
     log,
-    notes_0_9,
     preflight,
 )
 from senlin_affinity.plugins.senlin import group_registry as registry
@@ -208,7 +207,6 @@ class AffinityPolicy(base.Policy):
             )
             detached = driver.run(Detach())
             engine.forget_group(cluster, detached.deleted)
-            notes_0_9.delete(cluster=cluster.id)
             message = escaped(detached.message)
             if detached.released is not None:
                 bound_group.report_to_owner(cluster, message)

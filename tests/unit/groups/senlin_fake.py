@@ -80,7 +80,6 @@ def use_of(row: Any) -> Callable[[str], Use]:
             tuple(row.get('profiles', ())),
             tuple(row.get('attaching', ())),
             frozenset(row.get('own', ())),
-            group_id in row.get('made', ()),
             row.get('has_cluster', True),
         )
 
