@@ -44,6 +44,8 @@ SHOWN = (
     '10,000 hosts: reject, 250 candidates, tenant: kB',
     '10,000 hosts: pinned: requests',
     '10,000 hosts: pinned: kB',
+    '5,000 clusters and profiles: find the users of a group by its id and name (ms)',
+    '5,000 clusters: detach: ms',
     "Placement's CPU, to that of Nova's own request",
     'find the DRS host among 10,000: requests',
     'find the DRS host among 10,000: kB',

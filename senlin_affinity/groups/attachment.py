@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from senlin_affinity.groups.detachment import fetch, leave_owned
+from senlin_affinity.groups.detachment import fetch, leave
 from senlin_affinity.groups.steps import (
     Announce,
     CheckQuota,
@@ -213,7 +213,7 @@ class Attach:
             )
         if use.has_owner:
             return None, None
-        left = yield from leave_owned(group_id, use)
+        left = yield from leave(group_id, group, use)
         return None, left.deleted
 
     def _difference(self, group: ServerGroup) -> str | None:

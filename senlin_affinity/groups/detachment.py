@@ -53,7 +53,7 @@ class Detach:
     """Detach a policy from a cluster."""
 
     def step(self) -> Step[Detached]:
-        """Leave the bound group: an inherited or kept one stays; otherwise :func:`leave_owned`."""
+        """Leave the bound group: an inherited or kept one stays; otherwise :func:`leave`."""
         bound = yield ReadBinding()
         if bound is not None:
             yield LockGroup(bound.servergroup_id)
@@ -68,8 +68,7 @@ class Detach:
             yield Leave(group_id, is_kept=True)
             message = f'server group {group_id} is kept for the next policy of the cluster'
             return Detached(message, released=group_id)
-        use: Use = yield ReadUse(group_id)
-        return (yield from leave_owned(group_id, use))
+        return (yield from _leave_owned(group_id))
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,7 @@ class Undo:
     def step(self) -> Step[Detached]:
         """Delete the group, unless others use it by now."""
         yield LockGroup(self.group_id)
-        use: Use = yield ReadUse(self.group_id)
-        return (yield from leave_owned(self.group_id, use))
+        return (yield from _leave_owned(self.group_id))
 
 
 @dataclass(frozen=True)
@@ -101,43 +99,49 @@ class CheckBound:
         )
 
 
-def leave_owned(group_id: str, use: Use) -> Step[Detached]:
+def _leave_owned(group_id: str) -> Step[Detached]:
+    """Read the group and its users, and leave the group (:func:`leave`)."""
+    group: ServerGroup | None = None
+    failure: CloudError | None = None
+    try:
+        with saying('Failed in deleting servergroup.'):
+            group = yield from fetch(group_id)
+    except CloudError as error:
+        failure = error
+    use: Use = yield ReadUse(group_id, None if group is None else group.name)
+    if failure is not None and use.heir is None:  # a handover needs no answer of Nova
+        raise failure
+    return (yield from leave(group_id, group, use))
+
+
+def leave(group_id: str, group: ServerGroup | None, use: Use) -> Step[Detached]:
     """Delete a group that the cluster owns, and whose lock is held; it stays if others use it.
 
     If another binding may own it, that becomes the owner. Otherwise, raise GroupBusy while an
-    attach may use it. A group that Nova does not have counts as deleted.
+    attach may use it. A group that Nova does not have (None) counts as deleted.
     """
     if use.heir is not None:
-        return (yield from _hand_over(group_id, use))
+        yield Leave(group_id, heir=use.heir)
+        names = ', '.join(sorted({each.cluster_name for each in use.users}))
+        return Detached(f'server group {group_id} stays: cluster {names} uses it', None, group_id)
+    if group is None:
+        yield Leave(group_id)
+        return Detached(f'server group {group_id} no longer exists', group_id)
+    if use.attaching:
+        names = ', '.join(use.attaching)
+        raise GroupBusy(
+            f'server group {group_id} cannot be deleted now: a policy that may use it is being '
+            f'attached to cluster {names}; try again'
+        )
+    if why := _why_it_stays(group, use):
+        yield Leave(group_id)
+        message = f'server group {group.name} ({group_id}) stays: {why}'
+        return Detached(message, released=group_id)
     with saying('Failed in deleting servergroup.'):
-        group = yield from fetch(group_id)
-        if group is None:
-            yield Leave(group_id)
-            return Detached(f'server group {group_id} no longer exists', group_id)
-        use = yield ReadUse(group_id, group.name)
-        if use.heir is not None:
-            return (yield from _hand_over(group_id, use))
-        if use.attaching:
-            names = ', '.join(use.attaching)
-            raise GroupBusy(
-                f'server group {group_id} cannot be deleted now: a policy that may use it is being '
-                f'attached to cluster {names}; try again'
-            )
-        if why := _why_it_stays(group, use):
-            yield Leave(group_id)
-            message = f'server group {group.name} ({group_id}) stays: {why}'
-            return Detached(message, released=group_id)
         yield DeleteGroup(group_id)
         yield from verify_deleted(group_id)
     yield Leave(group_id)
     return Detached(f'server group {group.name} ({group_id}) deleted', group_id)
-
-
-def _hand_over(group_id: str, use: Use) -> Step[Detached]:
-    """Make ``use.heir`` the owner of the group, which stays."""
-    yield Leave(group_id, heir=use.heir)
-    names = ', '.join(sorted({each.cluster_name for each in use.users}))
-    return Detached(f'server group {group_id} stays: cluster {names} uses it', None, group_id)
 
 
 def verify_deleted(group_id: str) -> Step[None]:

@@ -174,6 +174,49 @@ def test_the_users_of_a_group(desk):
     assert [use(name).has_cluster for name in names] == [True, False]
 
 
+#: Wildcards of SQL, and what JSON escapes; beside each, a name that a careless query could confuse.
+NAMES = ('w_b', 'w%', 'w\\b', 'w/b', 'w"b', 'été', '\u7fa4', 'Web')
+NEAR = ('wxb', 'wxyz', 'w\\\\b', 'w/xb', "w'b", 'ete', '\u7ec4', 'web')
+
+
+@pytest.mark.parametrize(('name', 'near'), zip(NAMES, NEAR, strict=True))
+def test_a_profile_or_policy_names_exactly_this_group(desk, name, near):
+    known, actions = [], []
+    for each in (name, near):
+        known.append(desk.cluster(profile=hinting(each)))
+        policy = desk.policy(spec(servergroup={'name': each}))
+        target = desk.cluster()
+        objects.Cluster.update(desk.context, target.id, {'name': f'to {each}'})
+        inputs = {'policy_id': policy.id}
+        actions.append(desk.action(target, 'CLUSTER_ATTACH_POLICY', inputs).id)
+    for action in actions:
+        objects.Action.update(desk.context, action, {'status': 'RUNNING'})
+    for cluster, each in zip(known, (name, near), strict=True):
+        objects.Profile.update(desk.context, cluster.profile_id, {'name': f'of {each}'})
+    use = registry.read_use(desk.cluster(), '', OTHER, name, 'prefix-')
+    assert (use.profiles, use.attaching) == ((f'of {name}',), (f'to {name}',))
+
+
+def test_clusters_that_do_not_use_the_group_are_not_loaded(desk, monkeypatch):
+    group, load, loaded = str(uuid.uuid4()), registry.jsonutils.loads, []
+    own, user = desk.cluster(), desk.cluster(profile=hinting(NAME))
+    desk.bind(user, desk.policy(), binding(group))
+
+    def read():
+        loaded.clear()
+        use = registry.read_use(own, '', group, NAME, 'prefix-')
+        return use, len(loaded)
+
+    monkeypatch.setattr(
+        registry.jsonutils, 'loads', lambda text, **more: loaded.append(text) or load(text, **more)
+    )
+    before = read()
+    for number in range(20):
+        other = desk.cluster(profile=hinting(f'other-{number}'))
+        desk.bind(other, desk.policy(), binding(str(uuid.uuid4())))
+    assert read() == before
+
+
 def test_only_the_heir_becomes_the_owner(desk):
     """The binding is deleted in the same transaction."""
     own, other = desk.cluster(data={'other': 1}), desk.cluster()

@@ -11,8 +11,8 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from oslo_config import cfg
@@ -24,7 +24,7 @@ from senlin.db.sqlalchemy import api as database
 from senlin.db.sqlalchemy import models
 from senlin.objects import action as action_object
 from senlin.objects import cluster_lock
-from sqlalchemy import Text, column, select, table, update
+from sqlalchemy import DateTime, Text, and_, column, func, or_, select, table, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from senlin_affinity.groups.attachment import cluster_of
@@ -35,11 +35,23 @@ from senlin_affinity.model.errors import AffinityError, BindingError, InvalidSpe
 from senlin_affinity.policy import binding, profile, properties
 from senlin_affinity.policy.binding import CLUSTER_KEY, KEPT, kept_group
 
+#: Senlin stores lists and mappings as JSON text.
 _LOCKS = table('cluster_lock', column('cluster_id'), column('action_ids', Text))
 _ACTIONS = table(
     'action',
     *map(column, ('target', 'action', 'status', 'owner')),
     column('inputs', Text),
+)
+_CLUSTERS = table(
+    'cluster',
+    *map(column, ('id', 'name', 'project', 'profile_id')),
+    column('created_at', DateTime),
+    column('data', Text),
+)
+_PROFILES = table('profile', *map(column, ('id', 'name', 'project')), column('spec', Text))
+_POLICIES = table('policy', *map(column, ('id', 'type')), column('spec', Text))
+_BINDINGS = table(
+    'cluster_policy', *map(column, ('id', 'cluster_id', 'policy_id')), column('data', Text)
 )
 #: Between two attempts to acquire a lock, in seconds.
 PAUSE = 0.2
@@ -71,81 +83,148 @@ def read_use(cluster: Any, policy: str, group_id: str, name: str | None, prefix:
 
     A name in a profile or a policy of another project means a group of that project.
     """
+    sought = _Sought(group_id, name, cluster.project)
     with database.session_for_read() as session:
-        by_age = sorted(session.query(models.Cluster), key=lambda it: (str(it.created_at), it.id))
-        clusters = {each.id: each for each in by_age}
-        policies = {each.id: each for each in session.query(models.Policy)}
-        profiles = {each.id: each for each in session.query(models.Profile)}
-
-        def shown(owned: Any) -> str:
-            return str(owned.name) if owned.project == cluster.project else FOREIGN
-
-        def refers(owned: Any, word: str | None) -> bool:
-            by_name = name is not None and owned.project == cluster.project and word == name
-            return word is not None and (by_name or word.lower() == group_id)
-
-        def is_attaching(action: Any) -> bool:
-            target = clusters.get(action.target)
-            wanted = policies.get(jsonutils.loads(action.inputs).get('policy_id'))
-            if target is None or target.id == cluster.id or wanted is None or _is_dead(action):
-                return False
-            hint = _hint(profiles.get(target.profile_id))
-            return (
-                refers(target, properties.group_name(wanted.spec))
-                or refers(target, hint)
-                or kept_group(target.data) == group_id
-            )
-
-        users = []
-        for row, bound in _bindings(session, clusters):
-            key = (row.cluster_id, row.policy_id)
-            if bound.servergroup_id == group_id and key != (cluster.id, policy):
-                user = clusters[key[0]]
-                is_near = user.project == cluster.project
-                may_own = is_near and _is_served(policies.get(row.policy_id))
-                names = (user.id, shown(user), key[1])
-                users.append(GroupUser(*names, is_owner=not bound.is_inherited, may_own=may_own))
-        keepers = [each for each in clusters.values() if kept_group(each.data) == group_id]
-        hinting = [each for each in profiles.values() if refers(each, _hint(each))]
-        is_attach = _ACTIONS.c.action == consts.CLUSTER_ATTACH_POLICY
-        is_running = _ACTIONS.c.status == consts.ACTION_RUNNING
-        rows = session.execute(select(_ACTIONS).where(is_attach, is_running)).all()
-        running = list(filter(is_attaching, rows))
-        named_after = cluster_of(name or '', prefix)
         return Use(
-            tuple(users),
-            tuple(shown(each) for each in keepers if each.id != cluster.id),
-            tuple(map(shown, hinting)),
-            tuple(sorted({shown(clusters[each.target]) for each in running})),
-            has_cluster=named_after is None or named_after in clusters,
+            tuple(_users(session, sought, (cluster.id, policy))),
+            tuple(_keepers(session, sought, cluster.id)),
+            tuple(_hinting(session, sought)),
+            tuple(sorted(set(_attaching(session, sought, cluster.id)))),
+            has_cluster=_has_cluster(session, cluster_of(name or '', prefix)),
         )
 
 
-def _bindings(session: Any, clusters: Mapping[str, Any]) -> Iterator[tuple[Any, binding.Binding]]:
-    """Yield the bindings that have a group, in the order of the clusters."""
-    order = {key: number for number, key in enumerate(clusters)}
-    rows = [each for each in session.query(models.ClusterPolicies) if each.cluster_id in order]
-    for row in sorted(rows, key=lambda row: (order[row.cluster_id], row.id)):
+@dataclass(frozen=True)
+class _Sought:
+    """A group whose users are read for a cluster of a project.
+
+    The queries select the rows whose JSON text has the id or the name of the group; Python compares
+    the parsed values of these rows.
+    """
+
+    group_id: str
+    name: str | None
+    project: str
+
+    def shown(self, row: Any) -> str:
+        """Return the name of the row's object, or that it belongs to another project."""
+        return str(row.name) if row.project == self.project else FOREIGN
+
+    def is_named(self, word: str | None, project: str) -> bool:
+        """Check whether a word in an object of a project is the id or the name of the group."""
+        by_name = self.name is not None and project == self.project and word == self.name
+        return word is not None and (by_name or word.lower() == self.group_id)
+
+    def is_in(self, stored: Any) -> Any:
+        """Return the condition that the text in a column has the id of the group."""
+        return _contains(stored, self.group_id)
+
+    def is_hinted_in(self, stored: Any, project: Any) -> Any:
+        """Return the condition for hints with the id in any case, or, in the project, the name."""
+        is_named = _contains(func.lower(stored), self.group_id.lower())
+        if self.name is not None:
+            by_name = and_(project == self.project, _contains(stored, self.name))
+            is_named = or_(by_name, is_named)
+        return and_(_contains(stored, 'scheduler_hints'), is_named)
+
+
+def _contains(stored: Any, word: str) -> Any:
+    """Return the condition that the JSON in a column has a word, in which 'é' is '\\u00e9'."""
+    return stored.contains(jsonutils.dumps(word)[1:-1], autoescape=True)
+
+
+def _loaded(text: str | None) -> Any:
+    return None if text is None else jsonutils.loads(text)
+
+
+def _by_age(rows: Iterable[Any]) -> list[Any]:
+    """Return the rows in the order in which their clusters were created."""
+    return sorted(rows, key=lambda row: (str(row.created_at), row.cluster_id, row.id))
+
+
+def _users(session: Any, sought: _Sought, own: tuple[str, str]) -> Iterator[GroupUser]:
+    """Yield the bindings to the group, except the own one."""
+    query = (
+        select(_BINDINGS, _CLUSTERS.c.name, _CLUSTERS.c.project, _CLUSTERS.c.created_at)
+        .add_columns(_POLICIES.c.type)
+        .join(_CLUSTERS, _CLUSTERS.c.id == _BINDINGS.c.cluster_id)
+        .outerjoin(_POLICIES, _POLICIES.c.id == _BINDINGS.c.policy_id)
+        .where(sought.is_in(_BINDINGS.c.data))
+    )
+    for row in _by_age(session.execute(query)):
+        held = None
         with contextlib.suppress(BindingError):
-            if (held := binding.read(row.data)) is not None:
-                yield row, held
+            held = binding.read(_loaded(row.data))
+        is_own = (row.cluster_id, row.policy_id) == own
+        if held is not None and held.servergroup_id == sought.group_id and not is_own:
+            yield GroupUser(
+                row.cluster_id,
+                sought.shown(row),
+                row.policy_id,
+                is_owner=not held.is_inherited,
+                may_own=row.project == sought.project and _is_served(row.type),
+            )
 
 
-def _is_served(policy: Any) -> bool:
-    """Check whether our class, and not Senlin's own, serves the policy."""
-    is_old = policy is None or policy.type == f'{properties.TYPE}-1.0'
+def _keepers(session: Any, sought: _Sought, own: str) -> Iterator[str]:
+    """Yield the names of the other clusters that keep the group."""
+    query = select(_CLUSTERS, _CLUSTERS.c.id.label('cluster_id'))
+    for row in _by_age(session.execute(query.where(sought.is_in(_CLUSTERS.c.data)))):
+        if row.id != own and kept_group(_loaded(row.data)) == sought.group_id:
+            yield sought.shown(row)
+
+
+def _hinting(session: Any, sought: _Sought) -> Iterator[str]:
+    """Yield the names of the profiles that name the group in their scheduler hints."""
+    is_found = sought.is_hinted_in(_PROFILES.c.spec, _PROFILES.c.project)
+    for row in session.execute(select(_PROFILES).where(is_found)):
+        if sought.is_named(_hint(row.spec), row.project):
+            yield sought.shown(row)
+
+
+def _attaching(session: Any, sought: _Sought, own: str) -> Iterator[str]:
+    """Yield the names of the other clusters to which a policy is being attached that may use it."""
+    query = (
+        select(_ACTIONS, _CLUSTERS.c.name, _CLUSTERS.c.project, _CLUSTERS.c.data)
+        .add_columns(_PROFILES.c.spec)
+        .join(_CLUSTERS, _CLUSTERS.c.id == _ACTIONS.c.target)
+        .outerjoin(_PROFILES, _PROFILES.c.id == _CLUSTERS.c.profile_id)
+        .where(_ACTIONS.c.action == consts.CLUSTER_ATTACH_POLICY, _CLUSTERS.c.id != own)
+        .where(_ACTIONS.c.status == consts.ACTION_RUNNING)
+    )
+    rows = [(jsonutils.loads(row.inputs).get('policy_id'), row) for row in session.execute(query)]
+    named = _POLICIES.c.id.in_(sorted({str(key) for key, _row in rows}))
+    policies = session.execute(select(_POLICIES).where(named)) if rows else ()
+    names = {each.id: properties.group_name(_loaded(each.spec)) for each in policies}
+    for key, row in rows:
+        words = (names.get(key), _hint(row.spec))
+        is_user = any(sought.is_named(word, row.project) for word in words)
+        may_use = is_user or kept_group(_loaded(row.data)) == sought.group_id
+        if key in names and may_use and not _is_dead(row.owner):
+            yield sought.shown(row)
+
+
+def _has_cluster(session: Any, cluster: str | None) -> bool:
+    """Check whether a cluster exists; True for None."""
+    ids = select(_CLUSTERS.c.id).where(_CLUSTERS.c.id == cluster)
+    return cluster is None or cluster in session.execute(ids).scalars()
+
+
+def _is_served(kind: str | None) -> bool:
+    """Check whether our class, and not Senlin's own, serves policies of a type; None: deleted."""
+    is_old = kind in (None, f'{properties.TYPE}-1.0')
     return not is_old or bool(cfg.CONF.affinity.serve_version_1_0)
 
 
-def _is_dead(action: Any) -> bool:
+def _is_dead(owner: str | None) -> bool:
     """Check whether the engine of a running action is dead, as Senlin's locks do."""
-    owner = action.owner
     return owner is not None and bool(utils.is_service_dead(get_admin_context(), owner))
 
 
-def _hint(row: Any) -> str | None:
+def _hint(spec: str | None) -> str | None:
+    """Return the server group in the text of a profile's spec; None without a valid one."""
     with contextlib.suppress(InvalidSpec):
-        return None if row is None else profile.group_hint(row.spec)
+        return profile.group_hint(_loaded(spec) or {})
     return None
 
 

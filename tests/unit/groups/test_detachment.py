@@ -2,7 +2,8 @@
 
 import pytest
 
-from senlin_affinity.groups.detachment import KEY, CheckBound, Undo, is_kept
+from senlin_affinity.groups.attachment import Attach
+from senlin_affinity.groups.detachment import KEY, CheckBound, Detach, Undo, is_kept
 from senlin_affinity.groups.steps import GroupUser, Use
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.server_group import ServerGroup
@@ -12,6 +13,8 @@ from senlin_affinity.policy.properties import Properties
 from tests.support.fake_cloud import FakeCloud, cloud_of
 from tests.support.tables import check_error, raises, rows
 from tests.unit.groups.senlin_fake import FakeSenlin, use_of
+
+AFFINITY = Properties('1.1', policy='affinity')
 
 
 @pytest.mark.parametrize('row', rows('policy_detach'))
@@ -49,6 +52,18 @@ def test_a_cluster_that_uses_the_group_during_the_detach_becomes_its_owner():
     answer = senlin.detach(binding.write(Binding('g1', False)))
     assert answer.message == 'server group g1 stays: cluster db uses it'
     assert ([each.heir for each in senlin.left], len(cloud.groups)) == ([heir], 1)
+
+
+@pytest.mark.parametrize('operation', [Detach(), Undo('g1'), Attach('c1', AFFINITY, kept='g1')])
+def test_the_users_of_a_group_are_read_once(operation):
+    """The lock of the group is held meanwhile, and the table may be long."""
+    reads = []
+    senlin = FakeSenlin(
+        FakeCloud([ServerGroup('g1', 'web', 'anti-affinity')]), Binding('g1', False)
+    )
+    senlin.use = lambda group_id: reads.append(group_id) or Use()
+    senlin.run(operation)
+    assert ([each.group_id for each in senlin.left], reads) == (['g1'], ['g1'])
 
 
 def test_a_failed_attach_deletes_its_group():
