@@ -113,7 +113,10 @@ def _service(
         # openstacksdk raises if the catalog lacks the service.
         find(name, session.timeout, session, lambda: getattr(connection, kind).get_endpoint_data)
     except CloudError as error:
-        raise CloudError(f'{error}{_other_regions(connection)}', error.status) from error
+        known = ''
+        with contextlib.suppress(CloudError):  # the catalog may be malformed
+            known = _other_regions(connection)
+        raise CloudError(f'{error}{known}', error.status) from error
     return Rest(getattr(connection, kind), name, timeout or session.timeout, client.responses)
 
 
@@ -122,15 +125,32 @@ def _other_regions(connection: Connection) -> str:
 
     '' without a region of the connection, or without regions in the catalog.
     """
-    session, region = connection.session, connection.config.get_region_name()
-    if region is None or not hasattr(session.auth, 'get_access'):
-        return ''
-    catalog = session.auth.get_access(session).service_catalog.catalog
-    endpoints = [each for service in catalog for each in service.get('endpoints', ())]
-    regions = {each.get('region_id') or each.get('region') for each in endpoints} - {None}
+    region = connection.config.get_region_name()
+    regions = None if region is None else _of_token(connection, _regions)
     if not regions or region in regions:
         return ''
     return f'; unknown region {region!r}: the catalog has {", ".join(sorted(regions))}'
+
+
+def _regions(access: Any) -> set[str]:
+    catalog = access.service_catalog.catalog
+    endpoints = [each for service in catalog for each in service.get('endpoints', ())]
+    found = (each.get('region_id') or each.get('region') for each in endpoints)
+    return {str(each) for each in found if each is not None}
+
+
+def _of_token(connection: Connection, read: Callable[[Any], T]) -> T | None:
+    """Return what ``read`` finds in the token's data; None for an auth plugin without Keystone.
+
+    keystoneauth reads a response of Keystone late, and without checks: raise CloudError if it is
+    malformed.
+    """
+    session = connection.session
+    if not hasattr(session.auth, 'get_access'):
+        return None
+    return find(
+        'Keystone', session.timeout, session, lambda: read(session.auth.get_access(session))
+    )
 
 
 def compute(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
@@ -169,11 +189,15 @@ def clustering(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
 
 def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
     """Check whether clouds.yaml or the catalog has Senlin's endpoint; True without a catalog."""
-    access = _access(owner, timeout)
-    if access is None or owner.connection.config.get_endpoint('clustering'):
-        return True
-    known = access.service_catalog.get_endpoints_data(service_type='clustering')
-    return any(known.values())
+    connection = owner.connection
+    login.log_in(connection, timeout or REQUEST_TIMEOUT)
+
+    def has_endpoint(access: Any) -> bool:
+        known = access.service_catalog.get_endpoints_data(service_type='clustering')
+        return any(known.values())
+
+    has = _of_token(connection, has_endpoint)
+    return has is not False or bool(connection.config.get_endpoint('clustering'))
 
 
 def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | None, str | None]:
@@ -181,19 +205,9 @@ def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | Non
 
     The name is also None for an auth plugin without Keystone.
     """
-    access = _access(owner, timeout)
-    if access is None:
-        return ids(owner)[1], None
-    return access.project_id, access.project_name
-
-
-def _access(owner: OwnerClient, timeout: float | None) -> Any:
-    """Log in, and return the token's data; None for an auth plugin without Keystone."""
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
-    session = owner.connection.session
-    if not hasattr(session.auth, 'get_access'):
-        return None
-    return find('Keystone', session.timeout, session, lambda: session.auth.get_access(session))
+    found = _of_token(owner.connection, lambda access: (access.project_id, access.project_name))
+    return found or (ids(owner)[1], None)
 
 
 def ids(owner: OwnerClient) -> tuple[str | None, str | None]:

@@ -28,8 +28,10 @@ REQUEST_TIMEOUT = 60.0
 #: The deadlines of a call and of an operation, in timeouts.
 TIMEOUTS = 3
 OPERATION = 5
-#: What the libraries raise for a response of an unexpected shape.
-_ODD = (AttributeError, LookupError, RecursionError, TypeError)
+#: What the libraries raise for a response of an unexpected shape, or with an invalid value.
+_ODD = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError)
+#: The ValueErrors that concern the request.
+_UNSENT = (requests.RequestException, UnicodeEncodeError)
 #: The end of the operation according to ``time.monotonic``; None outside of operations.
 _ENDS: contextvars.ContextVar[float | None] = contextvars.ContextVar('ends', default=None)
 
@@ -70,7 +72,7 @@ def within(
     """Return the result of ``call``, or raise its exception, within three timeouts.
 
     Raise GivenUp if that time or the operation's is over, for an abandoned session, and, with a
-    session, instead of an AttributeError, LookupError, RecursionError or TypeError. A timeout or
+    session, instead of the errors that the libraries raise for a malformed response. A timeout or
     Ctrl-C abandons the session.
 
     :param session: the keystoneauth session of the call, if it exists already.
@@ -103,13 +105,18 @@ def within(
     error = future.exception()
     if error is None:
         return future.result()
-    if session is not None and isinstance(error, _ODD):
+    if session is not None and _is_odd(error):
         raise GivenUp('an answer does not conform to the API', is_uncertain=True) from error
     cause = error.__context__
     try:
         raise error
     finally:
         error.__context__ = cause  # "raise" has replaced it
+
+
+def _is_odd(error: BaseException) -> bool:
+    is_value = isinstance(error, ValueError) and not isinstance(error, _UNSENT)
+    return is_value or isinstance(error, _ODD)
 
 
 def is_given_up(session: Any) -> bool:

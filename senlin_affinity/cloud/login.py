@@ -45,7 +45,7 @@ def log_in(connection: Connection, timeout: float) -> None:
         if session.timeout is None:  # could wait forever
             session.timeout = timeout
         transport.bound(session)
-        within(session.timeout, impatient(session).get_token, session)
+        within(session.timeout, lambda: _authenticate(impatient(session)), session)
     except (*NO_ANSWER, GivenUp, OSError) as error:  # OSError: a missing file of certificates
         raise _refused(connection, words.error_text(error), error) from error
     except Exception as error:
@@ -54,6 +54,13 @@ def log_in(connection: Connection, timeout: float) -> None:
         if is_missing or _is_malformed(_auth_url(connection)):
             raise _refused(connection, missing, error) from error
         raise
+
+
+def _authenticate(session: Any) -> None:
+    """Get a token, and read its time of expiry, which keystoneauth reads in each later request."""
+    session.get_token()
+    if hasattr(session.auth, 'get_access'):
+        session.auth.get_access(session).will_expire_soon()
 
 
 class _Impatient:
