@@ -107,10 +107,12 @@ def by_marker(
     """Yield each object under ``key`` as parsed JSON; request the next page when it is needed.
 
     The last page is empty, or has no ``next`` in ``<key>_links`` (and fewer than 50 hypervisors).
-    Raise CloudError before a page that repeats an object; only servers may be on two pages.
+    Raise CloudError before a page that repeats an object (only servers may be on two pages), and
+    for pages in a circle.
     """
     marker: Mapping[str, str] = {}
     known: set[str] = set()
+    markers: set[str] = set()
     while True:
         body = compute.get(path, what, microversion, params={**query, 'limit': LIMIT, **marker})
         page = list_of(body, key, what)
@@ -124,7 +126,10 @@ def by_marker(
             return
         # The URL in the link may be wrong behind a proxy.
         with reading(what):
-            following = {'marker': str(page[-1]['id'])}
-        if following == marker:
-            raise malformed(what, f'the page after {marker["marker"]} repeats the previous page')
-        marker = following
+            following = str(page[-1]['id'])
+        if following in markers:
+            before = marker['marker']
+            which = 'the previous' if following == before else 'an earlier'
+            raise malformed(what, f'the page after {before} repeats {which} page')
+        markers.add(following)
+        marker = {'marker': following}

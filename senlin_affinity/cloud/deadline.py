@@ -32,8 +32,6 @@ OPERATION = 5
 _ODD = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError)
 #: The ValueErrors that concern the request.
 _UNSENT = (requests.RequestException, UnicodeEncodeError)
-#: The end of the operation according to ``time.monotonic``; None outside of operations.
-_ENDS: contextvars.ContextVar[float | None] = contextvars.ContextVar('ends', default=None)
 
 
 class GivenUp(CloudError):
@@ -43,18 +41,59 @@ class GivenUp(CloudError):
     """
 
 
+class _Operation:
+    """The end of an operation, and the bytes that it has received; all its threads share it."""
+
+    def __init__(self, seconds: float, outer: _Operation | None) -> None:
+        self._seconds, self._outer, self._received = seconds, outer, 0
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin the time of the operation again."""
+        self._ends = time.monotonic() + self._seconds
+
+    def left(self) -> float:
+        """Return the seconds until the end of the operation, or of an enclosing one."""
+        own = self._ends - time.monotonic()
+        return own if self._outer is None else min(own, self._outer.left())
+
+    def receive(self, size: int) -> int:
+        """Add received bytes to this and the enclosing operations; return the largest total."""
+        self._received += size
+        outer = 0 if self._outer is None else self._outer.receive(size)
+        return max(outer, self._received)
+
+
+#: The current operation; None outside of operations.
+_CURRENT: contextvars.ContextVar[_Operation | None] = contextvars.ContextVar(
+    'operation', default=None
+)
+
+
 @contextlib.contextmanager
 def operation(timeout: float) -> Iterator[None]:
     """End all calls in the block, except writes, within five timeouts.
 
     Earlier, if an enclosing operation ends.
     """
-    known, ends = _ENDS.get(), time.monotonic() + OPERATION * timeout
-    token = _ENDS.set(ends if known is None else min(known, ends))
+    token = _CURRENT.set(_Operation(OPERATION * timeout, _CURRENT.get()))
     try:
         yield
     finally:
-        _ENDS.reset(token)
+        _CURRENT.reset(token)
+
+
+def renew() -> None:
+    """Let the deadline of the operation count from now: a long list makes progress."""
+    current = _CURRENT.get()
+    if current is not None:
+        current.renew()
+
+
+def receive(size: int) -> int:
+    """Add bytes to those that the operation has received; return the total."""
+    current = _CURRENT.get()
+    return size if current is None else current.receive(size)
 
 
 def left(timeout: float) -> float:
@@ -62,8 +101,9 @@ def left(timeout: float) -> float:
 
     0 or negative after it.
     """
-    ends = _ENDS.get()
-    return TIMEOUTS * timeout if ends is None else min(TIMEOUTS * timeout, ends - time.monotonic())
+    current = _CURRENT.get()
+    most = TIMEOUTS * timeout
+    return most if current is None else min(most, current.left())
 
 
 def within(

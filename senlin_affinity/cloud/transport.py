@@ -1,5 +1,7 @@
 """Limit the size of responses, and limit a read-only connection to requests that read.
 
+All responses of an operation together are limited, too: pages without an end fill the memory.
+
 A wrapper of each HTTP adapter of a session reads the body in pieces, and stops as soon as it is too
 large.
 """
@@ -11,12 +13,14 @@ from typing import Any
 import requests
 from requests.adapters import BaseAdapter
 
-from senlin_affinity.cloud.deadline import GivenUp
+from senlin_affinity.cloud.deadline import GivenUp, receive
 from senlin_affinity.model.errors import TooLarge
 
 _MEBIBYTE = 1 << 20
 #: The default limit: the size of 30,000 hosts with traits.
 LARGEST = 128
+#: The limit of an operation, in largest responses.
+RESPONSES = 4
 _PIECE = 1 << 14
 _DIGITS = 20
 
@@ -75,13 +79,21 @@ class _Bounded(BaseAdapter):
             body += piece
             if len(body) > self._largest:
                 raise self._too_large(response)
+            if receive(len(piece)) > RESPONSES * self._largest:
+                raise self._too_large(response, are_many=True)
         return bytes(body)
 
-    def _too_large(self, response: requests.Response, size: str = '') -> AnswerTooLarge:
+    def _too_large(
+        self, response: requests.Response, size: str = '', *, are_many: bool = False
+    ) -> AnswerTooLarge:
         """Close the response, and return the error; ``size`` is " (300 MiB)" if announced."""
         response.close()
+        most = self._largest // _MEBIBYTE
+        what = f'answer is larger than {most}'
+        if are_many:
+            what = f'answers of the operation are together larger than {RESPONSES * most}'
         return AnswerTooLarge(
-            f'the answer is larger than {self._largest // _MEBIBYTE} MiB{size}: raise '
+            f'the {what} MiB{size}: raise '
             'max_answer_size in [affinity], or --max-answer-size of the command',
             response.status_code,
             is_uncertain=True,

@@ -310,6 +310,21 @@ def test_a_page_that_repeats_the_previous_one_is_an_error():
         [*answers.by_marker(compute, '/servers', 'servers', 'list', (2, 1))]
 
 
+@pytest.mark.parametrize('circle', ['ab', 'abc'])
+def test_pages_in_a_circle_are_an_error(circle):
+    asked = []
+
+    def get(*_words, params):
+        asked.append(params)
+        key = circle[(len(asked) - 1) % len(circle)]
+        return {**SERVERS, 'servers': [{'id': key}]}
+
+    words = f'could not list: the page after {circle[-1]} repeats an earlier page'
+    with pytest.raises(CloudError, match=words):
+        [*answers.by_marker(SimpleNamespace(get=get), '/servers', 'servers', 'list', (2, 1))]
+    assert len(asked) == len(circle) + 1
+
+
 def test_a_full_page_of_servers_without_a_link_is_the_last_one():
     asked = []
     page = {'servers': [{'id': str(number)} for number in range(50)]}

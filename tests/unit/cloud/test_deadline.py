@@ -72,6 +72,22 @@ def test_an_error_has_no_context_of_its_caller(session):
     assert caught.value.__context__ is None
 
 
+def test_the_deadline_of_a_long_list_counts_from_the_last_answer(monkeypatch, session):
+    now = [100.0]
+    monkeypatch.setattr(deadline.time, 'monotonic', lambda: now[0])
+    deadline.renew()  # no operation
+    with operation(10):
+        now[0] += 40
+        within(60, deadline.renew, session)  # in another thread
+        assert left(60) == 50
+        with operation(1):
+            now[0] += 4
+            deadline.renew()
+            assert left(60) == 5
+        now[0] += 50
+        assert left(60) < 0
+
+
 def test_the_calls_of_an_operation_share_its_deadline(monkeypatch, session):
     now = [100.0]
     monkeypatch.setattr(deadline.time, 'monotonic', lambda: now[0])

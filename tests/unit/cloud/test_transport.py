@@ -9,7 +9,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
 from senlin_affinity.cloud import transport
-from senlin_affinity.cloud.deadline import GivenUp
+from senlin_affinity.cloud.deadline import GivenUp, operation
 from senlin_affinity.model.errors import TooLarge
 
 MIB = 1 << 20
@@ -96,6 +96,19 @@ def test_a_response_that_is_large_after_decompression_is_rejected(session):
     nova = FixedResponseAdapter(gzip.compress(bytes(99 * MIB)), **{'Content-Encoding': 'gzip'})
     with pytest.raises(GivenUp, match='larger than 2 MiB'):
         send_get(session, nova)
+
+
+def test_the_responses_of_an_operation_are_limited_together(session):
+    words = 'the answers of the operation are together larger than 8 MiB: raise max_answer_size'
+    with operation(60), operation(60):
+        for _ in range(4):
+            send_get(session, FixedResponseAdapter(b'x' * (2 * MIB)))
+        nova = FixedResponseAdapter(b'x' * MIB)
+        with pytest.raises(TooLarge, match=words):
+            send_get(session, nova)
+    assert nova.raw.closed
+    with operation(60):
+        send_get(session, FixedResponseAdapter(b'x' * (2 * MIB)))
 
 
 def test_a_streamed_response_is_not_limited(session):
