@@ -113,7 +113,6 @@ class Command(command.Command):
         # openstacksdk takes a second to load.
         from senlin_affinity.cloud import connection, deadline, transport
 
-        self._open.enter_context(deadline.operation(timeout or deadline.REQUEST_TIMEOUT))
         if self._connection is None:
             client_manager = getattr(self.app, 'client_manager', None)
             if client_manager is not None:
@@ -123,6 +122,8 @@ class Command(command.Command):
             if self._largest is not None:
                 transport.bound(made.session, self._largest)
             self._connection = made
+        timeout = timeout or self._connection.session.timeout or deadline.REQUEST_TIMEOUT
+        self._open.enter_context(deadline.operation(timeout))
         return self._connection
 
     def end_operation(self) -> None:
