@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,8 @@ from senlin_affinity.model.terminal_text import escaped
 
 _EVERYWHERE = 'include all projects (for administrators)'
 _NOT_ASKED = 'not asked'
+#: Seconds between two lines of progress.
+_BETWEEN = 5
 _UNCHECKED = (
     'clusters of other projects may use these orphans: only an administrator can check this\n'
 )
@@ -62,6 +65,8 @@ class _Listing:
 class _OfGroups(base.Command):
     """A command that reads groups from Nova and bindings from Senlin."""
 
+    _next_report = 0.0
+
     def _fetch(
         self,
         parsed_args: argparse.Namespace,
@@ -86,8 +91,21 @@ class _OfGroups(base.Command):
             nothing = senlin.Clustering(GroupUses({}))
             return _Listing(compute, None, known, nothing, is_everywhere, prefix)
         clustering = connection.clustering(owner, timeout)
-        clustering_view = senlin.fetch(clustering, project, with_foreign_users=with_foreign_users)
+        self._next_report = time.monotonic() + _BETWEEN
+        clustering_view = senlin.fetch(
+            clustering,
+            project,
+            with_foreign_users=with_foreign_users,
+            progress=self._report_progress,
+        )
         return _Listing(compute, clustering, known, clustering_view, is_everywhere, prefix)
+
+    def _report_progress(self, done: int, number: int) -> None:
+        """Write a line to stderr, at most every five seconds."""
+        now = time.monotonic()
+        if now >= self._next_report and done < number:
+            self._next_report = now + _BETWEEN
+            self.app.stderr.write(f'read the policies of {done:,} of {number:,} clusters\n')
 
 
 class ListGroups(_OfGroups, base.Lister):

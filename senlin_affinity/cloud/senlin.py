@@ -7,11 +7,12 @@ without it as well; Senlin answers 403 to others.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from senlin_affinity.cloud import deadline, parallel
 from senlin_affinity.cloud.answers import allowed, check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupUses
@@ -26,6 +27,14 @@ _ATTACH = 'CLUSTER_ATTACH_POLICY'
 UNFINISHED = (
     'INIT', 'READY', 'RUNNING', 'SUSPENDED', 'WAITING', 'WAITING_LIFECYCLE_COMPLETION',
 )  # fmt: skip
+
+
+#: A function that is told how many of how many clusters are read.
+Progress = Callable[[int, int], object]
+
+
+def _silent(_done: int, _all: int) -> None:
+    """Report no progress."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +60,20 @@ class Clustering:
 
 
 def fetch(
-    senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = False
+    senlin: OwnerRest,
+    project: str | None,
+    *,
+    with_foreign_users: bool = False,
+    progress: Progress = _silent,
 ) -> Clustering:
     """Fetch the users of groups of one project, or, as an administrator, of all projects (None).
 
+    Senlin needs a request for each cluster with a policy: some are sent at the same time, and the
+    deadline of the operation counts from the last answer.
+
     :param with_foreign_users: also fetch which clusters of other projects use a group, if Senlin
         permits it; their names are ``FOREIGN``.
+    :param progress: called with the numbers of the clusters that are read, and of all.
     """
     wide, clusters = project, None
     if with_foreign_users and project is not None:
@@ -78,19 +95,23 @@ def fetch(
         actions = list_all(senlin, 'actions', None, action=_ATTACH, status=UNFINISHED)
         with reading('list the actions of Senlin'):
             attaching = {str((each.get('inputs') or {}).get('policy_id')) for each in actions}
-    bound: list[BindingRecord] = []
     with reading('list the clusters of Senlin'):
         shown = {
             each['id']: str(each['name']) if _is_own(each, project) else FOREIGN
             for each in clusters
         }
         kept = {each['id']: group for each in clusters if (group := kept_group(each.get('data')))}
-        for each in clusters:
-            if ours and each.get('policies', True):  # ids of bindings
-                bound.extend(bindings(senlin, each['id'], shown[each['id']], wide))
+        # "policies" are ids of bindings.
+        asked = [each['id'] for each in clusters if ours and each.get('policies', True)]
+    bound: dict[str, list[BindingRecord]] = {}
+    read = partial(_bindings, senlin, shown, wide)
+    for cluster, records in parallel.mapped(read, asked):
+        bound[cluster] = records
+        deadline.renew()
+        progress(len(bound), len(asked))
     uses = GroupUses(
         shown,
-        tuple(bound),
+        tuple(each for cluster in asked for each in bound[cluster]),
         kept,
         frozenset(_hints(senlin, project, wide)),
         frozenset(names[key] for key in names if _is_own(policies[key], project)),
@@ -103,6 +124,12 @@ def fetch(
             if each['physical_id']
         )
     return Clustering(uses, nodes, wide is None)
+
+
+def _bindings(
+    senlin: OwnerRest, names: Mapping[str, str], project: str | None, cluster: str
+) -> list[BindingRecord]:
+    return [*bindings(senlin, cluster, names[cluster], project)]
 
 
 def has_cluster(senlin: OwnerRest, cluster: str) -> bool:
@@ -178,6 +205,7 @@ def list_all(
         params: dict[str, str | int | Sequence[str]] = {'limit': PAGE, **query, **marker}
         page = list_of(senlin.get(f'/{key}', what, microversion, params=params), key, what)
         check_unique(page, 'id', what, known)
+        deadline.renew()
         yield from (each for each in page if _is_own(each, project))
         if len(page) < PAGE:
             return

@@ -1,5 +1,7 @@
 """The users of server groups, the nodes and the engines, from the lists of a Senlin."""
 
+import threading
+
 import pytest
 
 from senlin_affinity.cloud import fleet, senlin
@@ -123,6 +125,23 @@ def test_the_users_of_groups_and_the_nodes_of_a_project():
         ('/profiles', None, every),
         ('/nodes', None, {'limit': 1000}),
     ]
+
+
+def test_the_policies_of_many_clusters_are_read_at_the_same_time():
+    """In the order of the clusters, and with reports of the progress."""
+    api = everything()
+    api.lists['clusters'] = [cluster(f'c{number}', policies=['b']) for number in range(50)]
+    get, numbers, both = api.get, [], threading.Barrier(2)
+
+    def get_slowly(path, *words, **more):
+        if path in ('/clusters/c0/policies', '/clusters/c1/policies'):
+            both.wait(10)
+        return get(path, *words, **more)
+
+    api.get = get_slowly
+    found = senlin.fetch(api, 'p', progress=lambda *pair: numbers.append(pair))
+    assert [each.cluster for each in found.uses.bound] == [f'c{number}' for number in range(50)]
+    assert numbers == [(number, 50) for number in range(1, 51)]
 
 
 def test_without_affinity_policies_no_action_and_no_binding_is_read():
