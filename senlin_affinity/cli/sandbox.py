@@ -22,8 +22,8 @@ class Up(base.Command):
             '--cloud',
             metavar='<file>',
             type=Path,
-            help='a YAML file with hosts, aggregates, flavors, quotas, filters and options of the '
-            'services (default: two hosts)',
+            help='a YAML file with hosts, aggregates, flavors, images, quotas, filters and options '
+            'of the services (default: two hosts)',
         )
         add(
             '--senlin',

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from senlin_affinity.model import request
-from senlin_affinity.sandbox.identities import Endpoints
+from senlin_affinity.sandbox.identities import ADMIN, Endpoints
 
 #: Nova's default filters, and optional ones that constraints model.
 DEFAULT_FILTERS = (
@@ -33,6 +33,28 @@ OPERATOR: Mapping[str, Any] = {'senlin_affinity_cloud': {'auth_section': 'cloud_
 
 #: The image "cirros".
 IMAGE_ID = '7c5a6d0e-5a2b-4f43-8a53-9d1f6f4c2e11'
+#: The attributes of "cirros". Nova treats any other attribute of an image as a property.
+CIRROS: Mapping[str, Any] = {
+    'id': IMAGE_ID,
+    'name': 'cirros',
+    'status': 'active',
+    'visibility': 'public',
+    'protected': False,
+    'os_hidden': False,
+    'size': 1,
+    'min_disk': 0,
+    'min_ram': 0,
+    'disk_format': 'raw',
+    'container_format': 'bare',
+    'owner': ADMIN.project.id,
+    **dict.fromkeys(('virtual_size', 'checksum', 'os_hash_algo', 'os_hash_value')),
+    'tags': [],
+    'created_at': '2020-01-01T00:00:00Z',
+    'updated_at': '2020-01-01T00:00:00Z',
+    'file': f'/v2/images/{IMAGE_ID}/file',
+    'self': f'/v2/images/{IMAGE_ID}',
+    'schema': '/v2/schemas/image',
+}
 
 DEFAULT_ZONE = 'nova'
 
@@ -83,6 +105,16 @@ DEFAULT_FLAVORS = (FlavorSpec('m1.tiny'),)
 
 
 @dataclass(frozen=True)
+class ImageSpec:
+    """A public image; the name ``cirros`` changes the image that every sandbox has."""
+
+    name: str
+    min_disk: int = 0
+    min_ram: int = 0
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Blueprint:
     """The content of a sandbox cloud.
 
@@ -96,6 +128,7 @@ class Blueprint:
     hosts: tuple[HostSpec, ...]
     aggregates: tuple[AggregateSpec, ...] = ()
     flavors: tuple[FlavorSpec, ...] = DEFAULT_FLAVORS
+    images: tuple[ImageSpec, ...] = ()
     quotas: Mapping[str, int] = field(default_factory=dict)
     filters: Sequence[str] = DEFAULT_FILTERS
     available_filters: Sequence[str] = ()
@@ -114,6 +147,7 @@ class Blueprint:
         }
         values['hosts'] = tuple(HostSpec(**host) for host in data['hosts'])
         values['flavors'] = tuple(FlavorSpec(**flavor) for flavor in data['flavors'])
+        values['images'] = tuple(ImageSpec(**image) for image in data['images'])
         values['aggregates'] = tuple(
             AggregateSpec(**{**item, 'hosts': tuple(item['hosts'])}) for item in data['aggregates']
         )

@@ -5,6 +5,7 @@ Example (the file)::
     hosts: {cmp-1: {vcpus: 8, availability_zone: az1}, cmp-2: {}}     # also: 3, or [cmp-1, cmp-2]
     aggregates: {ssd: {hosts: [cmp-1], metadata: {ssd: 'true'}}}
     flavors: {m1.tiny: {vcpus: 1, ram: 64, disk: 1, extra_specs: {}}}
+    images: {windows: {properties: {os_type: windows}}}
     quotas: {server_groups: 10}
     default_availability_zone: az1      # the zone of a server that requests none
     filters: [ComputeFilter]            # all that nova-scheduler enables
@@ -13,6 +14,9 @@ Example (the file)::
     nova_options: {scheduler: {max_placement_results: 100}}
     senlin_options: {affinity: {preflight: warn}}
 
+doc/source/reference/cloud-file.rst describes all keys (``KEYS``) and the limits of all numbers
+(``LIMITS``), which are checked before anything is created from a number.
+
 Raises: InvalidSpec with the path of a mistake (``hosts.cmp-1.vcpu``), also of an unknown key.
 """
 
@@ -20,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ from senlin_affinity.cloud import one_of_each_key
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.suggestion import nearest
 from senlin_affinity.sandbox.blueprint import (
+    CIRROS,
     DEFAULT_FLAVORS,
     DEFAULT_QUOTAS,
     DEFAULT_ZONE,
@@ -35,13 +39,44 @@ from senlin_affinity.sandbox.blueprint import (
     Blueprint,
     FlavorSpec,
     HostSpec,
+    ImageSpec,
 )
 
-_OF_SERVICES = ('filters', 'available_filters', 'api_filters', 'nova_options', 'senlin_options')
-FILE_KEYS = (
-    *('hosts', 'aggregates', 'flavors', 'quotas', 'default_availability_zone'),
-    *_OF_SERVICES,
-)
+
+def _keys_of(made: type) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(made) if item.name != 'name')
+
+
+#: The keys of the file (''), and of each item of a section.
+KEYS: Mapping[str, tuple[str, ...]] = {
+    '': (
+        *('hosts', 'aggregates', 'flavors', 'images', 'quotas', 'default_availability_zone'),
+        *('filters', 'available_filters', 'api_filters', 'nova_options', 'senlin_options'),
+    ),
+    'hosts': (*_keys_of(HostSpec), 'aggregates'),
+    'inventory': (*('total', 'reserved', 'min_unit', 'max_unit', 'step_size', 'allocation_ratio'),),
+    'aggregates': _keys_of(AggregateSpec),
+    'flavors': _keys_of(FlavorSpec),
+    'images': _keys_of(ImageSpec),
+    'quotas': tuple(DEFAULT_QUOTAS),
+}
+#: Each compute service takes memory and time.
+MOST_HOSTS = 1000
+#: The largest integer and float of Nova's and Placement's databases.
+_INTEGER, _FLOAT = 0x7FFFFFFF, 3.40282e38
+#: The smallest and the largest value of each number.
+LIMITS: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(('hosts.vcpus', 'hosts.memory_mb', 'hosts.disk_gb'), (0, _INTEGER)),
+    **dict.fromkeys(('inventory.total', 'inventory.reserved'), (0, _INTEGER)),
+    **dict.fromkeys(
+        ('inventory.min_unit', 'inventory.max_unit', 'inventory.step_size'), (1, _INTEGER)
+    ),
+    **dict.fromkeys(('flavors.vcpus', 'flavors.ram'), (1, _INTEGER)),
+    **dict.fromkeys(('flavors.disk', 'images.min_disk', 'images.min_ram'), (0, _INTEGER)),
+    **dict.fromkeys((f'quotas.{name}' for name in DEFAULT_QUOTAS), (-1, _INTEGER)),
+}
+#: The classes whose total the size of the host sets.
+_SIZES = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 
 
 def read_file(path: str | Path) -> dict[str, Any]:
@@ -52,52 +87,59 @@ def read_file(path: str | Path) -> dict[str, Any]:
         raise InvalidSpec(f'cannot be read: {error.strerror}', path=str(path)) from error
     if not isinstance(data, Mapping):
         raise InvalidSpec('must be a mapping with "hosts"', path=str(path))
-    _refuse_unknown(data, FILE_KEYS, '')
+    _refuse_unknown(data, KEYS[''], '')
     if 'hosts' not in data:
         raise InvalidSpec('is missing: give a number, a list of names or a mapping', path='hosts')
     return dict(data)
 
 
 def read(
-    hosts: Any, aggregates: Any = None, flavors: Any = None, quotas: Any = None, **more: Any
+    hosts: Any,
+    aggregates: Any = None,
+    flavors: Any = None,
+    images: Any = None,
+    quotas: Any = None,
+    **more: Any,
 ) -> Blueprint:
     """Return the blueprint; ``more`` are its other fields."""
     more = {
-        key: _CHECKS[key](value, key) if key in _OF_SERVICES else value
-        for key, value in more.items()
-        if value is not None
+        key: _CHECKS.get(key, _text)(value, key) for key, value in more.items() if value is not None
     }
     specs, named = _hosts(hosts)
     aggregate_specs = _merge(named, _aggregates(aggregates, specs))
-    blueprint = Blueprint(specs, aggregate_specs, _flavors(flavors), _quotas(quotas), **more)
+    blueprint = Blueprint(
+        specs, aggregate_specs, _flavors(flavors), _images(images), _quotas(quotas), **more
+    )
     _check(blueprint)
     return blueprint
 
 
 def _hosts(hosts: Any) -> tuple[tuple[HostSpec, ...], tuple[AggregateSpec, ...]]:
     """Return the hosts, and the aggregates that they name."""
-    if isinstance(hosts, int) and not isinstance(hosts, bool):
+    is_number = isinstance(hosts, int) and not isinstance(hosts, bool)
+    if not is_number and not isinstance(hosts, (list, tuple, Mapping)):
+        raise InvalidSpec('must be a whole number, a list of names or a mapping', path='hosts')
+    if not 1 <= (hosts if is_number else len(hosts)) <= MOST_HOSTS:
+        raise InvalidSpec(f'there must be 1 to {MOST_HOSTS} hosts', path='hosts')
+    if is_number:
         hosts = [f'cmp-{number}' for number in range(1, hosts + 1)]
-    if isinstance(hosts, (list, tuple)):
-        hosts = dict.fromkeys(_names(hosts, 'hosts'))
     if not isinstance(hosts, Mapping):
-        raise InvalidSpec('must be a number, a list of names or a mapping', path='hosts')
-    if not hosts:
-        raise InvalidSpec('there must be at least one host', path='hosts')
+        hosts = dict.fromkeys(_names(hosts, 'hosts'))
     specs: list[HostSpec] = []
-    named: tuple[AggregateSpec, ...] = ()
-    for name, path, values in _each(hosts, 'hosts', HostSpec, 'aggregates'):
+    named: list[AggregateSpec] = []
+    for name, path, values in _each(hosts, 'hosts'):
         for aggregate, wanted in values.pop('aggregates', {}).items():
-            metadata = _texts(wanted, f'{path}.aggregates.{aggregate}')
+            where = f'{path}.aggregates'
+            metadata = _texts(wanted, f'{where}.{_name(aggregate, where)}')
             zone = metadata.pop('availability_zone', None)
-            named = _merge([AggregateSpec(aggregate, (name,), zone, metadata)], named)
+            named.append(AggregateSpec(aggregate, (name,), zone, metadata))
         specs.append(HostSpec(name, **values))
-    return tuple(specs), named
+    return tuple(specs), _merge(named, ())
 
 
 def _aggregates(aggregates: Any, hosts: Iterable[HostSpec]) -> Iterator[AggregateSpec]:
-    known = [host.name for host in hosts]
-    for name, path, values in _each(aggregates, 'aggregates', AggregateSpec):
+    known = dict.fromkeys(host.name for host in hosts)
+    for name, path, values in _each(aggregates, 'aggregates'):
         for member in values.get('hosts', ()):
             if member not in known:
                 words = f'no host "{member}"{_hint(member, known)}'
@@ -111,17 +153,23 @@ def _aggregates(aggregates: Any, hosts: Iterable[HostSpec]) -> Iterator[Aggregat
 def _flavors(flavors: Any) -> tuple[FlavorSpec, ...]:
     if flavors is None:
         return DEFAULT_FLAVORS
-    found = _each(flavors, 'flavors', FlavorSpec)
-    return tuple(FlavorSpec(name, **values) for name, _path, values in found)
+    return tuple(FlavorSpec(name, **values) for name, _path, values in _each(flavors, 'flavors'))
+
+
+def _images(images: Any) -> tuple[ImageSpec, ...]:
+    specs = []
+    for name, path, values in _each(images, 'images'):
+        for key in values.get('properties', {}):
+            if key in CIRROS:
+                words = 'is an attribute of images, not a property'
+                raise InvalidSpec(words, path=f'{path}.properties.{key}')
+        specs.append(ImageSpec(name, **values))
+    return tuple(specs)
 
 
 def _quotas(quotas: Any) -> dict[str, int]:
     """Return the limits; a missing one is unlimited (-1)."""
-    values = _mapping(quotas, 'quotas')
-    _refuse_unknown(values, DEFAULT_QUOTAS, 'quotas')
-    for name, value in values.items():
-        _integer(-1, value, f'quotas.{name}')
-    return {**DEFAULT_QUOTAS, **values}
+    return {**DEFAULT_QUOTAS, **_values(quotas, 'quotas', 'quotas')}
 
 
 def _merge(
@@ -172,21 +220,38 @@ def _zones_of_hosts(blueprint: Blueprint) -> dict[str, str]:
     return zones
 
 
-def _each(
-    given: Any, path: str, made: type, *more: str
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the name, the path and the checked values of each item; omit None."""
-    known = (*(item.name for item in fields(made) if item.name != 'name'), *more)
-    for name, item in _mapping(given, path).items():
+def _each(given: Any, section: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the name, the path and the checked values of each item of a section."""
+    for name, item in _mapping(given, section).items():
+        where = f'{section}.{_name(name, section)}'
+        yield name, where, _values(item, section, where)
+
+
+def _values(given: Any, section: str, path: str) -> dict[str, Any]:
+    """Return the checked values of a mapping with the keys of a section; omit None."""
+    values = _mapping(given, path)
+    _refuse_unknown(values, KEYS[section], path)
+    checked = {}
+    for key, value in values.items():
+        limits, where = LIMITS.get(f'{section}.{key}'), f'{path}.{key}'
+        if value is not None:
+            checked[key] = (
+                _integer(value, *limits, path=where)
+                if limits
+                else _CHECKS.get(key, _text)(value, where)
+            )
+    return checked
+
+
+def _inventory(value: Any, path: str) -> dict[str, dict[str, Any]]:
+    """Return Placement's fields by resource class."""
+    found = {}
+    for name, item in _mapping(value, path).items():
         where = f'{path}.{_name(name, path)}'
-        values = _mapping(item, where)
-        _refuse_unknown(values, known, where)
-        checked = {
-            key: _CHECKS.get(key, _text)(value, f'{where}.{key}')
-            for key, value in values.items()
-            if value is not None
-        }
-        yield name, where, checked
+        found[name] = _values(item, 'inventory', where)
+        if 'total' not in found[name] and name not in _SIZES:
+            raise InvalidSpec('is missing', path=f'{where}.total')
+    return found
 
 
 def _mapping(value: Any, path: str) -> dict[str, Any]:
@@ -205,9 +270,11 @@ def _name(value: Any, path: str) -> str:
 def _names(value: Any, path: str) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)):
         raise InvalidSpec('must be a list of names', path=path)
-    for index, item in enumerate(value):
-        if _name(item, path) in value[:index]:
+    seen = set()
+    for item in value:
+        if _name(item, path) in seen:
             raise InvalidSpec(f'"{item}" occurs twice', path=path)
+        seen.add(item)
     return tuple(value)
 
 
@@ -235,21 +302,30 @@ def _flag(value: Any, path: str) -> bool:
     return value
 
 
-def _integer(smallest: int, value: Any, path: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
-        raise InvalidSpec(f'must be a whole number of {smallest} or more', path=path)
-    return value
+def _integer(value: Any, smallest: int, largest: int, path: str) -> int:
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if not is_integer or not smallest <= value <= largest:
+        raise InvalidSpec(f'must be a whole number from {smallest} to {largest}', path=path)
+    return int(value)
 
 
-#: The check for each key; any other key has a string.
+def _ratio(value: Any, path: str) -> float:
+    """Return a number; NaN is in no range."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= _FLOAT:
+        raise InvalidSpec(f'must be a number from 0 to {_FLOAT:g}', path=path)
+    return float(value)
+
+
+#: The check for each key that is not in ``LIMITS``; any other key has a string.
 _CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
-    **dict.fromkeys(('vcpus', 'memory_mb', 'ram'), partial(_integer, 1)),
-    **dict.fromkeys(('disk_gb', 'disk'), partial(_integer, 0)),
-    **dict.fromkeys(('metadata', 'extra_specs'), _texts),
+    **dict.fromkeys(('metadata', 'extra_specs', 'properties'), _texts),
     'disabled': _flag,
     **dict.fromkeys(('hosts', 'filters', 'available_filters', 'api_filters'), _names),
     **dict.fromkeys(('nova_options', 'senlin_options'), options),
-    **dict.fromkeys(('aggregates', 'inventory'), _mapping),
+    'aggregates': _mapping,
+    'inventory': _inventory,
+    'allocation_ratio': _ratio,
 }
 
 

@@ -22,7 +22,7 @@ from typing import Any
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.sandbox.lifeline import PYTHON_VARIABLE
 
-#: Seconds; without templates, a start takes about 20 on a small machine.
+#: Seconds between two reports; without templates, a whole start takes about 20 on a small machine.
 START_TIMEOUT = 180.0
 #: Seconds between SIGTERM and SIGKILL.
 STOP_TIMEOUT = 5.0
@@ -102,14 +102,16 @@ def without_ctrl_c() -> Iterator[None]:
 
 
 def wait_until_ready(children: Iterable[Child], progress: Progress) -> None:
-    """Wait until every child reports that it is ready; raise CloudError after the start timeout."""
-    deadline = time.monotonic() + START_TIMEOUT
+    """Wait until every child reports that it is ready.
+
+    Raise CloudError if none reports a stage within the start timeout.
+    """
     waiting = {child.report: child for child in children}
     while waiting:
-        readable, _, _ = select.select(list(waiting), [], [], deadline - time.monotonic())
+        readable, _, _ = select.select(list(waiting), [], [], START_TIMEOUT)
         if not readable:
             names = ', '.join(child.name for child in waiting.values())
-            raise CloudError(f'{names}: not ready after {START_TIMEOUT:.0f} seconds')
+            raise CloudError(f'{names}: no progress for {START_TIMEOUT:.0f} seconds')
         for report in readable:
             for news in waiting[report].listen():
                 if 'error' in news:

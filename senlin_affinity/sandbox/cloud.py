@@ -41,8 +41,8 @@ class SandboxCloud:
     :param progress: called with a short text at each stage of the start.
     :param more: ``aggregates`` (name -> ``hosts``, ``availability_zone``, ``metadata``),
         ``flavors`` (name -> ``vcpus``, ``ram``, ``disk``, ``id``, ``extra_specs``; default:
-        m1.tiny), ``quotas`` (options of nova.conf's [quota]; default: -1), and the other fields of
-        :class:`Blueprint`.
+        m1.tiny), ``images`` (name -> ``min_disk``, ``min_ram``, ``properties``), ``quotas``
+        (options of nova.conf's [quota]; default: -1), and the other fields of :class:`Blueprint`.
     """
 
     image_id = IMAGE_ID

@@ -1,41 +1,21 @@
-"""Provide a Glance with one public image and an empty Neutron, enough to boot servers.
+"""Provide a Glance with public images and an empty Neutron, enough to boot servers.
 
 Every collection of Neutron is empty, and it rejects every write. Glance's schema lists every
-attribute of the image, because Nova treats any other attribute as an image property.
+attribute of an image, because Nova treats any other attribute as an image property.
 """
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from webob import Request, Response
 
-from senlin_affinity.sandbox.blueprint import IMAGE_ID
-from senlin_affinity.sandbox.identities import ADMIN, Endpoints
+from senlin_affinity.sandbox.blueprint import CIRROS, IMAGE_ID, ImageSpec
+from senlin_affinity.sandbox.identities import Endpoints
 from senlin_affinity.sandbox.wsgi import Stub, answer, error, not_found, parts_of
 
-_IMAGE: dict[str, Any] = {
-    'id': IMAGE_ID,
-    'name': 'cirros',
-    'status': 'active',
-    'visibility': 'public',
-    'protected': False,
-    'os_hidden': False,
-    'size': 1,
-    'min_disk': 0,
-    'min_ram': 0,
-    'disk_format': 'raw',
-    'container_format': 'bare',
-    'owner': ADMIN.project.id,
-    **dict.fromkeys(('virtual_size', 'checksum', 'os_hash_algo', 'os_hash_value')),
-    'tags': [],
-    'created_at': '2020-01-01T00:00:00Z',
-    'updated_at': '2020-01-01T00:00:00Z',
-    'file': f'/v2/images/{IMAGE_ID}/file',
-    'self': f'/v2/images/{IMAGE_ID}',
-    'schema': '/v2/schemas/image',
-}
 _ANY_TYPE = {'type': ['null', 'string', 'integer', 'boolean', 'array']}
 _QUOTAS = ('network', 'subnet', 'port', 'router', 'floatingip', 'security_group')
 
@@ -45,18 +25,30 @@ def _version(number: str, url: str) -> dict[str, Any]:
     return {'versions': [{'id': number, 'status': 'CURRENT', 'links': [link]}]}
 
 
+def _image(image_id: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    own = {'id': image_id, 'file': f'/v2/images/{image_id}/file', 'self': f'/v2/images/{image_id}'}
+    return {**CIRROS, **attributes, **own}
+
+
+def _described(spec: ImageSpec) -> dict[str, Any]:
+    is_cirros = spec.name == CIRROS['name']
+    image_id = IMAGE_ID if is_cirros else str(uuid.uuid5(uuid.UUID(IMAGE_ID), spec.name))
+    attributes = {'name': spec.name, 'min_disk': spec.min_disk, 'min_ram': spec.min_ram}
+    return _image(image_id, {**attributes, **spec.properties})
+
+
 class Glance(Stub):
     """The Image API of one sandbox; an image is active at once."""
 
-    def __init__(self, endpoints: Endpoints) -> None:
+    def __init__(self, endpoints: Endpoints, specs: Iterable[ImageSpec] = ()) -> None:
         self._url = endpoints.url('image')
-        self._images = {IMAGE_ID: _IMAGE}
+        images = (CIRROS, *map(_described, specs))
+        self._images = {image['id']: image for image in images}
 
     def _answer(self, request: Request) -> Response:
         if request.method == 'POST' and parts_of(request) == ('v2', 'images'):
-            image_id = str(uuid.uuid4())
-            image = {**_IMAGE, **request.json_body, 'id': image_id}
-            self._images[image_id] = image
+            image = _image(str(uuid.uuid4()), request.json_body)
+            self._images[image['id']] = image
             return answer(201, image)
         if request.method not in ('GET', 'HEAD'):
             return error(403, "the sandbox's images are fixed")
@@ -75,7 +67,7 @@ class Glance(Stub):
             case ('v2', 'schemas', 'image'):
                 schema = {
                     'name': 'image',
-                    'properties': dict.fromkeys(_IMAGE, _ANY_TYPE),
+                    'properties': dict.fromkeys(CIRROS, _ANY_TYPE),
                     'additionalProperties': {'type': 'string'},
                 }
                 return answer(200, schema)

@@ -48,7 +48,7 @@ def run(plan: RunPlan, listener: socket.socket, parent: Lifeline) -> None:
     applications = switchboard.applications
     applications['_sandbox'] = observer
     applications['identity'] = Keystone(plan.endpoints, plan.secret)
-    applications['image'] = Glance(plan.endpoints)
+    applications['image'] = Glance(plan.endpoints, plan.blueprint.images)
     applications['network'] = Neutron(plan.endpoints)
     wsgi.serve(listener, switchboard)
 
@@ -62,7 +62,10 @@ def run(plan: RunPlan, listener: socket.socket, parent: Lifeline) -> None:
     applications['compute'] = observer.watch('compute', _start_api(plan))
     running = list(_start_controllers())
     parent.tell(stage="Nova's API, conductor and scheduler run")
-    running += _start_computes(specs)
+    for number, compute in enumerate(_start_computes(specs), 1):
+        running.append(compute)
+        if number % 100 == 0 and number < len(specs):
+            parent.tell(stage=f'{number} of {len(specs)} compute services run')
     parent.tell(stage=f'{len(specs)} compute services run')
     applications['_nova'] = Controls(running, specs)
     _furnish(plan)

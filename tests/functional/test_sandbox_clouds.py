@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from openstack.exceptions import BadRequestException, ResourceFailure
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
 
@@ -28,6 +29,51 @@ def test_the_cloud_starts(name):
 
 def test_every_cloud_is_started_by_a_test():
     assert {each.stem for each in FOLDER.glob('*.yaml')} == {*ZONES, 'demo', 'log-only', 'plugins'}
+
+
+def test_images_have_properties_and_hosts_may_have_no_cpu():
+    """Nova reads the properties; Placement has no inventory with a total of 0."""
+    hosts = {
+        'cmp-1': {'vcpus': 4},
+        'bm-1': {
+            **dict.fromkeys(('vcpus', 'memory_mb', 'disk_gb'), 0),
+            'inventory': {'CUSTOM_GOLD': {'total': 1}},
+        },
+    }
+    images = {
+        'arm': {'properties': {'hw_architecture': 'aarch64'}},
+        'large': {'min_disk': 20},
+        'cirros': {'properties': {'hw_architecture': 'x86_64'}},
+    }
+    with SandboxCloud(hosts, images=images) as cloud:
+        connection = cloud.connection()
+        compute, placement = connection.compute, connection.placement
+        (flavor,) = compute.flavors()
+        outcomes = {}
+        for name in images:
+            image = connection.image.find_image(name).id
+            request = {'flavor_id': flavor.id, 'image_id': image, 'networks': 'none'}
+            try:
+                made = compute.create_server(name=name, **request)
+                outcomes[name] = compute.wait_for_server(made, wait=60).compute_host
+            except ResourceFailure:
+                outcomes[name] = compute.get_server(made).fault['message'].split('.')[0]
+            except BadRequestException as error:
+                outcomes[name] = error.details.split('.')[0]
+        providers = {
+            provider.name: set(
+                placement.get(f'/resource_providers/{provider.id}/inventories').json()[
+                    'inventories'
+                ]
+            )
+            for provider in placement.resource_providers()
+        }
+    assert outcomes == {
+        'arm': 'No valid host was found',
+        'large': "Flavor's disk is smaller than the minimum size specified in image metadata",
+        'cirros': 'cmp-1',
+    }
+    assert providers == {'cmp-1': {'VCPU', 'MEMORY_MB', 'DISK_GB'}, 'bm-1': {'CUSTOM_GOLD'}}
 
 
 @pytest.mark.long
