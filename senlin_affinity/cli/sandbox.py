@@ -99,7 +99,7 @@ class Down(base.Command):
 
 
 class Demo(base.Command):
-    """Start the sandbox, show what the affinity policy does there, and end it again."""
+    """Start the sandbox, show what the policy and the plugins for Nova do, and end it again."""
 
     example = ''
 

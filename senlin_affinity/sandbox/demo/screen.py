@@ -38,12 +38,12 @@ class Screen:
 
     def say(self, text: str) -> None:
         """Print a paragraph."""
-        self.console.print(Padding(Text(text), (0, 0, 0, 2)))
+        self.console.print(Padding(Text(text), (0, 0, 0, 2), expand=False))
 
     def quote(self, source: str, text: str) -> None:
-        """Print a text that a user of Senlin reads."""
+        """Print a text that a user reads."""
         line = Text.assemble((f'{source}: ', 'dim'), (text, 'italic'))
-        self.console.print(Padding(line, (0, 2, 0, 4)))
+        self.console.print(Padding(line, (0, 2, 0, 4), expand=False))
 
     @contextmanager
     def working(self, text: str) -> Iterator[Callable[[str], None]]:
@@ -67,7 +67,7 @@ class Screen:
             table.add_column(column, overflow='fold')
         for row in rows:
             table.add_row(*(Text(self._signed(cell)) for cell in row))
-        self.console.print(Padding(table, (0, 0, 0, 2)))
+        self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
     def check(self, what: str, expected: object, found: object) -> None:
         """Compare two values; print and record the result."""

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import openstack.connection
@@ -23,8 +25,10 @@ from senlin_affinity.model.errors import CloudError
 #: In seconds.
 DEADLINE = 90.0
 ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
-_IN_THE_MAKING = ('INIT', 'CREATING', 'RECOVERING', 'DELETING', 'UPDATING')
+_IN_THE_MAKING = ('INIT', 'BUILD', 'CREATING', 'RECOVERING', 'DELETING', 'UPDATING')
 _PAUSE = 0.1
+#: The first microversion in which nova-api validates extra specs.
+VALIDATED = '2.86'
 _T = TypeVar('_T')
 
 
@@ -74,6 +78,19 @@ class Actor:
     def create_group(self, name: str, policy: str = 'anti-affinity') -> str:
         """Create a server group in Nova; return its id."""
         return str(self.compute.create_server_group(name=name, policy=policy).id)
+
+    def create_servers(self, image: str, flavors: Mapping[str, str]) -> list[str]:
+        """Create servers (name -> flavor) at once, and wait until each is built; return the ids."""
+        ids = {flavor.name: flavor.id for flavor in self.compute.flavors()}
+        made = [
+            self.compute.create_server(
+                name=name, flavor_id=ids[flavor], image_id=image, networks='none'
+            ).id
+            for name, flavor in flavors.items()
+        ]
+        for server in made:
+            self._made(f'server {server}', partial(self.compute.get_server, server))
+        return made
 
     def create_cluster(self, name: str, profile: str, size: int = 0, **more: Any) -> str:
         """Create a cluster with its nodes; return its id."""
@@ -172,6 +189,47 @@ class Nova:
         """Enable a compute service."""
         (service,) = self._compute.services(binary='nova-compute', host=host)
         self._compute.enable_service(service, host, 'nova-compute')
+
+    @contextmanager
+    def aggregate(self, name: str, host: str, metadata: Mapping[str, str]) -> Iterator[None]:
+        """Put a host into a new aggregate for the block."""
+        aggregate = self._compute.create_aggregate(name=name).id
+        self._compute.add_host_to_aggregate(aggregate, host)
+        self._compute.set_aggregate_metadata(aggregate, metadata)
+        try:
+            yield
+        finally:
+            self._compute.remove_host_from_aggregate(aggregate, host)
+            self._compute.delete_aggregate(aggregate)
+
+    def add_extra_spec(self, flavor: str, name: str, value: str) -> tuple[int, str]:
+        """Write an extra spec; return the status and the message of Nova's answer."""
+        found = self._compute.find_flavor(flavor).id
+        answer = self._compute.post(
+            f'/flavors/{found}/os-extra_specs',
+            json={'extra_specs': {name: value}},
+            microversion=VALIDATED,
+        )
+        return answer.status_code, answer.json().get('badRequest', {}).get('message', '')
+
+    def extra_specs(self, flavor: str) -> dict[str, str]:
+        """Return the extra specs of a flavor."""
+        return dict(self._compute.find_flavor(flavor, get_extra_specs=True).extra_specs)
+
+    def hosts_of(self, servers: Iterable[str]) -> dict[str, str]:
+        """Return the host of each server by its name; '' without one."""
+        found = map(self._compute.get_server, servers)
+        return {server.name: server.compute_host or '' for server in found}
+
+    def delete_servers(self, servers: Iterable[str]) -> None:
+        """Delete servers, and wait until they are gone."""
+        for server in servers:
+            self._compute.delete_server(server)
+        for server in servers:
+            wait_for(f'deletion of server {server}', partial(self._is_gone, server))
+
+    def _is_gone(self, server: str) -> bool:
+        return self._compute.find_server(server, ignore_missing=True) is None
 
     def group(self, name: str) -> Any:
         """Return the server group of this name in any project, or None."""

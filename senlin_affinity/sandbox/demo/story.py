@@ -1,4 +1,8 @@
-"""Run the scenarios S1, S2 and S3 of Senlin's page "Affinity Policy V1.0", checked against Nova.
+"""Show what five specifications describe, on the real services, checked against Nova.
+
+These are Senlin's page "Affinity Policy V1.0" (the scenarios S1, S2 and S3), and the specifications
+for Nova "Aggregate Instance Type Filter", "Support filtering by forbidden aggregate membership",
+"Complex anti-affinity policies" and "Flavor Extra Spec Validators".
 
 A failed check makes the demo fail at its end; an impossible step raises an error.
 """
@@ -32,6 +36,7 @@ class Scene:
     nova: Nova
     screen: Screen
     log: Path
+    image: str
 
     def operators_log(self) -> str:
         """Return the last line of the operators' log after its prefix, or ''."""
@@ -51,7 +56,7 @@ def run(screen: Screen | None = None, cloud_file: str = CLOUD) -> bool:
     try:
         admin = cloud.connection()
         user, log = Actor(cloud.connection('demo')), cloud.log_dir / 'senlin.log'
-        scene = Scene(user, Actor(admin), Nova(admin), screen, log)
+        scene = Scene(user, Actor(admin), Nova(admin), screen, log, cloud.image_id)
         for chapter in CHAPTERS:
             chapter(scene)
     finally:
@@ -68,16 +73,62 @@ def the_cloud(scene: Scene) -> None:
     scene.screen.check('three compute hosts answer', 3, len(rows))
 
 
+def admit_by_key(scene: Scene) -> None:
+    """Let the filter keep servers without the key of an aggregate from its host."""
+    screen = scene.screen
+    screen.title('The aggregate filter: a host only for flavors with a key')
+    screen.say('specification "Aggregate Instance Type Filter"')
+    metadata = {'ssd': 'true', 'force_metadata_check': 'True'}
+    screen.table(('aggregate', 'host', 'metadata'), [('ssd', 'cmp-1', _in_words(metadata))])
+    with scene.nova.aggregate('ssd', 'cmp-1', metadata):
+        landed = _boot(scene, {'fast': 'm1.ssd', 'any-1': 'm1.tiny', 'any-2': 'm1.tiny'})
+    screen.check('the server whose flavor has the key is on cmp-1', 'cmp-1', landed['fast'])
+    others = {landed['any-1'], landed['any-2']}
+    screen.check('both servers without the key avoid cmp-1', {'cmp-2'}, others)
+
+
+def reserve_host(scene: Scene) -> None:
+    """Let the request filter keep ordinary servers from a reserved host."""
+    screen = scene.screen
+    screen.title('The request filter: a reserved host that ordinary servers avoid')
+    screen.say('specification "Filtering by forbidden aggregate membership"')
+    metadata = {'reservation:r1': 'mine'}
+    screen.table(('aggregate', 'host', 'metadata'), [('mine', 'cmp-1', _in_words(metadata))])
+    with scene.nova.aggregate('mine', 'cmp-1', metadata):
+        landed = _boot(scene, {'mine': 'm1.reserved', 'any-1': 'm1.tiny', 'any-2': 'm1.tiny'})
+    screen.check('the server with the reservation is on cmp-1', 'cmp-1', landed['mine'])
+    others = {landed['any-1'], landed['any-2']}
+    screen.check('both ordinary servers avoid cmp-1', {'cmp-2'}, others)
+
+
+def reject_extra_spec(scene: Scene) -> None:
+    """Let nova-api reject an extra spec with a wrong name, and one with a wrong value."""
+    screen = scene.screen
+    screen.title('The validators: an extra spec that nova-api rejects')
+    screen.say('specification "Flavor Extra Spec Validators"')
+    for name, value, words in (
+        ('hw:cpu_polcy', 'dedicated', 'did you mean hw:cpu_policy?'),
+        ('hw:cpu_policy', 'deddddicated', "not 'deddddicated'"),
+    ):
+        screen.say(f'flavor m1.tiny, extra spec {name}={value}')
+        status, message = scene.nova.add_extra_spec('m1.tiny', name, value)
+        screen.quote(f'nova-api answers {status}', message)
+        screen.check('it is rejected, with the reason', (400, True), (status, words in message))
+    screen.check('the flavor is unchanged', {}, scene.nova.extra_specs('m1.tiny'))
+
+
 def create_group(scene: Scene) -> None:
     """Let the policy create a group with rules."""
     screen = scene.screen
     screen.title('S2  A server group that the policy creates: at most 3 nodes on a host')
+    screen.say('specifications "Affinity Policy" and "Complex anti-affinity policies"')
     screen.say('policy anti-affinity.yaml (max_server_per_host: 3), a cluster without nodes')
     user = scene.user
     cluster, policy = _attached(scene, user, 'six', 'anti-affinity.yaml')
     group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
-    rows = [(group.name, group.policy, _in_words(group.rules))] if group else []
-    screen.table(('server group', 'policy', 'rules'), rows)
+    if group:
+        rows = [('policy', group.policy), ('rules', _in_words(group.rules))]
+        screen.table(('server group', group.name), rows)
     rules = group and (group.policy, group.rules)
     wanted = ('anti-affinity', {'max_server_per_host': 3})
     screen.check('Nova has the group, with the rule', wanted, rules)
@@ -150,7 +201,7 @@ def spread_zones(scene: Scene) -> None:
 def ask_first(scene: Scene) -> None:
     """Check that a tenant's oversized scale-out is rejected before a request to Nova."""
     screen, user = scene.screen, scene.user
-    screen.title('The preflight: rejected before any request to Nova, with the reason')
+    screen.title('The preflight: rejected before any server is created, with the reason')
     screen.say('policy one-per-host.yaml, a non-admin; two hosts are enabled, six nodes requested')
     cluster, policy = _attached(scene, user, 'many', 'one-per-host.yaml')
     ended = _ended(screen, 'scaling out by 6', user.scale_out(cluster, 6))
@@ -192,12 +243,15 @@ def use_drs(scene: Scene) -> None:
 
 CHAPTERS = (
     the_cloud,
+    admit_by_key,
+    reserve_host,
     create_group,
     inherit_group,
     refuse_mismatch,
     spread_zones,
     ask_first,
     use_drs,
+    reject_extra_spec,
 )
 
 
@@ -228,6 +282,18 @@ def _detach(screen: Screen, user: Actor, cluster: str, policy: str) -> None:
 def _delete(screen: Screen, user: Actor, cluster: str) -> None:
     with screen.working('deleting the cluster'):
         user.delete_cluster(cluster)
+
+
+def _boot(scene: Scene, flavors: Mapping[str, str]) -> dict[str, str]:
+    """Create servers (name -> flavor); return the host of each after deleting them."""
+    with scene.screen.working('creating three servers'):
+        servers = scene.user.create_servers(scene.image, flavors)
+    landed = scene.nova.hosts_of(servers)
+    rows = [(name, flavor, landed[name]) for name, flavor in flavors.items()]
+    scene.screen.table(('server', 'flavor', 'host'), rows)
+    with scene.screen.working('deleting the servers'):
+        scene.nova.delete_servers(servers)
+    return landed
 
 
 def _show_servers(scene: Scene, group: Any) -> dict[str, int]:
