@@ -57,6 +57,8 @@ _RIGHTS: tuple[tuple[str, str, Mapping[str, str | int], str], ...] = (
         'placement:allocation_candidates:list',
     ),
 )
+#: The parts of a snapshot that the check of aggregates needs.
+_COMPARED = ('hosts', 'aggregates')
 _MIGRATIONS, _TREES = (2, 59), (1, 29)
 
 
@@ -195,11 +197,13 @@ class Status(AuditGroups):
 
         timeout, clients = self._asked.timeout, self._clients()
         taken = take(clients, server_groups=(), timeout=timeout)
-        snapshot = taken.snapshot
+        snapshot, hidden = taken.snapshot, taken.unavailable
         if snapshot.hosts is None or snapshot.aggregates is None:
-            raise CloudError('the credentials have no right to list hosts and aggregates')
+            raise CloudError('; '.join(hidden[part] for part in _COMPARED if part in hidden))
         sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
         compared = mirrors.compare(clients.operator, taken, sets, timeout)
+        if sets and compared is snapshot:
+            raise CloudError(hidden.get('resources', 'Placement does not show the aggregates'))
         return configuration_check.differing_aggregates(compared)
 
     def _clients(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,10 @@ from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.suggestion import typo_of
 from senlin_affinity.planner.scheduler_filters import KNOWN
 
-_DENIED, _ADMINS = 'Nova answered 403', 'Nova shows them to administrators only'
+_DENIED = 'Nova answered 403'
+#: The right that a user lacks, in Nova's message.
+_RIGHT = re.compile(r"Policy doesn't allow ([\w:-]+)")
+_ADMINS = 'Nova shows them to administrators only'
 _FORCED = 'only {}: the request names this host, so Nova runs no scheduler filter'
 _NEW_GROUP_NEEDED = (
     'Nova cannot change the rules of an existing group. Create a new group, which counts only its '
@@ -69,8 +73,10 @@ def unknown(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
     if decision.fits is False and decision.is_hosts_known:
         return
     for part, why in view.unavailable.items():
-        is_short = _DENIED in why and not is_long
-        yield f'the {part.replace("_", " ")}: {_ADMINS if is_short else why}'
+        if _DENIED in why and not is_long:
+            right = _RIGHT.search(why)
+            why = f'{_ADMINS} ({right[1]})' if right else _ADMINS
+        yield f'the {part.replace("_", " ")}: {why}'
     if decision.fits is not None:
         return
     yield from missing(answer.resolved, view)

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from senlin_affinity.cloud.answers import LIMIT, by_marker, check_identity, list_of, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, Rest
+from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.server_group import (
     ANTI_AFFINITY,
     DELETED,
@@ -160,7 +161,9 @@ def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[
 
     Those of the groups' project, or of all if that is unknown, or not the only one.
     """
-    query = {'all_tenants': '1', 'deleted': 'true', 'status': SOFT_DELETED, **_project(groups)}
+    # Nova ignores "deleted" of users without servers:allow_all_filters, but not changes-since.
+    every = {'deleted': 'true', 'changes-since': '1970-01-01T00:00:00Z'}
+    query = {'all_tenants': '1', 'status': SOFT_DELETED, **every, **_project(groups)}
     found = by_marker(compute, '/servers/detail', 'servers', _DELETED, BASE, **query)
     with reading(_DELETED):
         made = [dataclasses.replace(_member(item), project=item['tenant_id']) for item in found]
@@ -224,7 +227,8 @@ def migrations(compute: OperatorRest) -> Migrations:
     """Fetch the hosts of migrations in progress, and the former hosts, both by server.
 
     ``({'a': ('cmp-1', 'cmp-2')}, {'b': {'cmp-3': 60}})``: b left cmp-3 60 s ago. A live migration,
-    or a reverted resize or cold migration, left a former host in the last day.
+    or a reverted resize or cold migration, left a former host in the last day. Raise CloudError
+    with status 403 if Nova hides the hosts.
     """
     offered = compute.pick(_PAGED)
     # Only a resize that waits to be confirmed may be old.
@@ -235,6 +239,9 @@ def migrations(compute: OperatorRest) -> Migrations:
     with reading(_MIGRATIONS):
         for item in found:
             server = item['instance_uuid']
+            if item['source_compute'] is None:  # for users without this right
+                why = "Policy doesn't allow os_compute_api:os-migrations:index:host"
+                raise CloudError(f'could not {_MIGRATIONS} with their hosts: {why}', status=403)
             if item['status'] not in _ENDED:
                 hosts = {item['source_compute'], item['dest_compute']} - {None}
                 hosts_of.setdefault(server, set()).update(hosts)

@@ -368,6 +368,10 @@ def test_a_tenant_reads_their_own_requirements():
     cloud_view = CloudView(
         replace(snapshot_of(row), hosts=None), {'hosts': message, 'aggregates': 'odd'}
     )
+    right = 'os_compute_api:os-hypervisors:list-detail'
+    named = {'hosts': f"{message} doesn't allow {right} to be performed."}
+    text = shown(explained(row), replace(cloud_view, unavailable=named))
+    assert f'  the hosts: Nova shows them to administrators only\n    ({right})\n' in text
     text = shown(explained(row), cloud_view)
     assert (
         'What the request requires of a host\n'

@@ -156,6 +156,24 @@ def test_members_are_lost_if_migrations_are_forbidden(edge, group):
     assert at_edge.FORBIDDEN.words in taken.unavailable['members']
 
 
+def test_members_are_lost_if_the_hosts_of_migrations_are_hidden(edge, group):
+    """Without the right index:host, Nova shows migrations without their hosts."""
+    server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
+    edge.nova.migrations = [FakeMigration(server, None, None, 'migrating')]
+    taken = snapshot.take(clients.of(edge.connection()), server_groups='web')
+    assert taken.snapshot.server_groups[0].has_lost_members
+    assert 'os_compute_api:os-migrations:index:host' in taken.unavailable['members']
+
+
+def test_soft_deleted_servers_are_listed_also_to_users_who_may_not_filter(edge, group):
+    """Nova ignores "deleted" without the right allow_all_filters, but not changes-since."""
+    boot(edge, group, 'cmp-1')
+    members(edge)
+    (query,) = (each for each in queries(edge, '/servers/detail') if 'status' in each)
+    assert query['status'] == 'SOFT_DELETED'
+    assert query['changes-since'] == '1970-01-01T00:00:00Z'
+
+
 @pytest.mark.parametrize('wanted', ['web', None], ids=['one group', 'all groups'])
 def test_a_member_without_a_host_is_not_lost(edge, group, wanted):
     boot(edge, group, 'cmp-1')

@@ -101,6 +101,7 @@ def test_the_requests_of_a_whole_snapshot(edge):
     page, everywhere = {'limit': '1000'}, {'all_tenants': '1'}
     project = edge.nova.groups[0]['project_id']
     deleted = {'deleted': 'true', 'status': 'SOFT_DELETED', 'project_id': project}
+    deleted['changes-since'] = '1970-01-01T00:00:00Z'
     assert [(each.microversion, each.query) for each in edge.nova.asked] == [
         ('2.64', {**page, 'offset': '0', 'all_projects': 'true'}),
         ('2.64', {**page, 'offset': '1', 'all_projects': 'true'}),
