@@ -76,6 +76,8 @@ def _credentials(plan: RunPlan, username: str) -> dict[str, str]:
 
 def _of_every_service(plan: RunPlan, username: str) -> Sections:
     policy = plan.directory / f'{username}-policy.yaml'
+    more = plan.directory / f'{username}-policy.d'
+    more.mkdir()
     if username in ('nova', 'placement'):
         shutil.copyfile(files.example(f'rights/{username}.yaml'), policy)
     return {
@@ -90,7 +92,7 @@ def _of_every_service(plan: RunPlan, username: str) -> Sections:
             'service_token_roles': 'service',
             'service_token_roles_required': True,
         },
-        'oslo_policy': {'policy_file': policy},
+        'oslo_policy': {'policy_file': policy, 'policy_dirs': more},
         'oslo_messaging_notifications': {'driver': 'noop'},
     }
 

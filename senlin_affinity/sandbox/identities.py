@@ -21,8 +21,9 @@ DOMAIN_NAME = 'Default'
 ADMIN_ROLES = ('admin', 'manager', 'member', 'reader')
 MEMBER_ROLES = ('member', 'reader')
 SERVICE_ROLES = (*ADMIN_ROLES, 'service')
-#: The role in the files of etc/senlin-affinity/rights.
-READER_ROLES = ('senlin_affinity',)
+#: The roles in the files of etc/senlin-affinity/rights.
+POLICY_ROLES = ('senlin_affinity',)
+AUDITOR_ROLES = ('reader', 'senlin_affinity_reader')
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,11 @@ DEMO = User('demo', Project('demo'), MEMBER_ROLES)
 SERVICE = Project('service')
 SERVICES = tuple(User(name, SERVICE, SERVICE_ROLES) for name in ('nova', 'placement', 'senlin'))
 #: The operator's user of the policy in Senlin, with the least rights.
-READER = User('senlin_affinity', SERVICE, READER_ROLES)
+READER = User('senlin_affinity', SERVICE, POLICY_ROLES)
+#: An operator who may only read, in the project of ``demo``.
+AUDITOR = User('auditor', DEMO.project, AUDITOR_ROLES)
 
-USERS = {user.name: user for user in (ADMIN, DEMO, READER, *SERVICES)}
+USERS = {user.name: user for user in (ADMIN, DEMO, READER, AUDITOR, *SERVICES)}
 PROJECTS = {user.project.name: user.project for user in USERS.values()}
 
 #: service type -> (name, path below the base URL)
