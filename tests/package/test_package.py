@@ -41,7 +41,7 @@ def run(*command, cwd):
     clean = {key: value for key, value in os.environ.items() if not key.startswith(told)}
     done = subprocess.run(
         [str(word) for word in command],
-        env={**clean, **PIP, 'COLUMNS': '80'},
+        env={**clean, **PIP, 'COLUMNS': '76'},  # the README is indented by four
         cwd=cwd, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
