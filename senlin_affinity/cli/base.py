@@ -14,7 +14,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from cliff import columns, command, lister, show
@@ -52,7 +52,7 @@ class Command(command.Command):
     """Set by ``take_action`` unless the answer is positive and unconditional."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Create a parser that reports an error in one line."""
+        """Create the strict parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
 
         def add(*names: str, **settings: Any) -> None:
@@ -63,7 +63,7 @@ class Command(command.Command):
         self._add_arguments(add)
         if self.example is not None:
             parser.add_argument_group('example', f'{parser.prog} {self.example}'.rstrip())
-        return tell_in_one_line(parser)
+        return strict(parser)
 
     def get_epilog(self) -> str:
         """Return '' for a command of the application, or the note of another package.
@@ -217,8 +217,36 @@ def _size(text: str) -> int:
     return int(text)
 
 
-def tell_in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Let the parser report an error in one line, without its usage."""
+class _Once:
+    """Reject an option of one value that is repeated, which argparse would replace silently."""
+
+    _parsed: argparse.Namespace | None = None
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, *values: Any) -> None:
+        if self._parsed is namespace:
+            raise argparse.ArgumentError(self, 'may be specified only once')  # type: ignore[arg-type]
+        self._parsed = namespace
+        super().__call__(parser, namespace, *values)  # type: ignore[misc]
+
+
+class _StoreOnce(_Once, argparse._StoreAction):
+    pass
+
+
+class _BooleanOnce(_Once, argparse.BooleanOptionalAction):
+    pass
+
+
+_ONCE: Mapping[type, type] = {
+    argparse._StoreAction: _StoreOnce,
+    argparse.BooleanOptionalAction: _BooleanOnce,
+}
+
+
+def strict(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Let the parser report an error in one line, and reject a repeated option of one value."""
+    for option in {*parser._option_string_actions.values()}:
+        option.__class__ = _ONCE.get(type(option), type(option))
 
     def error(message: str) -> NoReturn:
         line = ' '.join(message.split())

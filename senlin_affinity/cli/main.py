@@ -108,7 +108,7 @@ class SenlinAffinity(app.App):
             default=os.environ.get('OS_CLOUD') or None,  # '' as openstack does
             help='the name of a cloud in clouds.yaml (default: the variable OS_CLOUD)',
         )
-        return base.tell_in_one_line(parser)
+        return base.strict(parser)
 
     def print_help_if_requested(self) -> None:
         """Print the list of commands without importing them."""

@@ -120,7 +120,8 @@ def read_settings(
     if parsed_args.option:
         from senlin_affinity.conf import opts
 
-        values = {**values, **opts.read(dict(parsed_args.option), constraints, '--option ')}
+        given = _each_once(parsed_args.option, '--option')
+        values = {**values, **opts.read(given, constraints, '--option ')}
     if parsed_args.enabled_filters is not None:
         names = (name.strip() for name in parsed_args.enabled_filters.split(','))
         filters = tuple(name for name in names if name)
@@ -140,12 +141,20 @@ def question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Que
         settings,
         flavor=parsed_args.flavor,
         image=NONE if parsed_args.image == _NO_IMAGE else parsed_args.image,
-        image_properties=dict(parsed_args.image_property) or None,
+        image_properties=_each_once(parsed_args.image_property, '--image-property') or None,
         is_volume_booted=parsed_args.boot_from_volume,
         availability_zone=parsed_args.availability_zone,
         server_group=parsed_args.server_group,
         scheduler_hints={key: each if len(each) > 1 else each[0] for key, each in values.items()},
     )
+
+
+def _each_once(pairs: Sequence[tuple[str, str]], option: str) -> dict[str, str]:
+    """Return the pairs as a mapping; raise UsageError for a repeated key."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise base.UsageError(f'{option}: each name may be specified only once')
+    return values
 
 
 def status(

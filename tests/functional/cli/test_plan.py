@@ -66,7 +66,7 @@ def plan(run, write):
     """Return a function that runs plan, e.g. ``plan(6, '--server-group', 'web')``.
 
     ``cloud`` changes the snapshot. ``given`` are options that replace assumptions; they are
-    omitted with a --config-file.
+    omitted with a --config-file. An option replaces the usual one of its name.
     """
 
     def run_plan(
@@ -81,16 +81,11 @@ def plan(run, write):
         write('cloud.json', json.dumps(CLOUD | (cloud or {})))
         flavor_options = () if flavor is None else ('--flavor', flavor)
         given = () if '--config-file' in options else given
-        arguments = (
-            'plan',
-            '--count',
-            str(count),
-            *flavor_options,
-            '--snapshot',
-            'cloud.json',
-            *given,
-        )
-        return run(*arguments, *options, COLUMNS=columns, **environment)
+        usual = ('--count', str(count), *flavor_options, '--snapshot', 'cloud.json', *given)
+        pairs = zip(usual[::2], usual[1::2], strict=True)
+        names = {word.partition('=')[0] for word in options} - {'--option'}
+        kept = [word for pair in pairs if pair[0] not in names for word in pair]
+        return run('plan', *kept, *options, COLUMNS=columns, **environment)
 
     return run_plan
 
@@ -172,7 +167,7 @@ def test_the_other_formats_contain_the_decision(plan, answer):
     ],
 )
 def test_the_exit_status_of_uncertain_results(plan, count, options, given, status):
-    done = plan(count, *given, *options.split(), '-f', 'value', '-c', 'certain', given=())
+    done = plan(count, *options.split(), '-f', 'value', '-c', 'certain', given=given)
     assert (done.returncode, done.stderr) == (status, '')
     is_certain = given == GIVEN and 'Acme' not in options
     assert done.stdout == f'{is_certain}\n'

@@ -1,5 +1,6 @@
 """``--help`` lists each command with its description, including those of other packages."""
 
+import argparse
 from importlib.metadata import EntryPoint, entry_points
 from types import SimpleNamespace
 
@@ -46,3 +47,48 @@ def test_the_command_of_another_package_is_found(monkeypatch):
     assert 'rack list' not in own_commands.commands
     assert own_commands.find_command(['rack', 'list', 'x'])[1:] == ('rack list', ['x'])
     assert 'rack list' in dict(main.Commands('senlin_affinity.cli'))
+
+
+def _parser(entry_point):
+    name = entry_point.name.replace('_', ' ')
+    return entry_point.load()(main.SenlinAffinity(), None).get_parser(name)
+
+
+@pytest.mark.parametrize(
+    'entry_point', entry_points(group='senlin_affinity.cli'), ids=lambda each: each.name
+)
+def test_an_option_of_one_value_is_not_repeated(entry_point, capsys):
+    """Each option is either rejected, or it collects its values, or it has none."""
+    parser = _parser(entry_point)
+    for option in parser._actions:
+        if not option.option_strings or (option.nargs == 0 and option.const is not None):
+            continue
+        words = [option.option_strings[0], *(['1'] if option.nargs != 0 else [])]
+        option.type = option.choices = None
+        if isinstance(option, argparse._AppendAction) or option.dest in ('aggregates', 'help'):
+            continue
+        with pytest.raises(SystemExit) as ended:
+            parser.parse_args([*words, *words])
+        assert ended.value.code == 2
+        wanted = f'error: argument {"/".join(option.option_strings)}: may be specified only once ('
+        assert capsys.readouterr().err.startswith(wanted)
+
+
+def test_a_global_option_of_one_value_is_not_repeated(capsys):
+    assert main.main(['--os-cloud', 'a', 'plan', '--os-cloud', 'b']) == 2
+    assert 'argument --os-cloud: may be specified only once' in capsys.readouterr().err
+
+
+def test_the_last_value_of_an_earlier_command_does_not_count():
+    found = {each.name: each for each in entry_points(group='senlin_affinity.cli')}
+    parser = _parser(found['plan'])
+    for flavor in ('a', 'b'):
+        assert parser.parse_args(['--flavor', flavor]).flavor == flavor
+
+
+@pytest.mark.parametrize('option', ['--option', '--image-property'])
+def test_a_name_is_not_given_two_values(option, capsys):
+    """Two values of one name are one lost value, as those of an option are."""
+    words = ['plan', '--flavor', 'a', '--os-cloud', 'none', option, 'a=1', option, 'a=2']
+    assert main.main(words) == 2
+    assert f'{option}: each name may be specified only once' in capsys.readouterr().err
