@@ -240,13 +240,14 @@ class DeleteGroups(_OfGroups):
 class AuditGroups(_OfGroups, base.Lister):
     """Show the hosts of the members of server groups, and the violated rules.
 
-    Without a name, audit all groups that clusters of the project use; in a cloud without Senlin,
-    all groups of the project. The exit status is 3 if a rule is violated, a server of a cluster is
-    not in the group, a cluster has two affinity policies with different groups, the group of a
-    policy is gone or has two owners, or a group is left behind.
+    Without a name, audit all groups of the project. The exit status is 3 if a rule is violated, a
+    server of a cluster is not in the group, a cluster has two affinity policies with different
+    groups, the group of a policy is gone or has two owners, or a group is left behind.
     """
 
     example = 'web'
+    has_times = True
+    """Whether to read since when a group is violated, from the actions of its servers."""
 
     def _add_arguments(self, add: base.Add) -> None:
         add('group', metavar='GROUP', nargs='?', help='a server group, by name or id')
@@ -270,8 +271,8 @@ class AuditGroups(_OfGroups, base.Lister):
         if parsed_args.group is not None:
             named = _named(parsed_args.group, listing.groups)
             wanted = {group.id for group in named}
-        elif listing.clustering is None:
-            wanted = {group.id for group in listing.groups}
+        elif parsed_args.cluster is None:
+            wanted |= {group.id for group in listing.groups}
         groups, names = view.located(
             [each for each in listing.groups if each.id in wanted],
             listing.compute,
@@ -306,7 +307,7 @@ class AuditGroups(_OfGroups, base.Lister):
 
         found = audit.places(group)
         violated = [place for place in found if place.is_violated]
-        asked = audit.up_to(violated, instance_actions.MOST)
+        asked = audit.up_to(violated, instance_actions.MOST if self.has_times else 0)
         servers = [each for place in asked for each in place.servers]
         times = instance_actions.last_moves(listing.compute, servers)
         for place in found:

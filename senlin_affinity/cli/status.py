@@ -77,6 +77,7 @@ class Status(AuditGroups):
 
     formatter_namespace = 'senlin_affinity.status_formatters'
     formatter_default = 'table'
+    has_times = False
 
     def _add_arguments(self, add: base.Add) -> None:
         add('--config-file', metavar='FILE', help="the engine's senlin.conf")

@@ -302,7 +302,8 @@ def test_a_group_with_two_owners(group, nova):
     assert (done.returncode, row['State'], row['Server Group']) == (3, 'two owners', 'web')
 
 
-def test_an_audit_covers_the_clusters_of_the_project(group, nova):
+def test_an_audit_covers_the_groups_of_the_project(group, nova):
+    """A cluster of another project uses the group, and says nothing of its own."""
     web = nova.add_group('web', **OWN)
     nova.boot(web, BIDI, project=PROJECT)
     other = cluster('c1', name='secret', project='elsewhere')
@@ -310,7 +311,27 @@ def test_an_audit_covers_the_clusters_of_the_project(group, nova):
         cloud.bindings = {'c1': [bound(web), bound('x', 'z', 'policy-1.0')]}
         done = group(cloud, 'audit', '-f', 'json')
         named = group(cloud, 'audit', '--cluster', 'secret')
-    assert (done.returncode, done.stdout.strip(), named.returncode) == (0, '[]', 2)
+    (row,) = json.loads(done.stdout)
+    assert (done.returncode, row['Server Group'], row['State']) == (0, 'web', 'ok')
+    assert named.returncode == 2
+
+
+def test_an_audit_covers_groups_that_no_cluster_uses(group, nova):
+    web, own = nova.add_group('web', **OWN), nova.add_group('own', **OWN)
+    for _ in range(2):
+        nova.boot(web, BIDI, project=PROJECT)
+    with Senlin(nova, policies=[policy()], clusters=[cluster('c1')]) as cloud:
+        cloud.bindings = {'c1': [bound(own)]}
+        done = group(cloud, 'audit', '-f', 'json')
+        of_cluster = group(cloud, 'audit', '--cluster', 'c1', '-f', 'json')
+        deleted = group(cloud, 'delete', '--orphans', '--yes')
+    (row,) = json.loads(done.stdout)
+    assert (done.returncode, row['Server Group'], row['State']) == (3, 'web', 'violated')
+    assert (of_cluster.returncode, json.loads(of_cluster.stdout)) == (0, [])
+    assert (deleted.stdout, {each['id'] for each in nova.groups}) == (
+        'there are no orphans\n',
+        {web, own},
+    )
 
 
 def test_a_cluster_that_is_deleted_meanwhile(group, nova):
@@ -396,9 +417,9 @@ def test_a_server_that_does_not_exist_is_not_outside_the_group(group, nova):
     nodes = [node(alone), node('gone', 'ERROR')]
     with Senlin(nova, policies=[policy()], clusters=[cluster('c1')], nodes=nodes) as cloud:
         cloud.bindings = {'c1': [bound(web)]}
-        done = group(cloud, 'audit', '--all-projects', '-f', 'json')
+        done = group(cloud, 'audit', '--cluster', 'c1', '-f', 'json')
         nodes.pop(0)
-        without = group(cloud, 'audit', '--all-projects', '-f', 'json')
+        without = group(cloud, 'audit', '--cluster', 'c1', '-f', 'json')
     (row,) = json.loads(done.stdout)
     assert (done.returncode, row['State']) == (3, 'outside of the group')
     assert (row['Servers'], row['Names']) == ([alone], ['member'])

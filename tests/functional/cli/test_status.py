@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.functional.cli.test_group import Senlin, policy
+from tests.functional.cli.test_group import OWN, PROJECT, Senlin, policy
 from tests.support import command
 from tests.support.fake_nova import FakeHost, FakeNova
 
@@ -204,3 +204,17 @@ def test_a_database_that_cannot_be_read_is_unknown(status, senlin_conf):
     ((state, details),) = of(rows, 'actions', 'State', 'Details')
     assert state == 'unknown'
     assert details.startswith('the database of Senlin cannot be read: ')
+
+
+def test_a_violated_group_that_no_cluster_uses_is_a_finding(status):
+    """The check does not show since when, and so sends no request for each server."""
+    with cloud_with([policy()], [service('e1', 'ctl-1')]) as cloud:
+        nova = cloud.nova
+        web = nova.add_group('web', **OWN)
+        for _ in range(2):
+            nova.boot(web, 'cmp-1', project=PROJECT)
+        code, rows = status(cloud)
+        asked = [each for each in cloud.asked if each.endswith('os-instance-actions')]
+    assert code == 3
+    assert of(rows, 'groups', 'State', 'Object') == [('finding', 'web')]
+    assert asked == []
