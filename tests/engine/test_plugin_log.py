@@ -2,9 +2,10 @@
 
 import pytest
 from oslo_db.exception import DBConnectionError
+from senlin.common import exception as senlin_exception
 from senlin.objects import cluster_lock
 
-from senlin_affinity.plugins.senlin import clients, engine
+from senlin_affinity.plugins.senlin import bound_group, clients, engine
 from tests.engine.support import Desk, done, refused, spec
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import FakeHost
@@ -106,3 +107,20 @@ def test_control_characters_of_names_are_escaped(_database, lines):
         assert action.data['status'] == 'ERROR'
         assert CLEAN in action.data['reason']
         assert not {ESC[0], CSI, RLO} & {*text}
+
+
+@pytest.mark.parametrize('name', [f'x{HOSTILE}', 'x\nERROR forged', 'x\rforged', 'x\udce9'])
+def test_control_characters_of_a_spec_are_escaped(desk, name):
+    """Senlin writes the message of the exception to its log, and its API returns it."""
+    for key, value in ((name, 1), ('availability_zone', name), ('servergroup', {name: 'web'})):
+        with pytest.raises(senlin_exception.InvalidSpec) as caught:
+            desk.policy(spec(**{key: value})).validate(desk.context, validate_props=True)
+        message = str(caught.value)
+        assert message.isascii(), 'else a character would be unescaped'
+        assert message.isprintable()
+
+
+def test_control_characters_of_events_and_of_the_status_are_escaped(desk):
+    made = desk.cluster()
+    bound_group.report_to_owner(made, f'a\nb{HOSTILE}')
+    assert made.status_reason == rf'a\nb{CLEAN}'

@@ -10,6 +10,10 @@ import subprocess
 import sys
 
 import pytest
+from nova import exception
+
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
+from senlin_affinity.plugins.nova.extra_specs import NovaValidator
 
 GROUP = 'nova.api.extra_spec_validators'
 OURS = 'senlin_affinity'
@@ -91,3 +95,10 @@ def test_without_our_entry_point_nova_accepts_the_values(tmp_path):
     added = {*with_ours['names']} - {*without['names']}
     assert added == {'force_metadata_check', 'reservation:{id}'}
     assert {*without['names']} <= {*with_ours['names']}
+
+
+def test_control_characters_are_escaped_in_the_error_that_nova_logs():
+    validator = NovaValidator(ExtraSpecValidator('acme:x', 'An x.', {'type': int}))
+    with pytest.raises(exception.ValidationError) as caught:
+        validator.validate('acme:x\nERROR forged', 'a\x1b[31m\u202e')
+    assert str(caught.value).isprintable()

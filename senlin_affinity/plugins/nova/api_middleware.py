@@ -30,6 +30,7 @@ import webob
 from senlin_affinity.extra_specs import MODES, OFF, STRICT, Finding, registry, validate_all
 from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec
+from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
 
 LOG = plain_log.get('senlin_affinity.plugins.nova_api')
@@ -212,7 +213,7 @@ def _some(texts: Iterable[str]) -> str:
 
 def _refuse(words: str, microversion: str) -> webob.Response:
     """Return Nova's 400, with its body and the headers of every response."""
-    body = json.dumps({'badRequest': {'code': 400, 'message': words}}).encode()
+    body = json.dumps({'badRequest': {'code': 400, 'message': escaped(words)}}).encode()
     headers = [
         ('Content-Type', 'application/json; charset=UTF-8'),
         (VERSION_HEADER, f'compute {microversion}'),

@@ -20,6 +20,7 @@ from dataclasses import asdict
 
 from senlin_affinity.extra_specs.base import ExtraSpecValidator
 from senlin_affinity.extra_specs.registry import installed
+from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.nova import options
 
@@ -54,7 +55,7 @@ class NovaValidator:
         if found is not None:
             from nova import exception  # not needed before a value is invalid
 
-            raise exception.ValidationError(f'Validation failed; {name}: {found}')
+            raise exception.ValidationError(escaped(f'Validation failed; {name}: {found}'))
 
 
 def register() -> list[NovaValidator]:

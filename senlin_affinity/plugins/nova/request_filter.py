@@ -41,7 +41,7 @@ from nova.scheduler import request_filter
 
 from senlin_affinity.conf.oslo_options import as_oslo
 from senlin_affinity.model.aggregate import Aggregate
-from senlin_affinity.model.errors import InvalidSpec, PluginError
+from senlin_affinity.model.errors import InvalidSpec, PluginError, in_words
 from senlin_affinity.nova.reservations import (
     FLAVORS_ONLY,
     FORBIDDEN_PREFIXES,
@@ -105,7 +105,7 @@ def keep_reservations(context: Any, spec: Any) -> bool:
             forbidden_prefixes=forbidden,
         )
     except InvalidSpec as error:
-        raise RequestFilterFailed(reason=str(error)) from error
+        raise RequestFilterFailed(reason=in_words(error)) from error
     if member_of:
         if 'requested_destination' not in spec or spec.requested_destination is None:
             spec.requested_destination = objects.Destination()

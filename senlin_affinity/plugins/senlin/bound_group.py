@@ -87,7 +87,7 @@ def warn_of_hint(
             if group is not None and group.name == hint:
                 return
         why = (
-            f"the profile's scheduler_hints name server group '{escaped(hint)}', but the affinity "
+            f"the profile's scheduler_hints name server group '{hint}', but the affinity "
             f'policy is bound to server group {group_id}, which the new nodes join: remove the '
             'hint from the profile, or detach the policy and attach it again'
         )
@@ -122,18 +122,20 @@ def _read_group(view: ViewOrError, group_id: str) -> ServerGroup | None:
 
 
 def report_to_owner(cluster: Any, *sentences: str) -> None:
-    """Write sentences for the owner into Senlin's events and the cluster's status.
+    """Write sentences for the owner into Senlin's events and the cluster's status, escaped.
 
     Empty ones are left out.
     """
-    if found := [*filter(None, sentences)]:
+    if found := [*map(escaped, filter(None, sentences))]:
         cluster.status_reason = '; '.join(found)
     for each in found:
         emit_event(cluster, each)
 
 
 def emit_event(entity: Any, message: str, action: Any = None) -> None:
-    """Write a sentence for the owner into Senlin's events of a cluster or a node. Never raises.
+    """Write an escaped sentence for the owner into Senlin's events of a cluster or a node.
+
+    Never raises.
 
     :param action: the engine's action; None for those that hold the lock of the cluster.
     """
@@ -145,7 +147,7 @@ def emit_event(entity: Any, message: str, action: Any = None) -> None:
             context.user_id, context.project_id = entity.user, entity.project
             facts = {name: getattr(running, name) for name in (*ActionPayload.fields, 'cause')}
             subject = SimpleNamespace(**facts, context=context, entity=entity)
-            event.info(subject, consts.PHASE_END, message)
+            event.info(subject, consts.PHASE_END, escaped(message))
     except Exception:
         LOG.exception('affinity policy: no event could be written: %s', message)
 

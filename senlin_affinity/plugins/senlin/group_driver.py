@@ -31,7 +31,6 @@ from senlin_affinity.groups.steps import (
     ReadUse,
 )
 from senlin_affinity.model.errors import GroupBusy
-from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins.senlin import bound_group, engine
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy.properties import Properties
@@ -77,7 +76,7 @@ class Driver:
             case CheckQuota(name, policy):
                 attachment.check_quota(self.cloud().inventory.quotas(), name, policy)
             case Announce(name):
-                bound_group.emit_event(cluster, _ANNOUNCED.format(name=escaped(name)))
+                bound_group.emit_event(cluster, _ANNOUNCED.format(name=name))
             case _:
                 return steps.ask_nova(effect, self.cloud().server_groups)
         return None

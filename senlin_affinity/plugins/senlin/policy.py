@@ -111,9 +111,9 @@ class AffinityPolicy(base.Policy):
                     attachment.validate(wanted, cloud.inventory)
                     self._look_up_aggregates(wanted, cloud, 'attach')
         except InvalidSpec as error:
-            raise senlin_exception.InvalidSpec(message=str(error)) from error
+            raise senlin_exception.InvalidSpec(message=errors.in_words(error)) from error
         except CloudError as error:
-            message = f'the spec could not be checked: {error}'
+            message = f'the spec could not be checked: {errors.in_words(error)}'
             raise senlin_exception.InternalError(message=message) from error
         return True
 
@@ -185,10 +185,10 @@ class AffinityPolicy(base.Policy):
         engine.forget_group(cluster, attached.missing)
         preflight.warn_if_unenforced(who, cluster, wanted, attached.binding)
         see = self._clients(cluster)
-        state = _DISABLED.format(policy=escaped(self.name), group=attached.binding.servergroup_id)
+        state = _DISABLED.format(policy=self.name, group=attached.binding.servergroup_id)
         bound_group.report_to_owner(
             cluster,
-            escaped(attached.report()),
+            attached.report(),
             preflight.UNCHECKED * preflight.is_unchecked(wanted, see),
             state * (not enabled),
         )

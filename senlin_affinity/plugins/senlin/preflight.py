@@ -20,7 +20,6 @@ from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import AffinityError, CloudError, TooLarge
-from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.clients import OPERATORS, warn_of_fallback
 from senlin_affinity.policy.binding import Binding
@@ -143,7 +142,7 @@ def place(
     if outcome.note is not None:
         OPERATORS.debug(line, who, outcome.note)
     if outcome.advice is not None:
-        advise(_EXPECTED.format(escaped(outcome.advice)))
+        advise(_EXPECTED.format(outcome.advice))
     return outcome.answer
 
 

@@ -192,6 +192,13 @@ PUT = b'{"hw:cpu_policy": "x"}'
 VALUE = "hw:cpu_policy: must be one of dedicated, shared, mixed, not 'x'"
 
 
+def test_control_characters_of_a_name_are_escaped(send):
+    assert send(body=b'{"extra_specs": {"hw:\\u001b[31m\\nx\\u202e": "1"}}')[0] == '400 Bad Request'
+    message = json.loads(send.body)['badRequest']['message']
+    assert r'hw:\x1b[31m\nx\u202e' in message
+    assert message.isprintable()
+
+
 @pytest.mark.parametrize(
     ('given', 'message'),
     [
