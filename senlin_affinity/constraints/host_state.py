@@ -28,6 +28,7 @@ from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import DISABLED, has_stale_trait, is_in_use
 
 _LONGEST = 80
+_UNEXPLAINED = 'disabled without a reason: check {it} first'
 
 
 class HostStateConstraint(Constraint):
@@ -113,7 +114,7 @@ class HostStateConstraint(Constraint):
         """Yield ``started_hosts`` of all hosts that are disabled, down, or have a stale trait.
 
         It may have none. If some were disabled with a reason, the first is without these, a second
-        with all.
+        with all. The text has the reasons, and the number of hosts that were disabled without one.
         """
         hosts = resolved.snapshot.hosts or ()
         idle = tuple(
@@ -127,6 +128,7 @@ class HostStateConstraint(Constraint):
             for host in idle
             if host.disabled_reason
         }
+        unexplained = [host.host for host in plain if not host.enabled]
         for some in (plain, idle) if notes else (idle,):
             yield ChangedHosts(
                 'started_hosts',
@@ -138,4 +140,5 @@ class HostStateConstraint(Constraint):
                     (('started_hosts',), frozenset(down)),
                 ),
                 notes=notes,
+                remarks=dict.fromkeys(unexplained, _UNEXPLAINED),
             )

@@ -230,7 +230,7 @@ class ResourcesConstraint(Constraint):
 
         No NewHosts for a request that names its host.
         """
-        if not resolved.request.is_forced:
+        if not resolved.request.is_host_named:
             yield NewHosts('hosts', '')
         smaller = smaller_flavors(resolved.snapshot.flavors or (), resolved.flavor)
         if smaller and evaluation.is_limiting:

@@ -136,7 +136,7 @@ class TraitsConstraint(Constraint):
         return _READ if is_asked or root_traits.OWNER in traits else ()
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
-        """Yield one change that adds all required custom traits to rejected hosts, perhaps to none.
+        """Yield one change to hosts that have all required custom traits, perhaps to none.
 
         A nested host, and one that lacks a standard trait, is left out.
         """
@@ -150,7 +150,7 @@ class TraitsConstraint(Constraint):
         traits = sorted(filter(_is_custom, required))
         yield ChangedHosts(
             'host_traits',
-            f'{{hosts}} given {", ".join(traits)}',
+            f'{{hosts}} with {", ".join(traits)} {{are}} needed',
             {'host_traits': {'traits': traits, 'hosts': []}},
             hosts=hosts,
             lists=((('host_traits', 'hosts'), frozenset(host.host for host in hosts)),),

@@ -45,7 +45,7 @@ class PlacementRequest:
     ``metadata_items`` is their number for each server. ``forced_host`` and ``forced_node`` are the
     host and the hypervisor of ``zone:host:node``, the only ones in the snapshot.
     ``scheduler_hints`` are as nova-api accepts them, without ``group``. ``user_id`` is the user who
-    requests the servers.
+    requests the servers. ``is_host_named``: the request names its host, in any way.
     """
 
     count: int
@@ -64,6 +64,7 @@ class PlacementRequest:
     forced_node: str | None = None
     scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
     user_id: str | None = None
+    is_host_named: bool = False
 
     @property
     def is_forced(self) -> bool:

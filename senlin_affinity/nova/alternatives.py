@@ -129,7 +129,7 @@ def joining(
     path, names = ('aggregate_hosts', 'hosts'), frozenset(host.host for host in found)
     change = ChangedHosts(
         'aggregate_hosts',
-        f'{{hosts}} put into aggregate {best.name}',
+        f'{{hosts}} in aggregate {best.name} {{are}} needed',
         {'aggregate_hosts': {'aggregate': named, 'hosts': []}},
         hosts=found,
         lists=((path, names),),

@@ -28,13 +28,16 @@ _PLACEMENT = ('--os-placement-api-version', '1.6')
 def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
     """Return the command lines for the data of a remedy; an action without a command adds none.
 
+    Without hosts, the user is no administrator, and gets none that only an administrator may run.
+    No command declares a trait, or puts a host into an aggregate: these describe the hardware.
+
     ``{'enabled_hosts': ['cmp-1']}`` gives
     ``('openstack compute service set --enable cmp-1 nova-compute',)``.
     """
     quoted = cache(shlex.quote)
     lines: list[str] = []
     for number, (name, value) in enumerate(data.items(), 1):
-        if name in _LINES:
+        if name in (_LINES if resolved.snapshot.hosts is not None else _FOR_TENANTS):
             lines += (
                 words if isinstance(words, str) else ' '.join(('openstack', *map(quoted, words)))
                 for words in _LINES[name](resolved, value)
@@ -77,14 +80,14 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
 def _enabled_hosts(resolved: ResolvedRequest, names: Iterable[str]) -> Iterator[_Words]:
     """Yield ``('compute', 'service', 'set', '--enable', <name>, 'nova-compute')`` for each host.
 
-    If only the trait is stale, :func:`_traits` removes it, after all others.
+    If only the trait is stale, another command removes it, after all others.
     """
     hosts, chosen = resolved.snapshot.hosts or (), set(names)
     stale = [each for each in hosts if each.host in chosen and has_stale_trait(each)]
     enabled = {each.host for each in stale}
     for name in (name for name in names if name not in enabled):
         yield ('compute', 'service', 'set', '--enable', *_named(name, 'nova-compute'))
-    yield from (line for host in stale for line in _traits(host, removed=DISABLED))
+    yield from (line for host in stale for line in _enabled_in_placement(host))
 
 
 #: The quotas whose option in the client has another name.
@@ -110,26 +113,6 @@ def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_W
     )
 
 
-def _aggregate_hosts(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    """Yield ``('aggregate', 'add', 'host', <aggregate>, <host>)`` for each host."""
-    for host in value['hosts']:
-        yield ('aggregate', 'add', 'host', *_named(value['aggregate']['name'], host))
-
-
-def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    """Yield a command that creates each trait, then :func:`_traits` of each host.
-
-    Nothing if all hosts are nested.
-    """
-    hosts, chosen = resolved.snapshot.hosts or (), set(value['hosts'])
-    lines = [
-        line for host in hosts if host.host in chosen for line in _traits(host, value['traits'])
-    ]
-    if lines:
-        yield from _created_traits(resolved, value['traits'])
-    yield from lines
-
-
 def _created_traits(_question: ResolvedRequest, names: Iterable[str]) -> Iterator[_Words]:
     """Yield a command that creates each trait."""
     for name in names:
@@ -144,18 +127,16 @@ def _set_extra_specs(resolved: ResolvedRequest, specs: Mapping[str, str]) -> Ite
         yield ('flavor', 'set', *words, *_named(flavor.id))
 
 
-def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterator[str]:
-    """Yield a shell command that adds and removes traits of a host; nothing if it is nested."""
+def _enabled_in_placement(host: Host) -> Iterator[str]:
+    """Yield a shell command that removes the stale trait of a host; nothing if it is nested."""
     if host.is_nested:
         return
     name = shlex.quote(host.hypervisor_hostname)
     of_provider = f'openstack {" ".join(_PLACEMENT)} resource provider trait'
-    words = ''.join(f' --trait {shlex.quote(trait)}' for trait in sorted(added))
-    left = f'/^{removed}$/d; ' if removed else ''
     yield (
         f'provider="$(openstack resource provider list --name {name} -f value -c uuid)" && '
-        f'traits="$({of_provider} list "$provider" -f value -c name)" && '
-        f'{of_provider} set $(echo "$traits" | sed \'{left}s/./--trait &/\'){words} "$provider"'
+        f'traits="$({of_provider} list "$provider" -f value -c name)" && {of_provider} set '
+        f'$(echo "$traits" | sed \'/^{DISABLED}$/d; s/./--trait &/\') "$provider"'
     )
 
 
@@ -179,12 +160,11 @@ def _flavor_without(resolved: ResolvedRequest, keys: Collection[str]) -> Iterato
 
 
 _LINES: Mapping[str, _Lines] = {
-    'aggregate_hosts': _aggregate_hosts,
     'created_traits': _created_traits,
     'enabled_hosts': _enabled_hosts,
-    'host_traits': _host_traits,
     'quotas': _quotas,
     'removed_extra_specs': _flavor_without,
     'server_group': _server_group,
     'set_extra_specs': _set_extra_specs,
 }
+_FOR_TENANTS = ('server_group',)

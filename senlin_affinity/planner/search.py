@@ -338,11 +338,17 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
         return what_if.plan_hosts(_listed(proposal, ranked[:number]), of_names)
 
     number, after = what_if.smallest(len(ranked), guess, attempt, lambda number: sums[number - 1])
-    notes = [proposal.notes[name] for name in ranked[:number] if name in proposal.notes]
+    used = ranked[:number]
+    counts = Counter(proposal.remarks[name] for name in used if name in proposal.remarks)
+    remarks = ((_agreeing(text, times), times) for text, times in counts.items())
+    said = [text if number == 1 else f'{times} {text}' for text, times in remarks]
+    said += [proposal.notes[name] for name in used if name in proposal.notes]
     hosts = f'{number} {"host" if number == 1 else "hosts"}'
-    change = _inserted(proposal, '{hosts}', hosts) + _in_words(notes)
+    change = _agreeing(_inserted(proposal, '{hosts}', hosts), number) + _in_words(said)
     return what_if.remedy(
-        replace(proposal, change=change, size=number), after, is_held_back=bool(notes)
+        replace(proposal, change=change, size=number),
+        after,
+        is_held_back=not proposal.notes.keys().isdisjoint(used),
     )
 
 
@@ -353,6 +359,12 @@ def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
         if some := [name for name in names if name in members]:
             data = _put(data, path, some)
     return data
+
+
+def _agreeing(text: str, number: int) -> str:
+    """Return the text with the singular or the plural for ``{are}`` and ``{it}``."""
+    are, it = ('is', 'it') if number == 1 else ('are', 'them')
+    return text.replace('{are}', are).replace('{it}', it)
 
 
 def _in_words(notes: Sequence[str]) -> str:

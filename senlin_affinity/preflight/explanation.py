@@ -321,7 +321,8 @@ def explain(
         counted = planner.decide(resolved, constraints, remedies=False)
         snapshot = without_failed(resolved, failed)
         resolved = ask(question, replace(view, snapshot=snapshot))
-    decision = planner.decide(resolved, constraints)
+    request = replace(resolved.request, is_host_named=host is not None)
+    decision = planner.decide(replace(resolved, request=request), constraints)
     group = resolved.server_group
     if failed.number > 1 and failed.failure.is_by_filters and group is not None:
         notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []

@@ -251,6 +251,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
     rules = dataclasses.replace(question.rules, is_pinned=question.is_pinned)
     target, filters = question.target, question.enabled_filters
     _check_zones(question)
+    is_host_named = target.is_forced
     if target.is_forced:
         if not view.owner_sees_hosts:  # the answer would tell about the host
             snapshot = dataclasses.replace(snapshot, hosts=None)
@@ -273,6 +274,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
         forced_node=target.node,
         scheduler_hints={key: value for key, value in question.hints.items() if key != 'group'},
         user_id=question.user_id,
+        is_host_named=is_host_named,
     )
     if filters is not None:
         request = dataclasses.replace(request, enabled_filters=filters)

@@ -16,12 +16,11 @@ from senlin_affinity.model.spread import Spread
 from tests.support import waiting
 
 ZONE_HAS_NO_HOST = 'requested availability zone is not available'
-#: The command that changes some traits of a provider.
+#: The command that removes a trait of a provider.
 _TRAITS = re.compile(
     r'provider="\$\(openstack resource provider list --name (?P<name>\S+) -f value -c uuid\)" && '
     r'traits="\$\((openstack .* resource provider trait) list "\$provider" -f value -c name\)" && '
-    r'\2 set \$\(echo "\$traits" \| sed \'(/\^(?P<removed>\w+)\$/d; )?s/\./--trait &/\'\)'
-    r'(?P<added>( --trait \w+)*) "\$provider"'
+    r'\2 set \$\(echo "\$traits" \| sed \'/\^(?P<removed>\w+)\$/d; s/\./--trait &/\'\) "\$provider"'
 )
 #: The fields of a request that a user may change.
 _USER_FIELDS = ('availability_zone', 'member_of', 'spread')
@@ -42,6 +41,7 @@ class Operator:
             self.run(line)
         for name in data.get('started_hosts', ()):
             self.set_down(name, False)
+        self._change_hardware(data)
         asked = {name: data[name] for name in _USER_FIELDS if name in data}
         for name, value in asked.items():
             asked[name] = tuple(value) if isinstance(value, list) else value
@@ -59,8 +59,7 @@ class Operator:
         """Run a command."""
         if line.startswith('provider='):
             found = _TRAITS.fullmatch(line)
-            kept = {*self.traits(found['name'])} - {found['removed']}
-            self.set_traits(found['name'], kept.union(found['added'].split()[1::2]))
+            self.set_traits(found['name'], {*self.traits(found['name'])} - {found['removed']})
             return None
         client, *words = shlex.split(line)
         assert client == 'openstack'
@@ -86,10 +85,6 @@ class Operator:
         """Mark a service as down, or start it."""
         (service,) = self.compute.services(host=host, binary='nova-compute')
         self.compute.update_service_forced_down(service, host, 'nova-compute', forced=is_down)
-
-    def _aggregate_add_host(self, options, name, host):
-        assert options == {}
-        self.compute.add_host_to_aggregate(self.compute.find_aggregate(name), host)
 
     def _quota_set(self, options, project):
         body = {name.replace('-', '_'): int(value) for name, (value,) in options.items()}
@@ -123,8 +118,17 @@ class Operator:
             lambda: not {each.id for each in self.compute.servers()} & {*servers}, 60, 'the end'
         )
 
-    def _trait_create(self, options, name):
-        self.placement.put(f'/traits/{name}', microversion='1.6').raise_for_status()
+    def _change_hardware(self, data):
+        """Do what no command of a remedy does: let hosts have traits, and aggregates hosts."""
+        if (of_traits := data.get('host_traits')) is not None:
+            for name in of_traits['traits']:
+                self.placement.put(f'/traits/{name}', microversion='1.6').raise_for_status()
+            for host in of_traits['hosts']:
+                self.set_traits(host, {*self.traits(host), *of_traits['traits']})
+        if (joined := data.get('aggregate_hosts')) is not None:
+            aggregate = self.compute.find_aggregate(joined['aggregate']['name'])
+            for host in joined['hosts']:
+                self.compute.add_host_to_aggregate(aggregate, host)
 
     def set_traits(self, name, traits):
         """Replace the traits of a host's provider."""

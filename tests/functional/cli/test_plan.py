@@ -424,19 +424,19 @@ case "$*" in "resource provider list"*) echo "the id of $5";; *) printf '%s|' "$
 @pytest.mark.parametrize('columns', ['40', '80', '131'])
 def test_the_commands_of_a_remedy_can_be_pasted(plan, answer, columns):
     """A shell parses the wrapped lines like those in JSON."""
-    traits = [f'COMPUTE_{name}_{number}' for name in ('NET', 'STORAGE') for number in range(9)]
-    specs = {'trait:CUSTOM_FAST': 'required'}
-    fast = {**SMALL, 'id': '9', 'name': 'small fast', 'extra_specs': specs}
+    named = {'hypervisor_hostname': 'a b'}
     cloud = {
-        'hosts': [host('a', traits=traits, hypervisor_hostname='a b')],
-        'flavors': [SMALL, fast],
+        'hosts': [host('a', **named)],
         'quotas': {'instances': {'limit': 1, 'used': 0}},
         'project_id': 'a-long-id-of-a-project' * 3,
     }
-    for more, flavor in ({}, 'small'), ({'quotas': {}}, 'small fast'):
-        given = {'cloud': cloud | more, 'flavor': flavor}
-        commands = [line for each in answer(9, **given)['remedies'] for line in each['commands']]
-        text = plan(9, **given, columns=columns).stdout
+    stale = [host('a', traits=['COMPUTE_STATUS_DISABLED'], **named)]
+    for count, more in (9, {}), (8, {'quotas': {}, 'hosts': stale}):
+        given = {'cloud': cloud | more}
+        commands = [
+            line for each in answer(count, **given)['remedies'] for line in each['commands']
+        ]
+        text = plan(count, **given, columns=columns).stdout
         drawn = [line.removeprefix('      ') for line in text.splitlines() if line[:6] == ' ' * 6]
         pasted = '\n'.join(line.removeprefix('$ ') for line in drawn)
         assert shell(CLIENT + pasted) == shell(CLIENT + '\n'.join(commands)) != []

@@ -28,13 +28,13 @@ QUESTION = ResolvedRequest(
 )
 
 
-def trait_line(provider, others, given=''):
-    """Return the command that sets the traits of a provider, in addition to its current ones."""
+def trait_line(provider):
+    """Return the command that removes the trait of a disabled service from a provider."""
     trait = 'openstack --os-placement-api-version 1.6 resource provider trait'
     return (
         f'provider="$(openstack resource provider list --name {provider} -f value -c uuid)" && '
         f'traits="$({trait} list "$provider" -f value -c name)" && '
-        f"""{trait} set $(echo "$traits" | sed '{others}'){given} "$provider\""""
+        f"""{trait} set $(echo "$traits" | sed '/^{DISABLED}$/d; s/./--trait &/') "$provider\""""
     )
 
 
@@ -71,9 +71,7 @@ NEW_GROUP = {
             },
             [
                 'compute service set --enable cmp-1 nova-compute',
-                trait_line('cmp-3', f'/^{DISABLED}$/d; s/./--trait &/'),
-                '--os-placement-api-version 1.6 trait create CUSTOM_A',
-                trait_line('cmp-3', 's/./--trait &/', ' --trait CUSTOM_A'),
+                trait_line('cmp-3'),
             ],
         ),
         (
@@ -85,7 +83,7 @@ NEW_GROUP = {
             {'enabled_hosts': ['cmp-3', 'cmp-1', 'tree']},
             [
                 'compute service set --enable cmp-1 nova-compute',
-                trait_line('cmp-3', f'/^{DISABLED}$/d; s/./--trait &/'),
+                trait_line('cmp-3'),
             ],
         ),
         (
@@ -97,18 +95,8 @@ NEW_GROUP = {
             ['quota set --server-group-members 9 p'],
         ),
         ({'quotas': {'project_id': None, 'limits': {'ram': 7}}}, []),
-        (
-            {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': 'u'}, 'hosts': ['cmp-2']}},
-            ['aggregate add host ssd cmp-2'],
-        ),
-        (
-            {'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-2']}},
-            [
-                '--os-placement-api-version 1.6 trait create CUSTOM_A',
-                trait_line('cmp-2.example.org', 's/./--trait &/', ' --trait CUSTOM_A'),
-            ],
-        ),
-        ({'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['tree']}}, []),
+        ({'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': 'u'}, 'hosts': ['cmp-2']}}, []),
+        ({'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-2']}}, []),
         (
             {'removed_extra_specs': ['trait:CUSTOM_A']},
             [
@@ -148,7 +136,24 @@ def test_a_group_that_an_attach_creates_needs_no_command():
 
 @pytest.mark.parametrize('name', ['$(reboot)', "a'; reboot; '", '--os-token', 'a\nb', '`x`', '"'])
 def test_a_name_is_one_word(name):
-    aggregate = {'name': name, 'uuid': 'u'}
-    (line,) = commands.of({'aggregate_hosts': {'aggregate': aggregate, 'hosts': [name]}}, QUESTION)
-    begin = ['openstack', 'aggregate', 'add', 'host', *(['--'] if name[0] == '-' else [])]
-    assert shlex.split(line) == [*begin, name, name]
+    (line,) = commands.of({'enabled_hosts': [name]}, QUESTION)
+    begin = ['openstack', 'compute', 'service', 'set', '--enable']
+    words = [*begin, *(['--'] if name[0] == '-' else []), name, 'nova-compute']
+    assert shlex.split(line) == words
+
+
+@pytest.mark.parametrize(
+    'data',
+    [
+        {'enabled_hosts': ['cmp-1']},
+        {'quotas': {'project_id': 'p', 'limits': {'ram': 7}}},
+        {'removed_extra_specs': ['trait:CUSTOM_A']},
+    ],
+    ids=lambda data: next(iter(data)),
+)
+def test_a_user_who_lists_no_hosts_gets_no_command_of_an_administrator(data):
+    tenant = replace(QUESTION, snapshot=replace(QUESTION.snapshot, hosts=None))
+    assert len(commands.of(data, QUESTION)) == 1
+    assert commands.of(data, tenant) == ()
+    (line,) = commands.of(NEW_GROUP, tenant)
+    assert ' server group create ' in line

@@ -34,6 +34,9 @@ def answer(row, constraints=CONSTRAINTS):
     return plan(request_of(row), snapshot_of(row), constraints, rules_of(row))
 
 
+STARTED = '2 hosts enabled and started (2 disabled without a reason: check them first)'
+
+
 def capacity_of(answer):
     """Return the capacity in the format of a row: a number, or "at most" a number."""
     return f'at most {answer.capacity}' if answer.capacity_is_upper_bound else answer.capacity
@@ -156,7 +159,7 @@ OFF = {'disabled': True, 'free': 2}
         (
             {'hosts': {'cmp-1': OFF, 'cmp-2': OFF}, 'request': {'count': 4}},
             {
-                '2 hosts enabled and started': 2,
+                STARTED: 2,
                 '2 more hosts (VCPU 2, MEMORY_MB 1024, DISK_GB 2)': 2,
             },
         ),
@@ -342,7 +345,7 @@ def test_pairs_that_waive_a_constraint_come_beside_one_that_does_not():
     found = answer(row, without_new_hosts).remedies
     assert [each.change for each in found] == [
         'without fence, and max_server_per_host: 2',
-        '2 hosts enabled and started, and 2 hosts given CUSTOM_A',
+        f'{STARTED}, and 2 hosts with CUSTOM_A are needed',
         'without fence',
     ]
 
@@ -388,3 +391,10 @@ def test_a_new_host_has_all_that_the_constraints_require_and_nothing_else():
         'traits': ['CUSTOM_A', 'OWNER_NOVA'],
         'amounts': {'VCPU': 10, 'MEMORY_MB': 5120, 'DISK_GB': 10},
     }
+
+
+def test_a_request_that_names_its_host_needs_no_other_host():
+    row = {'hosts': {'cmp-1': {'free': 1}}, 'request': {'count': 2}}
+    assert [each.code for each in answer(row).remedies] == ['hosts']
+    row['request']['is_host_named'] = True
+    assert answer(row).remedies == ()

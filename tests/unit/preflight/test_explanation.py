@@ -51,6 +51,7 @@ def explained(row, failed=None, host=None, **question):
     return explain(failed, asked, CloudView(snapshot), CONSTRAINTS, host)
 
 
+STARTED = '1 host enabled and started (disabled without a reason: check it first)'
 GROUP = {'policy': 'anti-affinity'}
 THREE = {f'cmp-{n}': {} for n in (1, 2, 3)}
 
@@ -74,7 +75,7 @@ def test_the_example_of_the_manual():
     )
     changes = [words for words, _commands in found.remedies()]
     assert changes[0] == 'delete the 4 servers, then request 3'
-    assert '1 host enabled and started (capacity 4)' in changes
+    assert f'{STARTED} (capacity 4)' in changes
 
 
 def test_one_of_several_hosts_is_full():
@@ -374,7 +375,7 @@ def test_an_owners_change_has_no_commands_for_a_cluster(failed):
     row = {'hosts': {'cmp-1': {}, 'cmp-2': {'disabled': True}}, 'group': GROUP}
     found = dict(explained(row, failed).remedies())
     assert found['delete the 2 servers, then request 1'] == ()
-    assert found['1 host enabled and started (capacity 2)']
+    assert found[f'{STARTED} (capacity 2)']
     assert bool(found['max_server_per_host: 2 (capacity 2)']) is (failed.action is None)
 
 
@@ -726,3 +727,10 @@ def test_a_quota_is_the_limit_only_of_a_failure_that_it_can_explain():
     assert [*found.why()][-1].startswith('No host takes it: ')
     assert 'instances' in [*found.why()][-1]
     assert 'too little VCPU' not in [*found.why()][-1]
+
+
+def test_no_other_host_helps_a_request_that_names_its_host():
+    row = {'hosts': {'cmp-1': {'free': 1}, 'cmp-2': {'free': 1}}}
+    codes = [{each.code for each in explained(row, failed_server(3), name).decision.remedies}
+             for name in (None, 'cmp-2')]  # fmt: skip
+    assert [('hosts' in each) for each in codes] == [True, False]
