@@ -108,6 +108,7 @@ class DiffAggregates(base.Lister):
     """
 
     example = '--snapshot cloud.json'
+    nothing = 'there are no differences'
 
     def _add_arguments(self, add: base.Add) -> None:
         add(

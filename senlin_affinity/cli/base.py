@@ -13,12 +13,16 @@ import argparse
 import contextlib
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from typing import Any, ClassVar, NoReturn
 
-from cliff import columns, command, lister, show
+from cliff import command, lister, show
 
+from senlin_affinity.cli import wrapping
+from senlin_affinity.cli.wrapping import Cell as Cell
 from senlin_affinity.model import errors, suggestion, terminal_text
 
 Add = Callable[..., Any]
@@ -28,6 +32,7 @@ Shown = tuple[tuple[str, ...], Any]
 _LONGEST_TIMEOUT = 86_400
 #: A tebibyte, in MiB.
 _LARGEST = 1 << 20
+_TABLE = 'table'
 
 
 class UsageError(errors.AffinityError):
@@ -134,34 +139,63 @@ class Command(command.Command):
 class _Shown(Command):
     """A command that prints columns, which ``--column`` selects."""
 
+    ids: ClassVar[tuple[str, ...]] = ()
+    """The columns with ids, which a table has only with ``--long``."""
+
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
-        """Print the selected columns."""
+        """Print the selected columns; escape and wrap those of a table."""
         check_columns(parsed_args.columns, column_names)
+        if parsed_args.formatter == _TABLE:
+            if not (parsed_args.columns or getattr(parsed_args, 'long', True)):
+                parsed_args.columns = [name for name in column_names if name not in self.ids]
+            width = _width(parsed_args, self.app.stdout)
+            parsed_args.max_width = sys.maxsize  # the table is fitted here, not by cliff
+            data = self._fitted(parsed_args, column_names, data, width)
         return super().produce_output(parsed_args, column_names, data)
+
+    def _fitted(self, parsed_args: Any, names: Any, data: Any, width: int | None) -> Any:
+        raise NotImplementedError
 
 
 class Lister(_Shown, lister.Lister):
     """A command that prints columns and rows."""
 
+    nothing: str = 'nothing was found'
+    """What a table without rows says."""
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
+        """Print the rows, or that there are none."""
+        rows = [*data]
+        if rows or parsed_args.formatter != _TABLE or parsed_args.print_empty:
+            return super().produce_output(parsed_args, column_names, rows)
+        check_columns(parsed_args.columns, column_names)
+        self.app.stdout.write(f'{self.nothing}\n')
+        return 0
+
+    def _fitted(self, parsed_args: Any, names: Any, data: Any, width: int | None) -> Any:
+        chosen = {*map(_plain, parsed_args.columns or names)}
+        shown = [_plain(name) in chosen for name in names]
+        rows = [[*compress(row, shown)] for row in data]
+        fitted = map(iter, wrapping.fitted([*compress(names, shown)], rows, width))
+        return [
+            [next(cells) if is_shown else value for value, is_shown in zip(row, shown, strict=True)]
+            for row, cells in zip(data, fitted, strict=True)
+        ]
+
 
 class ShowOne(_Shown, show.ShowOne):
     """A command that prints the fields of one object."""
 
+    def _fitted(self, parsed_args: Any, names: Any, data: Any, width: int | None) -> Any:
+        field = max(map(len, ('Field', *names))) + 3
+        rows = [[value] for value in data]
+        left = None if width is None else width - field
+        return [value for (value,) in wrapping.fitted(['Value'], rows, left)]
 
-class Cell(columns.FormattableColumn):  # type: ignore[misc]
-    """A value with a different text for human-readable formats."""
 
-    def __init__(self, value: Any, text: str) -> None:
-        super().__init__(value)
-        self._text = text
-
-    def human_readable(self) -> str:
-        """Return the text."""
-        return self._text
-
-    def machine_readable(self) -> Any:
-        """Return the value."""
-        return self._value
+def add_long(add: Add) -> None:
+    """Add the option for the columns with ids of a table."""
+    add('--long', action='store_true', help='show the ids, too (other formats always have them)')
 
 
 def add_file_size(add: Add) -> None:
@@ -249,7 +283,7 @@ def strict(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
         option.__class__ = _ONCE.get(type(option), type(option))
 
     def error(message: str) -> NoReturn:
-        line = ' '.join(message.split())
+        line = terminal_text.escaped(' '.join(message.split()))
         unknown = re.match(r'unrecognized arguments: (--[\w-]+)', line)
         near = suggestion.typo_of(unknown[1], parser._option_string_actions) if unknown else None
         advice = f'did you mean {near}?' if near else f'{parser.prog} --help shows the options'
@@ -268,6 +302,14 @@ def strict(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.error = error  # type: ignore[method-assign]
     parser.print_help = print_help  # type: ignore[method-assign]
     return parser
+
+
+def _width(parsed_args: argparse.Namespace, stdout: Any) -> int | None:
+    """Return the width of a table; None to wrap nothing, as in a pipe without COLUMNS."""
+    if parsed_args.max_width > 0:
+        return int(parsed_args.max_width)
+    is_fitted = stdout.isatty() or (parsed_args.fit_width and os.environ.get('COLUMNS'))
+    return shutil.get_terminal_size().columns if is_fitted else None
 
 
 def unwritten(error: OSError) -> errors.AffinityError:

@@ -16,6 +16,7 @@ from typing import Any
 import autopage.argparse
 
 from senlin_affinity.model.suggestion import typo_of
+from senlin_affinity.model.terminal_text import escaped
 
 _DOCSTRING = r'^class {}\b.*:\n    """(.+?)\.?(?:"""|$)'
 
@@ -68,5 +69,5 @@ def line(app: Any, entry_point: Any) -> str:
             return found[1]
         command = entry_point.load()(app, None)
     except Exception as error:
-        return f'(cannot be loaded: {error})'
+        return f'(cannot be loaded: {escaped(str(error))})'
     return str(command.get_description()).partition('\n')[0].rstrip('.')

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -112,6 +113,8 @@ class ListGroups(_OfGroups, base.Lister):
     """List server groups, the clusters that use them through a policy, and the orphans."""
 
     example = '--orphans'
+    ids = ('ID',)
+    nothing = 'there are no server groups'
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -121,6 +124,7 @@ class ListGroups(_OfGroups, base.Lister):
             'status is 3 if there are any',
         )
         add('--all-projects', action='store_true', help=_EVERYWHERE)
+        base.add_long(add)
         add_common(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -131,8 +135,10 @@ class ListGroups(_OfGroups, base.Lister):
             is_senlin_needed=parsed_args.orphans,
         )
         found = listing.orphans if parsed_args.orphans else listing.statuses
-        self.app.stderr.write(listing.warning() + view.advice(found))
+        width = shutil.get_terminal_size().columns
+        self.app.stderr.write(listing.warning() + view.advice(found, width))
         if parsed_args.orphans:
+            self.nothing = 'there are no orphans'
             self.exit_status = 3 if found else 0
         return view.COLUMNS, [view.of_status(each) for each in found]
 
@@ -246,6 +252,8 @@ class AuditGroups(_OfGroups, base.Lister):
     """
 
     example = 'web'
+    ids = ('Servers',)
+    nothing = 'there are no members and no findings'
     has_times = True
     """Whether to read since when a group is violated, from the actions of its servers."""
 
@@ -253,6 +261,7 @@ class AuditGroups(_OfGroups, base.Lister):
         add('group', metavar='GROUP', nargs='?', help='a server group, by name or id')
         add('--cluster', metavar='C', help='audit the groups of this cluster, by name or id')
         add('--all-projects', action='store_true', help=_EVERYWHERE)
+        base.add_long(add)
         add_common(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:

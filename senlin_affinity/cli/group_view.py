@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from senlin_affinity.cli import base
+from senlin_affinity.cli import base, wrapping
 from senlin_affinity.cli.servers_view import rule
 from senlin_affinity.groups import audit
 from senlin_affinity.groups.audit import GroupStatus
@@ -31,7 +31,7 @@ def of_status(status: GroupStatus) -> tuple[Any, ...]:
     users = base.Cell(list(status.users), escaped(', '.join(status.users)) or '-')
     members = len(group.members)
     return (
-        group.id, cell(group.name), rule(group), members, status.made_by, users,
+        group.id, group.name, rule(group), members, status.made_by, users,
         status.is_orphan,
     )  # fmt: skip
 
@@ -48,11 +48,6 @@ def located(
     return members.with_members(groups, known), names
 
 
-def cell(text: str) -> base.Cell:
-    """Return a cell whose text is escaped for human-readable formats only."""
-    return base.Cell(text, escaped(text))
-
-
 def _servers(servers: Sequence[str], names: Mapping[str, str]) -> tuple[base.Cell, base.Cell]:
     """Return the ids and the names; the name of an unknown server is None."""
     found = [names.get(server) for server in servers]
@@ -67,8 +62,8 @@ def finding(
     state = VIOLATED if place.is_violated else FINE
     if place.host is None:
         state = NOWHERE
-    host, servers = cell(place.host or ''), _servers(place.servers, names)
-    return cell(group.name), rule(group), host, *servers, state, since
+    host, servers = place.host or '', _servers(place.servers, names)
+    return group.name, rule(group), host, *servers, state, since
 
 
 def outside(
@@ -81,12 +76,12 @@ def outside(
     of_others = members.names_of(compute, [each for each in found if each not in names])
     known = {**names, **of_others}
     if there := [each for each in found if each in known]:
-        yield cell(group.name), rule(group), '', *_servers(there, known), OUTSIDE, NO_TIME
+        yield group.name, rule(group), '', *_servers(there, known), OUTSIDE, NO_TIME
 
 
 def without_group(what: str, state: str, cluster: str = '') -> tuple[Any, ...]:
     """Return the row of a finding that does not concern the members of one group."""
-    return cell(what), '', '', cell(cluster), '', state, NO_TIME
+    return what, '', '', cluster, '', state, NO_TIME
 
 
 def unused(statuses: Sequence[GroupStatus]) -> Iterator[tuple[Any, ...]]:
@@ -96,11 +91,12 @@ def unused(statuses: Sequence[GroupStatus]) -> Iterator[tuple[Any, ...]]:
             yield without_group(each.group.name, ORPHAN if each.is_orphan else UNUSED)
 
 
-def advice(statuses: Sequence[GroupStatus]) -> str:
+def advice(statuses: Sequence[GroupStatus], width: int) -> str:
     """Return how to delete the groups that are perhaps left behind; '' if there are none."""
-    return ''.join(
-        f'server group {escaped(each.group.name)} ({each.group.id}): a policy names it, but '
-        f'nothing uses it; to delete it: openstack server group delete {each.group.id}\n'
-        for each in statuses
-        if each.made_by == audit.PERHAPS_BY_POLICY
-    )
+    found = [each.group for each in statuses if each.made_by == audit.PERHAPS_BY_POLICY]
+    texts: list[str] = []
+    for group in found:
+        words = f'server group {escaped(group.name)} ({group.id}): a policy names it, but nothing '
+        texts += wrapping.lines(f'{words}uses it; to delete it:', width)
+        texts += wrapping.command_lines(f'openstack server group delete {group.id}', width)
+    return ''.join(f'{text}\n' for text in texts)

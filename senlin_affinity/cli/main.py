@@ -172,7 +172,7 @@ class SenlinAffinity(app.App):
         if is_help and len(words) == 1 and any(name.startswith(f'{words[0]} ') for name in near):
             return self._help(words[0])
         hint = f'; did you mean: {", ".join(near)}?' if near else '; --help lists them'
-        self.stderr.write(f'{self.NAME}: there is no command {" ".join(words)}{hint}\n')
+        self.stderr.write(f'{self.NAME}: there is no command {escaped(" ".join(words))}{hint}\n')
         return USAGE
 
     def prepare_to_run_command(self, cmd: Any) -> None:

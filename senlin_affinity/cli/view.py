@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 from senlin_affinity import api
 from senlin_affinity.cli import servers_view, view_hosts, view_notes
 from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
+from senlin_affinity.cli.wrapping import command_lines, lines
 from senlin_affinity.model import terminal_text
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.nova import host_status
@@ -36,7 +36,6 @@ from senlin_affinity.preflight.explanation import Explanation, limiting_reason
 
 #: SGR codes of the first line: green, red, yellow.
 _COLOURS = {True: 32, False: 31, None: 33}
-_AT_BLANKS: Any = {'break_long_words': False, 'break_on_hyphens': False}
 _Remedies = Iterable[tuple[str, Sequence[str]]]
 _Sections = Iterable[tuple[str, Iterable[str]]]
 
@@ -85,7 +84,7 @@ def _show(
     is_coloured = stream.isatty() and 'NO_COLOR' not in os.environ
     for number, text in enumerate(sentences):
         head = '\033[1;{}m{}\033[0m' if is_coloured and number == 0 else '{1}'
-        for line in textwrap.wrap(terminal_text.signed(text), width):
+        for line in lines(terminal_text.signed(text), width):
             stream.write(f'{head.format(colour, line)}\n')
     for line in _rest(answer, remedies, sections, width, is_long=is_long):
         stream.write(f'{terminal_text.signed(line).rstrip()}\n')
@@ -117,11 +116,9 @@ def _section(title: str, items: Iterable[str], width: int) -> Iterator[str]:
     """Yield a title and its items, indented; nothing without items."""
     found = [*items]
     if found:
-        yield from ('', *textwrap.wrap(title, width))
+        yield from ('', *lines(title, width))
     for text in found:
-        yield from textwrap.wrap(
-            text, width, initial_indent='  ', subsequent_indent='    ', break_on_hyphens=False
-        )
+        yield from lines(text, width, '  ', '    ')
 
 
 def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
@@ -131,24 +128,16 @@ def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
     is_enough = not single or any(each.capacity >= decision.wanted for each in single)
     if found:
         title = f'What would help{"" if is_enough else " (no single change is enough)"}'
-        yield from ('', *textwrap.wrap(title, width))
+        yield from ('', *lines(title, width))
     elif decision.fits is False:
         yield from ('', 'No known change would help.')
         yield from _section('What the constraints advise', decision.advice(), width)
     for words, commands in found:
-        yield from textwrap.wrap(words, width, initial_indent='  ', subsequent_indent='    ')
+        yield from lines(words, width, '  ', '    ')
         for command in commands if all(map(str.isprintable, commands)) else ():
             yield from (f'      {line}' for line in command_lines(command, width - 6))
     if note := view_notes.of_remedies(answer):
-        yield from textwrap.wrap(note, width, initial_indent='  ', subsequent_indent='  ')
-
-
-def command_lines(command: str, width: int) -> list[str]:
-    """Wrap a command into lines that can be pasted; one with quotes stays in one line."""
-    if not {'"', "'"}.isdisjoint(command):
-        return [f'$ {command}']
-    lines = textwrap.wrap(f'$ {command}', width - 2, subsequent_indent='  ', **_AT_BLANKS)
-    return [*(f'{line} \\' for line in lines[:-1]), lines[-1]]
+        yield from lines(note, width, '  ', '  ')
 
 
 def _plan_sentences(answer: Answer) -> Iterator[str]:

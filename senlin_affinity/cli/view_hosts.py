@@ -13,13 +13,13 @@ new servers.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from senlin_affinity.cli import servers_view
 from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
+from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.host_reports import HostReport
@@ -124,7 +124,7 @@ def table(answer: Answer, width: int) -> Iterator[str]:
     for row in rows:
         cells = [cell.ljust(each) for cell, each in zip(row, widths, strict=True)]
         cells[-4:-1] = [cell.strip().rjust(len(cell)) for cell in cells[-4:-1]]
-        yield from textwrap.wrap('  '.join(cells), width, subsequent_indent='    ')
+        yield from lines('  '.join(cells), width, others='    ')
 
 
 def _codes(report: HostReport, decision: Decision) -> Iterator[str]:

@@ -125,8 +125,8 @@ def nova():
 
 @pytest.fixture
 def group(run):
-    def ask(cloud, *words, text=''):
-        environment = {**command.NO_CLOUD, **cloud.environment, 'COLUMNS': '300'}
+    def ask(cloud, *words, text='', columns='300'):
+        environment = {**command.NO_CLOUD, **cloud.environment, 'COLUMNS': columns}
         return command.run('group', *words, text=text, **environment)
 
     return ask
@@ -150,7 +150,8 @@ def test_a_group_with_a_chosen_name_is_not_deleted(group, nova, two, words, text
     listed = group(cloud, 'list', '-f', 'value', '-c', 'ID', '-c', 'Made By')
     assert listed.stdout.splitlines() == [f'{sure} policy', f'{named} perhaps a policy']
     assert (
-        f'nothing uses it; to delete it: openstack server group delete {named}\n' in listed.stderr
+        f'nothing uses it; to delete it:\n$ openstack server group delete {named}\n'
+        in listed.stderr
     )
     assert group(cloud, 'list', '--orphans', '-f', 'value', '-c', 'ID').stdout == f'{sure}\n'
     audited = group(cloud, 'audit', '-f', 'value', '-c', 'Server Group', '-c', 'State')
@@ -443,3 +444,31 @@ def test_whole_hosts_get_a_time(group, nova):
     assert [row['Since'] for row in rows] == [None, begun['start_time']]
     assert ('| not asked  ' in shown, shown.count(begun['start_time'])) == (True, 1)
     assert len(asked) == 2 * 3
+
+
+@pytest.mark.parametrize('columns', ['80', '40'])
+def test_a_table_has_ids_with_long_only_and_breaks_none(group, nova, columns):
+    web = nova.add_group('web', **OWN)
+    server = nova.boot(web, 'cmp-1', project=PROJECT)
+    with Senlin(nova, policies=[policy()], clusters=[cluster('c1')]) as cloud:
+        cloud.bindings = {'c1': [bound(web)]}
+        for words, unique in (('list', web), ('audit', server)):
+            short = group(cloud, words, columns=columns).stdout
+            long = group(cloud, words, '--long', columns=columns).stdout
+            chosen = group(cloud, words, '-f', 'value').stdout
+            assert (unique in short, unique in long, unique in chosen) == (False, True, True)
+            assert 'web' in short
+
+
+def test_an_empty_list_says_so(group, nova):
+    with Senlin(nova, policies=[policy()]) as cloud:
+        said = [
+            group(cloud, *words).stdout
+            for words in (('list',), ('list', '--orphans'), ('audit',), ('list', '-f', 'value'))
+        ]
+    assert said == [
+        'there are no server groups\n',
+        'there are no orphans\n',
+        'there are no members and no findings\n',
+        '',
+    ]
