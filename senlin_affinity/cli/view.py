@@ -162,11 +162,14 @@ def fit(decision: Decision) -> str:
         if not capacity:
             head = 'The server does not fit' if wanted == 1 else f'None of the {servers} fits'
         return f'{head}: {limiting_reason(decision)}.'
-    if decision.fits is None or decision.fits_by_upper_bound:
-        head = f'It is not known whether {servers} {verb}'
+    if decision.fits is None:
         known = '; '.join(_known(decision))
-        head = head if decision.fits is None else f'{servers} may fit'
-        return f'{head}{": " if known else ""}{known}.'
+        return f'It is not known whether {servers} {verb}{": " if known else ""}{known}.'
+    if decision.fits_by_upper_bound:
+        sure = decision.capacity_certain
+        certain = f', {sure:,} certainly' if sure else ''
+        unknown = '; '.join(decision.not_known)
+        return f'{servers} probably {verb} (at most {capacity:,}{certain}). Not known: {unknown}.'
     head = {1: 'The server', 2: 'Both servers'}.get(wanted, f'All {servers}')
     if capacity is None:
         return f'{head} {verb}; how many more would fit is not known.'
@@ -197,5 +200,7 @@ def _known(decision: Decision) -> Iterator[str]:
     if decision.capacity_certain:
         yield f'{decision.capacity_certain:,} certainly fit'
     if decision.capacity is not None:
-        why = f', because of {", ".join(decision.at_most)}' if decision.at_most else ''
+        # The section "What is not known" has the rest.
+        found = [each for each in decision.not_known if each != 'parts of the snapshot']
+        why = f' (not known: {", ".join(found)})' if found else ''
         yield f'at most {decision.capacity:,} fit{why}'

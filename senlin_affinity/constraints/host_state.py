@@ -44,7 +44,7 @@ class HostStateConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'host_state.up': Reason(
             'the compute service is enabled and up',
-            caveat=f'a provider still has the trait {DISABLED}',
+            caveat=f'it is not known which of the providers of a host has the trait {DISABLED}',
         ),
         'host_state.disabled': Reason(
             'the compute service is disabled', advice='enable the compute service of the host'

@@ -9,7 +9,7 @@ Source: Nova's ImagePropertiesFilter, and the drivers of Nova 34.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
@@ -88,7 +88,8 @@ class ImageHypervisorConstraint(Constraint):
             detail='key',
         ),
         'image_hypervisor.unknown': Reason(
-            'it is not known whether the hypervisor supports what the image requires'
+            'it is not known whether the hypervisor supports {asked}',
+            caveat='it is not known whether the hypervisors support {asked}',
         ),
     }
 
@@ -102,8 +103,10 @@ class ImageHypervisorConstraint(Constraint):
         asked = resolved.memo(_asked)
         if not asked:
             return Verdict.skipped('image_hypervisor.nothing')
-        is_known = resolved.is_enforced(_FILTER) and asked.keys().isdisjoint(_MORE)
-        for key in (_ARCH, _KIND, _MODE) if resolved.is_enforced(_FILTER) else ():
+        if not resolved.is_enforced(_FILTER):
+            return _unknown(asked.values())
+        doubtful = [f'{key}={asked[key]}' for key in _MORE if key in asked]
+        for key in (_ARCH, _KIND, _MODE):
             value = asked.get(key)
             if value is None:
                 continue
@@ -115,9 +118,8 @@ class ImageHypervisorConstraint(Constraint):
                 return Verdict.rejected(
                     'image_hypervisor.unsupported', key=key, asked=value, hypervisor=kind
                 )
-            is_known = False
-        code = 'image_hypervisor.supported' if is_known else 'image_hypervisor.unknown'
-        return Verdict.passed(code, is_at_most=not is_known)
+            doubtful.append(value)
+        return _unknown(doubtful) if doubtful else Verdict.passed('image_hypervisor.supported')
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the hypervisor type and the traits; () if the image requires nothing."""
@@ -134,6 +136,11 @@ class ImageHypervisorConstraint(Constraint):
         native = {each for one in traits for each in one if each.startswith(_NATIVE)}
         if len(native) > 1 and _ARCH not in resolved.memo(_asked):
             yield NO_ARCHITECTURE
+
+
+def _unknown(doubtful: Iterable[str]) -> Verdict:
+    asked = ', '.join(doubtful)
+    return Verdict.passed('image_hypervisor.unknown', is_at_most=True, asked=asked)
 
 
 def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:

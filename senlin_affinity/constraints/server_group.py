@@ -80,7 +80,8 @@ class ServerGroupConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'server_group.free_slots': Reason(
             'server group {group} has free slots here',
-            caveat='the group may have hidden members, or Nova may use up its attempts',
+            caveat='it is not known whether the group has hidden members, or Nova uses up its '
+            'attempts',
         ),
         'server_group.host_full': Reason(
             'holds {members} servers of group {group}, '

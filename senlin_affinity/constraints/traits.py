@@ -75,7 +75,7 @@ class TraitsConstraint(Constraint):
         ),
         'traits.no_owner': Reason(
             'lacks OWNER_NOVA, which other hosts have',
-            caveat='a host lacks OWNER_NOVA, which Nova requires if every compute service sets it',
+            caveat='it is not known whether Nova requires OWNER_NOVA, which a host lacks',
         ),
         'traits.none': Reason('neither the flavor nor the image requires or forbids traits'),
         'traits.unknown': Reason('it is not known whether the host has the required traits'),

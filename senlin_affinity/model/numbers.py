@@ -1,4 +1,4 @@
-"""Parse a whole number as users, webhooks and older engines may write it.
+"""Parse a whole number as users, webhooks and older engines may write it, and print a limit.
 
 Example: ``whole(3, path, 1) == whole('3', path, 1) == whole('03', path, 1) == 3``.
 
@@ -24,3 +24,8 @@ def whole(value: object, path: str, at_least: int) -> int:
         shown = reprlib.repr(value)
         raise InvalidSpec(f'must be an integer of {at_least} or more, not {shown}', path)
     return number
+
+
+def at_most(number: int, wanted: int) -> str:
+    """Return "at most 2 of 8", or "none of 8"."""
+    return f'at most {number} of {wanted}' if number else f'none of {wanted}'

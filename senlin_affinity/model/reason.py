@@ -25,8 +25,9 @@ class Reason:
     ``for_owner`` is the sentence for a cluster owner who may not list hosts: a format string for
     the owner's own inputs (``preflight.disclosure``), for a constraint that the owner could drop.
     None: only operators read the code. If all its placeholders are facts, it also replaces
-    ``sentence`` where hosts are counted by their reasons. ``caveat`` is a text without facts that
-    explains why an upper bound may be too high; it defaults to a ``sentence`` without facts.
+    ``sentence`` where hosts are counted by their reasons. ``caveat`` says what is not known, so
+    that an upper bound may be too high; it defaults to a ``sentence`` without facts. Tenants read
+    it, so it has only facts of the request.
     """
 
     sentence: str
@@ -38,7 +39,8 @@ class Reason:
     @cached_property
     def facts(self) -> frozenset[str]:
         """Return the names of the facts that a verdict needs."""
-        fields = (name for _text, name, *_format in Formatter().parse(self.sentence))
+        texts = (*Formatter().parse(self.sentence), *Formatter().parse(self.caveat))
+        fields = (name for _text, name, *_format in texts)
         names = (re.split(r'[.[]', name)[0] for name in fields if name is not None)
         return frozenset((*names, *filter(None, [self.detail])))
 
@@ -51,7 +53,9 @@ def tenant_reason(sentence: str, advice: str = '') -> Reason:
 def caveat(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
     """Return why an upper bound may be too high, or ''."""
     reason = reasons.get(verdict.code, Reason(''))
-    return reason.caveat or ('' if '{' in reason.sentence else reason.sentence)
+    return reason.caveat.format_map(dict(verdict.facts)) or (
+        '' if '{' in reason.sentence else reason.sentence
+    )
 
 
 def is_for_owner(reasons: Mapping[str, Reason]) -> bool:

@@ -11,8 +11,9 @@ Units: numbers of servers. ``capacity`` is not capped by ``wanted`` (None: unkno
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -34,6 +35,11 @@ _HEADS: Mapping[bool | None, str] = {
     False: 'does not fit',
     None: 'not known whether it fits',
 }
+#: What is not known, in the text of a constraint and in another text.
+_OF_CONSTRAINT = re.compile(
+    r'constraint [^ ]+ \((?:it is not known (.*)|(.*?),? (?:is|are) not known)\)', re.DOTALL
+)
+_OF_OTHERS = re.compile(r'(.*?),? (?:that|which) are not known|(what .*)', re.DOTALL)
 _BY_BOUND = 'fits by an upper bound only'
 
 
@@ -143,6 +149,13 @@ class Decision:
             for item in self.assumptions
             if self.fits is not False or isinstance(item, OpenAssumption)
         ]
+
+    @property
+    def not_known(self) -> Iterator[str]:
+        """What is not known, for each of ``at_most``: "whether the hypervisors support x"."""
+        for text in self.at_most:
+            found = _OF_CONSTRAINT.fullmatch(text) or _OF_OTHERS.fullmatch(text)
+            yield f'the effect of {text}' if found is None else found[1] or found[2]
 
     def line(self) -> str:
         """Return the summary, and ", assuming TEXT, TEXT" for the decisive assumptions."""

@@ -24,6 +24,7 @@ from typing import Any
 from senlin_affinity.constraints.quota import are_quotas_known
 from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.errors import AffinityError, BindingError, CloudError, InvalidSpec
+from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.request import ResolvedRequest
@@ -66,7 +67,7 @@ class TenantReport:
             does not fit: at most 2 of 6; a host may hold 1 of server group web; would help:
             max_server_per_host: 3 (6 of 6), policies: soft-anti-affinity (6 of 6)
         """
-        number = _NO_NUMBER if self.number is None else f'at most {self.number} of {self.wanted}'
+        number = _NO_NUMBER if self.number is None else at_most(self.number, self.wanted)
         parts = [f'does not fit: {number}', *self.reasons]
         if self.changes:
             helps = (f'{change} ({self.wanted} of {self.wanted})' for change in self.changes)

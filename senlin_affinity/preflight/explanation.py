@@ -174,7 +174,7 @@ class Explanation:
             yield f'No host takes it: {limiting_reason(decision)}.'
         elif decision.fits is False:
             whole = 'Nova places such a request as a whole. ' if is_whole else ''
-            number = min(decision.capacity or 0, decision.wanted)
+            number = min(decision.capacity or 0, decision.wanted) or 'None'
             yield f'{whole}{number} of {decision.wanted} fit: {limiting_reason(decision)}.'
 
     def today(self) -> str:
@@ -191,11 +191,10 @@ class Explanation:
         elif decision.fits is False and self.of_hosts.fits is not False:
             words = f'The same request would fail today: {limiting_reason(decision)}.'
         elif decision.fits_by_upper_bound:
-            why = ', '.join(decision.at_most)
-            words = f'The same request may fit today, but this is uncertain because of {why}.'
+            words = f'It probably fits today. Not known: {"; ".join(decision.not_known)}.'
         elif decision.fits:
             after = ', after the failed servers are deleted' if self.must_delete_first else ''
-            words = f'The same request would fit today{after}.'
+            words = f'It fits today{after}.'
         counts = ', '.join(self._counts())
         still = 'still counts' if len(self.failed.remaining) == 1 else 'still count'
         return f'{words} {_failed_names(self.failed)} {still}: {counts}.' if counts else words

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from senlin_affinity.model.constraint import Constraint, is_of_domains
 from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova import aggregate_membership, topology
@@ -115,7 +116,7 @@ class ZoneAssignment:
         while _free_slots(zones, held, enough) < wanted:
             enough += 1
         return (
-            f'does not fit: at most {_free_slots(zones, held, max_per_domain)} of {wanted}; '
+            f'does not fit: {at_most(_free_slots(zones, held, max_per_domain), wanted)}; '
             f'max_per_domain allows {max_per_domain} node(s) in each zone; '
             f'would help: max_per_domain: {enough} (at most {wanted} of {wanted})'
         )

@@ -182,7 +182,7 @@ def test_r3_08_a_single_node(desk):
     entry = {'zone': 'nova:cmp-1', 'servergroup': group}
     assert desk.node_data(action.entity.id)['placement'] == entry
     action, _group = run(desk, spec(), on=['cmp-1', 'cmp-2', 'win-1'], action=CREATE)
-    assert 'does not fit: at most 0 of 1' in refusal(action)
+    assert 'does not fit: none of 1' in refusal(action)
     assert desk.node_data(action.entity.id) == {}
 
 

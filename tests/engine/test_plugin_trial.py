@@ -70,11 +70,11 @@ def _lines(caplog, is_read):
             yield f'{record.levelname} {caplog.handler.format(record)}'
 
 
-SAID = 'does not fit: at most 0 of 1; a host may hold 1 of server group web; would help: '
+SAID = 'does not fit: none of 1; a host may hold 1 of server group web; would help: '
 
 
 @pytest.mark.parametrize(
-    ('action', 'said'), [(OUT, SAID.replace('0 of 1', '2 of 5')), (CREATE, SAID)]
+    ('action', 'said'), [(OUT, SAID.replace('none of 1', 'at most 2 of 5')), (CREATE, SAID)]
 )
 def test_the_owner_reads_the_refusal_and_operators_the_whole_line(desk, caplog, action, said):
     read = Read(desk, caplog, spec(availability_zone='nova'), action)

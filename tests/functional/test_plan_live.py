@@ -92,7 +92,10 @@ def test_rx_02_an_administrator_reads_the_whole_decision(command, cloud):
     }
     changes = {each['change']: each['capacity'] for each in decision['remedies']}
     assert changes['a new server group (with Senlin: another cluster, or policy)'] == 2 * SLOTS
-    assert changes['1 host enabled and started'] == 3 * SLOTS - 1
+    assert (
+        changes['1 host enabled and started (disabled without a reason: check it first)']
+        == 3 * SLOTS - 1
+    )
 
 
 def test_a_zone_and_an_aggregate_are_found_by_name(command):

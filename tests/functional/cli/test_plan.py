@@ -530,7 +530,7 @@ NO_OTHER = {'availability_zone': 'az-1:cmp-1', 'flavor': 'small'}
         (1, '--availability-zone az-9:cmp-1', {'hosts': [host('cmp-1', 2), host('cmp-2')]},
          '  only cmp-1: the request names this host, so Nova runs no scheduler filter'),
         (1, '--enabled-filters AcmeFilter', {},
-         '1 server may fit: at most 16 fit, because of filter AcmeFilter.'),
+         '1 server probably fits (at most 16). Not known: the effect of filter AcmeFilter.'),
     ],
 )  # fmt: skip
 def test_the_view_contains_the_line(plan, write, count, options, cloud, shown):

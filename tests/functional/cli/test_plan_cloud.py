@@ -105,7 +105,7 @@ def test_rx_07_unknown_quotas_of_the_groups_project_are_reported(plan, nova):
     done = plan(nova, 2, '--server-group', group)
     assert (done.returncode, done.stderr) == (4, '')
     head = done.stdout.splitlines()[0]
-    assert head.endswith("at most 3 fit, because of the project's quotas, which are not known.")
+    assert head.endswith("(at most 3). Not known: the project's quotas.")
     assert below(done, UNKNOWN_TITLE) == [
         'the quotas: could not read the quotas of project gone: Nova answered 400: '
         'Project ID gone is not a valid project.'

@@ -245,6 +245,33 @@ def test_a_number_of_metadata_items_that_no_server_may_have_is_named():
     assert text.startswith('0 fit, limited by the quota metadata_items; the hosts have room for')
 
 
+@pytest.mark.parametrize(
+    ('at_most', 'words'),
+    [
+        (
+            'constraint image_hypervisor (it is not known whether the hypervisors support aarch64)',
+            'whether the hypervisors support aarch64',
+        ),
+        (
+            'constraint server_count (the limit of servers on a host is not known)',
+            'the limit of servers on a host',
+        ),
+        ("the project's quotas, which are not known", "the project's quotas"),
+        ('members whose host is not known', 'the effect of members whose host is not known'),
+        ('what nova.conf may enable (1 fits)', 'what nova.conf may enable (1 fits)'),
+        ('filter AcmeFilter', 'the effect of filter AcmeFilter'),
+        ('constraint racks', 'the effect of constraint racks'),
+    ],
+)
+def test_an_upper_bound_says_what_is_not_known(at_most, words):
+    decision = answer_of({'hosts': {'a': {'free': 13}}, 'request': {'count': 4}}).decision
+    unsure = replace(decision, at_most=(at_most,), capacity_certain=0)
+    wanted = f'4 servers probably fit (at most 13). Not known: {words}.'
+    assert view.fit(unsure) == wanted
+    some = replace(unsure, capacity_certain=2)
+    assert view.fit(some) == wanted.replace('13)', '13, 2 certainly)')
+
+
 def test_unknown_hosts_are_a_group():
     row = {'hosts': {'a': {'free': 1}, 'b': {'resources': None}}, 'request': {'count': 2}}
     text = planned(answer_of(row), is_long=True)

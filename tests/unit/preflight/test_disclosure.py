@@ -75,7 +75,7 @@ def test_without_the_group_constraint_its_members_do_not_count_in_a_spread():
     closed = {'hosts': {**row['hosts'], 'cmp-2': {'zone': 'az2', 'free': 0}}}
     sentence, same = (TenantStory(each).outcome().answer.reason for each in (row, row | closed))
     assert sentence == same
-    assert sentence == 'does not fit: at most 0 of 3; a host may hold 1 of server group web'
+    assert sentence == 'does not fit: none of 3; a host may hold 1 of server group web'
 
 
 def test_a_rejection_by_candidates_has_changes_that_need_other_hosts():
@@ -206,7 +206,7 @@ def test_a_tenant_report_contains_no_fact_about_a_host(kind, code):
     assert secrets <= (set() if is_of_hosts(kind()) else OWN_FACTS)
     assert code not in words
     assert not re.search('cmp-|agg-|97', words)
-    assert words.startswith('does not fit: at most 0 of 3; ')
+    assert words.startswith('does not fit: none of 3; ')
     assert (disclosure.NO_ROOM in words) == (own is None or kind.name in NOT_REQUESTED)
     assert f'{code} ' in outcome.refusal
 
@@ -235,7 +235,7 @@ def test_a_tenant_reads_the_owners_sentence_of_a_rejected_request():
         opened = {**kind.reasons, code: Reason(reason.sentence, for_owner=words)}
         rule = revealing_constraint(type('Open', (kind,), {'reasons': opened}), code)
         outcome = TenantStory(ROW).outcome([rule, RESOURCES])
-        assert outcome.answer.reason == f'does not fit: at most 0 of 3; {shown}'
+        assert outcome.answer.reason == f'does not fit: none of 3; {shown}'
 
 
 def opened(sentence):

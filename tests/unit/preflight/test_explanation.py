@@ -225,7 +225,7 @@ def test_a_failure_with_another_cause():
     assert found[0] == 'web-1 failed because of its volume at 2026-11-24 09:14 UTC.'
     assert found[2] == 'Nova tried cmp-2.'
     assert found[3].startswith('This is not a placement failure.')
-    assert found[-1] == 'The same request would fit today.'
+    assert found[-1] == 'It fits today.'
 
 
 def test_without_the_hosts_only_novas_message_is_known():
@@ -396,7 +396,7 @@ OFF = {'disabled': True}
         ),
         (1, {'cmp-1': {'aggregates': ['fenced']}}, 'in fenced, which is fenced (the only host)'),
         (1, {}, 'there is no host'),
-        (2, {'cmp-1': FULL}, '0 of 2 fit: too little VCPU left (the only host)'),
+        (2, {'cmp-1': FULL}, 'None of 2 fit: too little VCPU left (the only host)'),
         (
             3,
             {'cmp-1': {}, 'cmp-2': {}, **{f'full-{n}': FULL for n in (1, 2, 3)}},
@@ -443,8 +443,7 @@ def test_the_failed_servers_that_must_be_deleted(number, servers, names):
     row = {'hosts': THREE, 'quotas': {'instances': [number, number]}}
     found = explained(row, failed_server(number))
     assert found.today() == (
-        'The same request would fit today, after the failed servers are deleted. '
-        f'{names} of {number} instances.'
+        f'It fits today, after the failed servers are deleted. {names} of {number} instances.'
     )
     (remedy,) = found.remedies()
     ids = ' '.join(f'id-{n}' for n in range(1, number + 1))
