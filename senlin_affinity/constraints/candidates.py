@@ -42,7 +42,7 @@ LIMIT = Option(
 NO_SEGMENTS = Assumption('candidates.segments', 'networks without segments')
 #: They accept every host of this request that is in use; hints that name servers are no issue.
 _HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', *scheduler_hints.OF_SERVERS.values())
-_NO_POLICY = {'group_policy': 'none'}
+_NO_POLICY: Mapping[str, str] = {'group_policy': 'none'}
 _REJECTED = 'Placement answers 400 for flavor {flavor}: '
 #: A tenant reads nothing about the names that exist in Placement.
 _OF_FLAVOR = 'Placement rejects the request for flavor {flavor}'

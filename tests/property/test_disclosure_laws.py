@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.stages import Stages
+from senlin_affinity.model.numbers import at_most
 from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.preflight import hook, run, sample
 from senlin_affinity.preflight.disclosure import NO_ROOM
@@ -95,7 +96,7 @@ def test_a_rejection_discloses_what_trials_show(hosts, question):
         return
     line, _, helps = answer.reason.partition('; would help: ')
     first, *reasons = line.split('; ')
-    assert first == f'does not fit: at most {trial(hosts, question)} of {question["count"]}'
+    assert first == f'does not fit: {at_most(trial(hosts, question), question["count"])}'
     for change in filter(None, re.split(r' \(\d+ of \d+\)(?:, |$)', helps)):
         assert with_change(hosts, question, change) == question['count'], change
     restricted = ('the servers must be in zone', 'must share a host')  # with or without an effect

@@ -14,6 +14,7 @@ from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -240,7 +241,7 @@ def test_a_sample_is_enough_to_reject_by_the_quota(cloud, who, instances, asked)
     view = fetched(cloud, request, who)
     assert view.coverage is Coverage.ENOUGH_FOR_QUOTA
     assert len(cloud.placement.asked) == asked
-    expected = f'at most {instances - 1} of 5; the project has 1 of {instances} instances'
+    expected = f'{at_most(instances - 1, 5)}; the project has 1 of {instances} instances'
     assert expected in reason(request, view)
     known = 'the hosts accept what the quota allows' if asked else 'no host was read'
     assert hook.decide(request, view).for_operators.endswith(f'; {known}')
@@ -303,7 +304,7 @@ def test_all_candidates_are_enough_to_reject(name, change, members, count, fits,
         view = fetched(cloud, request, who)
         assert view.coverage is Coverage.CANDIDATES
         assert {host.host for host in view.snapshot.hosts} == {f'cmp-{n}' for n in range(4)}
-        assert reason(request, view).startswith(f'does not fit: at most {fits} of {count}; ')
+        assert reason(request, view).startswith(f'does not fit: {at_most(fits, count)}; ')
         result = hook.decide(request, view)
         log = result.answer.reason if who == ADMIN else result.refusal
         assert f'of the 4 host(s) that Placement offers: does not fit: {fits} of' in log
@@ -575,7 +576,7 @@ def test_affinity_needs_the_host_of_the_members_only(cloud, left, who):
     if left == 9999:
         assert hook.decide(request, view).answer == hook.scheduler_chooses(request)
     else:
-        expected = f'at most {left // 512} of 3; the servers of server group web must share'
+        expected = f'{at_most(left // 512, 3)}; the servers of server group web must share'
         assert expected in reason(request, view)
 
 
@@ -652,7 +653,7 @@ def test_placement_s_rejection_is_explained_to_operators(cloud, who):
     why = f'Placement answers 400 for flavor nope: trait {RARE} does not exist'
     assert f'candidates.unknown_traits ({why})' in found.for_operators
     if who == OWNER:
-        assert found.for_owner == f'does not fit: at most 0 of 2; {disclosure.NO_ROOM}'
+        assert found.for_owner == f'does not fit: none of 2; {disclosure.NO_ROOM}'
     cloud.placement.created.add(RARE)
     assert fetched(cloud, request, who).coverage is Coverage.ENOUGH
 
@@ -669,7 +670,7 @@ def test_a_rejection_by_the_flavor_alone_is_explained_to_its_owner(cloud):
     groups = {'resources1:VCPU': '1', 'resources2:VCPU': '1'}
     cloud.nova.add_flavor('groups', extra_specs=groups)
     request = scale(cloud, 2, flavor='groups')
-    answer = 'does not fit: at most 0 of 2; Placement rejects the request for flavor groups'
+    answer = 'does not fit: none of 2; Placement rejects the request for flavor groups'
     assert reason(request, fetched(cloud, request)) == answer
 
 
@@ -797,7 +798,7 @@ def test_a_candidate_in_an_aggregate_is_compared_by_the_id_of_its_hypervisor(clo
     fill(cloud, *([1] if is_full else []))
     view = fetched(cloud, request)
     assert view.coverage is (Coverage.CLOUD if is_full else Coverage.CANDIDATES)
-    assert f'at most {3 - is_full} of 5' in reason(request, view)
+    assert at_most(3 - is_full, 5) in reason(request, view)
 
 
 def test_a_provider_in_a_zone_may_have_another_name(cloud):
