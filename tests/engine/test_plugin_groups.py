@@ -175,8 +175,8 @@ def test_the_users_of_a_group(desk):
 
 
 #: Wildcards of SQL, and what JSON escapes; beside each, a name that a careless query could confuse.
-NAMES = ('w_b', 'w%', 'w\\b', 'w/b', 'w"b', 'été', '\u7fa4', 'Web')
-NEAR = ('wxb', 'wxyz', 'w\\\\b', 'w/xb', "w'b", 'ete', '\u7ec4', 'web')
+NAMES = ('w_b', 'w%', 'w\\b', 'w/b', 'w"b', 'été', '\u7fa4', 'Wob')
+NEAR = ('wxb', 'wxyz', 'w\\\\b', 'w/xb', "w'b", 'ete', '\u7ec4', 'wob')
 
 
 @pytest.mark.parametrize(('name', 'near'), zip(NAMES, NEAR, strict=True))

@@ -8,6 +8,7 @@ from senlin.engine import senlin_lock
 
 from senlin_affinity.cloud import hosts
 from senlin_affinity.cloud.inventory import NovaInventory
+from senlin_affinity.model.numbers import at_most
 from senlin_affinity.plugins.senlin import clients, preflight
 from senlin_affinity.preflight import disclosure
 from tests.engine import support
@@ -84,7 +85,8 @@ def test_only_operators_read_errors_of_the_snapshot(plain, monkeypatch, caplog):
 def test_an_administrator_without_quota_reads_which_one_is_exceeded(administrator, quota):
     administrator.edge.nova.limits['maxTotalInstances'] = quota
     reason = grown(administrator, 5)['reason']
-    assert reason.startswith(f'does not fit: at most {quota} of 5; the project has 0 of {quota} ')
+    number = at_most(quota, 5)
+    assert reason.startswith(f'does not fit: {number}; the project has 0 of {quota} instances')
 
 
 def test_operators_read_the_number_of_rejecting_hosts(plain, caplog):

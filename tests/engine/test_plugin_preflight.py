@@ -279,10 +279,12 @@ def test_the_image_of_a_volume_is_read(desk, reserved):
 
 
 def test_a_host_in_the_profile_is_the_administrators_choice(desk):
-    """Nova runs no filter for it: only a quota can reject it."""
+    """Nova runs no filter for it, but nova-compute checks the server group."""
     given = profile(availability_zone='nova:cmp-1')
-    action, _group = run(desk, spec(), 4, profile=given)
+    action, _group = run(desk, spec(), 4, policy='soft-anti-affinity', profile=given)
     assert zones(action) == [None] * 4
+    action, _group = run(desk, spec(), 4, profile=given)
+    assert '1 of 4 placed; 0/1 hosts left: server_group.host_full on 1' in refusal(action)
     action, _group = run(desk, spec(), 11, profile=given)
     assert 'quota.' in refusal(action)
     action, _group = run(desk, PINNED, 3, profile=given)
