@@ -40,6 +40,7 @@ _CHECKED_LATE = (
 )
 _RACE = 'Nova used up its attempts, because of a race for capacity or failed starts.'
 _AGAIN = 'Request the server again.'
+_SAME_TIME = 'Perhaps another server of the group was started at the same time'
 _BY_PLACEMENT = (
     'Placement had no host with the resources, traits and aggregates that such a server needs.'
 )
@@ -224,8 +225,10 @@ class Explanation:
             return
         if failure.origin is Cause.RETRIES and self.likely_cause is None:
             yield f'{_RACE} {_AGAIN}'
-        elif failure.origin is Cause.GROUP_CHECK:
-            yield _AGAIN
+        elif failure.origin is Cause.GROUP_CHECK and not self.resolved.request.is_host_named:
+            named = ', or the request named the host, which Nova does not return'
+            is_hidden = bool(self.failed.hidden)
+            yield f'{_SAME_TIME}{named if is_hidden else ""}. {_AGAIN}'
         if failure.origin not in (Cause.NO_HOST, Cause.NOT_SHOWN):
             return
         hidden = assumed = ''

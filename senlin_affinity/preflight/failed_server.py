@@ -75,7 +75,7 @@ _EXCEPTIONS: tuple[tuple[Cause, str, str], ...] = (
     (
         Cause.GROUP_CHECK,
         r'instance group policy was violated',
-        'another server of the group was started at the same time',
+        'its host did not satisfy the policy of its server group',
     ),
     (
         Cause.PORT,

@@ -82,7 +82,11 @@ LAST = (
         ('internal error: process exited while connecting to monitor', Cause.HYPERVISOR, ''),
         ("unsupported configuration: CPU mode 'x' is not supported", Cause.HYPERVISOR, ''),
         ('Image 7d could not be found.', Cause.IMAGE, ''),
-        ('Anti-affinity instance group policy was violated', Cause.GROUP_CHECK, 'at the same time'),
+        (
+            'Anti-affinity instance group policy was violated',
+            Cause.GROUP_CHECK,
+            'did not satisfy the policy',
+        ),
         ('something new', Cause.RETRIES, ''),
     ],
 )
