@@ -1,41 +1,28 @@
 """List our constraints in the order of their reasons, and the codes of their remedies."""
 
 import ast
+import configparser
+import importlib
 import inspect
 import sys
+from pathlib import Path
 
-from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.constraints.candidates import CandidatesConstraint
-from senlin_affinity.constraints.flavor_aggregates import FlavorAggregatesConstraint
-from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
-from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
-from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
-from senlin_affinity.constraints.reservations import ReservationsConstraint
-from senlin_affinity.constraints.server_count import ServerCountConstraint
-from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstraint
-from tests.support.small_cloud import CONSTRAINTS, Fence
 
 PROPOSALS = ('Change', 'ChangedHosts', 'NewHosts', 'OneOf', 'RaisedNumber')
-OTHERS = (
-    AggregateMetadataConstraint,
-    ImageConstraint,
-    CandidatesConstraint,
-    FlavorAggregatesConstraint,
-    ImageAggregatesConstraint,
-    ImageHypervisorConstraint,
-    IsolatedHostsConstraint,
-    TenantIsolationConstraint,
-    ReservationsConstraint,
-    ServerCountConstraint,
-)
-OURS = tuple(
-    sorted(
-        {*map(type, CONSTRAINTS), *OTHERS} - {Fence},
-        key=lambda constraint: constraint.order,
-    )
-)
+_SETUP = configparser.ConfigParser()
+_SETUP.read(Path(__file__).parents[2] / 'setup.cfg', encoding='utf-8')
+
+
+def _registered():
+    """Yield the classes that setup.cfg registers."""
+    lines = _SETUP['options.entry_points']['senlin_affinity.constraints'].strip().splitlines()
+    for line in lines:
+        module, _colon, name = line.partition('=')[2].strip().partition(':')
+        yield getattr(importlib.import_module(module), name)
+
+
+OURS = tuple(sorted(_registered(), key=lambda constraint: constraint.order))
 
 
 def remedies_of(constraint):

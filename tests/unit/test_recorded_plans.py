@@ -11,14 +11,14 @@ NAMES = [case['name'] for case in CASES]
 
 @pytest.mark.parametrize(('case', 'recorded'), [*zip(CASES, ANSWERS, strict=True)], ids=NAMES)
 def test_an_answer_is_as_it_was_recorded(case, recorded):
-    """After an intended change, run ``make recordings`` and review the difference."""
+    """After an intended change, run ``python -m tests.recordings.plans``; review the difference."""
     found = plans.answer(case)
     assert plans.without_words(found) == plans.without_words(recorded)
     assert found == recorded
 
 
 def test_every_constraint_and_every_remedy_occurs():
-    """If one is missing, replace a line of ``plan_inputs.jsonl`` and run ``make recordings``."""
+    """If one is missing, append a line to ``plan_inputs.jsonl`` and raise ``NUMBER``."""
     found = set().union(*map(plans.occurring, ANSWERS))
     assert (sorted(plans.wanted() - found), len(CASES)) == ([], plans.NUMBER)
 

@@ -5,28 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.base import Domain
 from senlin_affinity.constraints.drs import DrsConstraint
-from senlin_affinity.constraints.flavor_aggregates import FlavorAggregatesConstraint
-from senlin_affinity.constraints.host_state import HostStateConstraint
-from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
-from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
-from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
-from senlin_affinity.constraints.scheduler_hints import SchedulerHintsConstraint
-from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
-from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstraint
-from senlin_affinity.constraints.traits import TraitsConstraint
+from senlin_affinity.model.constraint import is_of_hosts
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova import quotas
+from tests.support.our_constraints import OURS
 from tests.support.small_cloud import (
     aggregates_of,
     flavor_of,
@@ -40,21 +32,10 @@ from tests.support.small_cloud import (
 )
 from tests.support.tables import read, rows
 
+#: Constraints whose tables have tests of their own.
+OTHERS = ('member_of', 'reservations', 'drs', 'aggregate_metadata', 'server_group')
 #: Tables whose rows only have a host and a request, by the constraint.
-OF_HOSTS = {
-    'host_state': HostStateConstraint,
-    'availability_zone': AvailabilityZoneConstraint,
-    'traits': TraitsConstraint,
-    'resources': ResourcesConstraint,
-    'spread': SpreadConstraint,
-    'server_count': ServerCountConstraint,
-    'tenant_isolation': TenantIsolationConstraint,
-    'flavor_aggregates': FlavorAggregatesConstraint,
-    'image_aggregates': ImageAggregatesConstraint,
-    'image_hypervisor': ImageHypervisorConstraint,
-    'isolated_hosts': IsolatedHostsConstraint,
-    'scheduler_hints': SchedulerHintsConstraint,
-}
+OF_HOSTS = {kind.name: kind for kind in OURS if is_of_hosts(kind()) and kind.name not in OTHERS}
 
 
 def check(row, verdict, reasons):
