@@ -77,7 +77,7 @@ def _credentials(plan: RunPlan, username: str) -> dict[str, str]:
 def _of_every_service(plan: RunPlan, username: str) -> Sections:
     policy = plan.directory / f'{username}-policy.yaml'
     more = plan.directory / f'{username}-policy.d'
-    more.mkdir()
+    more.mkdir(exist_ok=True)  # the file is written again if options change
     if username in ('nova', 'placement'):
         shutil.copyfile(files.example(f'rights/{username}.yaml'), policy)
     return {

@@ -26,6 +26,8 @@ MAY = [
     ('compute', '/os-migrations', '2.59'),
     ('placement', '/resource_providers', '1.36'),
     ('placement', '/allocation_candidates?resources=VCPU:1', '1.36'),
+    ('placement', '/traits', '1.36'),
+    ('placement', '/resource_classes', '1.36'),
 ]
 
 
@@ -168,7 +170,7 @@ def test_the_minimal_rights(cloud):
         ('compute', 'POST', '/servers', {'server': server}),
         ('compute', 'POST', '/os-aggregates', {'aggregate': {'name': 'x'}}),
         ('placement', 'POST', '/resource_providers', {'name': 'x'}),
-        ('placement', 'GET', '/resource_classes', None),
+        ('placement', 'PUT', '/traits/CUSTOM_X', None),
     ]
     newest = {'compute': '2.79', 'placement': '1.36'}
     for service, method, path, body in may_not:

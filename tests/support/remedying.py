@@ -118,6 +118,9 @@ class Operator:
             lambda: not {each.id for each in self.compute.servers()} & {*servers}, 60, 'the end'
         )
 
+    def _trait_create(self, options, name):
+        self.placement.put(f'/traits/{name}', microversion='1.6').raise_for_status()
+
     def _change_hardware(self, data):
         """Do what no command of a remedy does: let hosts have traits, and aggregates hosts."""
         if (of_traits := data.get('host_traits')) is not None:
