@@ -24,7 +24,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -49,6 +49,7 @@ from tests.support import fake_keystone
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost, FakeNova
 from tests.support.placement_judge import Judge
+from tests.support.values import replace
 
 SIZES = (1000, 10_000, 50_000)
 #: Rejections are measured in a cloud of this size.

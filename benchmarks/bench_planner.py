@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
+from tests.support.values import replace
 
 HOSTS, MANY_HOSTS = 10_000, 100_000
 COUNT = 1_000

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from msgspec import structs
+
 from senlin_affinity.conf import opts
 from senlin_affinity.conf.installed import check_declarations
 from senlin_affinity.constraints.base import Constraint, Host, ResolvedRequest, Verdict
@@ -118,8 +120,8 @@ def _renamed(host: Host) -> Iterator[Host]:
 def _loaded(host: Host) -> Iterator[Host]:
     """Yield the host without free resources, and with many."""
     has = host.resources or {}
-    full = {name: each._replace(used=each.capacity) for name, each in has.items()}
-    free = {name: each._replace(capacity=each.used + _MANY) for name, each in has.items()}
+    full = {name: structs.replace(each, used=each.capacity) for name, each in has.items()}
+    free = {name: structs.replace(each, capacity=each.used + _MANY) for name, each in has.items()}
     for resources in (full, free):
         yield host.but(grants=host.grants, resources=host.resources and resources)
 

@@ -4,8 +4,9 @@ Each arrow is computed: :func:`edges` runs the steps of ``senlin_affinity.groups
 and names the states before and after.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from msgspec.structs import replace
 from sphinx.util.docutils import SphinxDirective
 
 from senlin_affinity.groups import steps

@@ -7,9 +7,10 @@ permits. With ``is_public=None``, an administrator also gets the private flavors
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from senlin_affinity.cloud.answers import allowed, by_marker, check_identity, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OwnerRest

@@ -21,7 +21,7 @@ from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.member_of import all_spelt
+from senlin_affinity.model.member_of import CanonicalUuids
 
 UUIDS: Microversion = (2, 53)
 AGGREGATE_UUIDS: Microversion = (2, 41)
@@ -176,7 +176,7 @@ def aggregates(compute: OperatorRest) -> tuple[tuple[Aggregate, ...], dict[str, 
             found.append(Aggregate(uuid, item['name'], zone, dict(item['metadata'])))
             for host in item['hosts']:
                 by_host[host].append(uuid)
-    as_set: Any = cache(all_spelt)
+    as_set: Any = cache(CanonicalUuids)
     sets = {host: as_set((*uuids,)) for host, uuids in by_host.items()}
     return tuple(sorted(found, key=lambda item: (item.name, item.uuid))), sets
 

@@ -8,10 +8,11 @@ are listed, too. Below 2.53, all hypervisors are listed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from senlin_affinity.cloud import flavors, hosts
 from senlin_affinity.cloud.answers import allowed, check_identity, check_unique, list_of, reading

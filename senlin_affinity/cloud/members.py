@@ -12,12 +12,13 @@ paged, the newest first. The project of a migration (from 2.80) is that of the u
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import quote
+
+from msgspec import structs
 
 from senlin_affinity.cloud.answers import LIMIT, by_marker, check_identity, list_of, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, Rest
@@ -166,7 +167,7 @@ def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[
     query = {'all_tenants': '1', 'status': SOFT_DELETED, **every, **_project(groups)}
     found = by_marker(compute, '/servers/detail', 'servers', _DELETED, BASE, **query)
     with reading(_DELETED):
-        made = [dataclasses.replace(_member(item), project=item['tenant_id']) for item in found]
+        made = [structs.replace(_member(item), project=item['tenant_id']) for item in found]
     return tuple(sorted(made, key=lambda member: member.server))
 
 
@@ -190,10 +191,10 @@ def with_migrations(
         return None
     hosts, left = migrations
     return tuple(
-        dataclasses.replace(
+        structs.replace(
             group,
             members=tuple(
-                dataclasses.replace(
+                structs.replace(
                     member,
                     also_on=hosts.get(member.server, ()),
                     left=_others(left.get(member.server, {}), member.host),
@@ -212,7 +213,7 @@ def with_members(
 ) -> tuple[ServerGroup, ...]:
     """Sort the groups by name, and their members by id; replace those that are in ``members``."""
     return tuple(
-        dataclasses.replace(
+        structs.replace(
             group,
             members=tuple(
                 members.get(member.server, member)

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from senlin_affinity.cloud import allocations, flavors, hosts, members, providers
 from senlin_affinity.cloud import connection as clouds

@@ -16,33 +16,56 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import MsgspecError, Raw
-from msgspec.json import Decoder
+import msgspec
+from msgspec.structs import asdict, replace
 
-from senlin_affinity.cloud import input_file
-from senlin_affinity.cloud.json_fields import below, decode, wrong
-from senlin_affinity.cloud.snapshot_fields import Snapshots
-from senlin_affinity.cloud.snapshot_hosts import Hosts
+from senlin_affinity.cloud import input_file, json_mistake
+from senlin_affinity.cloud.json_mistake import wrong
+from senlin_affinity.model import suggestion
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.member_of import CanonicalUuids, spelt
+from senlin_affinity.model.server_group import ServerGroup, check_policy, check_rules
+from senlin_affinity.model.snapshot import NO_LIMIT, CloudSnapshot, Quota
+from senlin_affinity.model.value import Decoding
+from senlin_affinity.nova import quotas
 
 #: The format without Placement's answers, and with them.
 FORMATS = 1, 2
+QUOTAS = (
+    quotas.INSTANCES,
+    quotas.CORES,
+    quotas.RAM,
+    quotas.SERVER_GROUPS,
+    quotas.SERVER_GROUP_MEMBERS,
+    quotas.METADATA_ITEMS,
+)
 #: The first bytes of gzip, bzip2, xz, zstd and zip.
 _COMPRESSED = (b'\x1f\x8b', b'BZh', b'\xfd7zXZ', b'(\xb5/\xfd', b'PK\x03\x04')
-
-
-#: From this size on, msgspec decodes the hosts, twice as fast. It does not detect duplicate keys in
-#: a host, but programs write such files, not people.
+#: Larger files are not checked for duplicate keys: programs write them, not people.
 _LARGE = 1 << 20
-_PARTS, _HOSTS = Decoder(dict[str, Raw]), Decoder(list[Raw] | None)
+_CLASS = re.compile('[A-Z0-9_]+')
+
+
+class SnapshotFile(CloudSnapshot, frozen=True, kw_only=True):
+    """The content of a file, in which each part may be null, as may each quota.
+
+    A limit of -1 is no limit.
+    """
+
+    format: int
+    quotas: Mapping[str, Quota | None] | None = None  # type: ignore[assignment]
+    pools: Mapping[str, Mapping[str, Resource]] | None = None  # type: ignore[assignment]
+    answered: frozenset[str] | None = None  # type: ignore[assignment]
+    compared_aggregates: frozenset[CanonicalUuids] | None = None  # type: ignore[assignment]
+    rejected: Mapping[str, str] | None = None  # type: ignore[assignment]
 
 
 def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> CloudSnapshot:
@@ -72,23 +95,45 @@ def parse(text: str) -> CloudSnapshot:
     if not text or text.isspace():
         raise InvalidSpec('is empty: write it with "snapshot save"')
     try:
-        document = _decoded(text)
-        if type(document) is not dict:
-            raise wrong('must be an object with format, hosts, ...', document)
-        _check_format(document.pop('format', None))
-        parts = {name: value for name, value in document.items() if value is not None}
-        snapshot = Snapshots(Hosts()).read(parts)
-    except json.JSONDecodeError as error:
-        where = f'line {error.lineno}, column {error.colno}: {error.msg}'
-        is_at_end = error.pos >= len(text.rstrip()) or error.msg.startswith('Unterminated')
+        if len(text) < _LARGE:
+            _check_keys(text)
+        file = msgspec.json.decode(text, type=SnapshotFile, dec_hook=Decoding())
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
+        raise _mistake(text, error) from error
+    _check_format(file.format)
+    parts = {name: getattr(file, name) for name in CloudSnapshot.__struct_fields__}
+    return _checked(
+        CloudSnapshot(**{name: part for name, part in parts.items() if part is not None})
+    )
+
+
+def _check_keys(text: str) -> None:
+    """Raise InvalidSpec for a duplicate key, unless the text is not JSON."""
+    with contextlib.suppress(ValueError, RecursionError):
+        if error := json_mistake.duplicate_key(json_mistake.decode(text)):
+            raise error
+
+
+def _mistake(text: str, error: Exception) -> InvalidSpec:
+    """Return the error for a text that msgspec rejected."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as found:
+        where = f'line {found.lineno}, column {found.colno}: {found.msg}'
+        is_at_end = found.pos >= len(text.rstrip()) or found.msg.startswith('Unterminated')
         message = f'is cut off, or not valid JSON ({where})'
-        raise InvalidSpec(message if is_at_end else f'is not valid JSON in {where}') from error
-    except (ValueError, RecursionError) as error:
+        return InvalidSpec(message if is_at_end else f'is not valid JSON in {where}')
+    except (ValueError, RecursionError) as found:
         # A number with too many digits, or too deep nesting.
-        raise InvalidSpec(f'is not valid JSON: {error}') from error
-    _check_aggregates(snapshot.hosts or (), snapshot.aggregates or ())
-    _check_pools(snapshot.hosts or (), snapshot.pools)
-    return snapshot
+        return InvalidSpec(f'is not valid JSON: {found}')
+    if type(document) is not dict:
+        return wrong('must be an object with format, hosts, ...', document)
+    try:
+        _check_format(document.get('format'))
+    except InvalidSpec as found:
+        return found
+    mistake = json_mistake.mistake(document, SnapshotFile)
+    return mistake or InvalidSpec(f'is not a valid snapshot: {error}')
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -130,34 +175,162 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 def render(snapshot: CloudSnapshot) -> Iterator[str]:
     """Yield the text of the file in pieces, with a line for each item of a list."""
-    table = Snapshots(Hosts())
     yield f'{{"format": {FORMATS[bool(snapshot.queries)]}'
-    for name, field in table.fields.items():
-        value = getattr(snapshot, name)
-        if value == table.defaults[name]:
+    limits = {name: _written(quota) for name, quota in (snapshot.quotas or {}).items()}
+    for name, value in asdict(snapshot).items():
+        if value == _DEFAULTS[name]:
             continue
         yield f',\n "{name}": '
-        written = field.write(value)
-        if isinstance(written, str):
-            yield written
-        else:
+        if isinstance(value, tuple):
             separator = '[\n  '
-            for text in written:
-                yield separator + text
+            for item in value:
+                yield separator + _encoded(item)
                 separator = ',\n  '
-            yield ']' if separator[0] == ',' else '[]'
+            yield ']' if value else '[]'
+        else:
+            yield _encoded(limits if name == 'quotas' else value)
     yield '}\n'
 
 
-def _decoded(text: str) -> Any:
-    """Decode the JSON; the hosts of a text from 1 MiB remain ``msgspec.Raw``."""
-    if len(text) >= _LARGE:
-        with contextlib.suppress(MsgspecError, ValueError, RecursionError):
-            return {
-                name: _HOSTS.decode(part) if name == 'hosts' else decode(bytes(part).decode())
-                for name, part in _PARTS.decode(text).items()
-            }
-    return decode(text)
+_DEFAULTS = asdict(CloudSnapshot())
+
+
+def _encoded(value: Any) -> str:
+    """Return the JSON text of a value in one line, with sorted sets and keys."""
+    text = msgspec.json.encode(value, order='deterministic')
+    return msgspec.json.format(text, indent=0).decode()
+
+
+def _written(quota: Quota) -> Quota:
+    """Return the quota with -1 for no limit, also for its user."""
+    of_user = quota.of_user and _written(quota.of_user)
+    limit = NO_LIMIT if quota.limit is None else quota.limit
+    return replace(quota, limit=limit, of_user=of_user)
+
+
+def _checked(snapshot: CloudSnapshot) -> CloudSnapshot:
+    """Return the snapshot in its form in memory; raise InvalidSpec for parts that do not agree.
+
+    In memory, no limit is None, UUIDs are in canonical form, and rules are numbers.
+    """
+    hosts = snapshot.hosts or ()
+    _check_unique('hosts', hosts, 'host', 'hypervisor_hostname')
+    _check_unique('aggregates', snapshot.aggregates or (), 'uuid')
+    _check_unique('flavors', snapshot.flavors or (), 'id')
+    _check_unique('server_groups', snapshot.server_groups or (), 'id')
+    _check_unique('soft_deleted', snapshot.soft_deleted or (), 'server')
+    _check_unique('servers', snapshot.servers or (), 'server')
+    for number, host in enumerate(hosts):
+        if host.grants:
+            _check_unique(f'hosts[{number}].grants', host.grants, 'query')
+    _check_classes(hosts)
+    _check_aggregates(hosts, snapshot.aggregates or ())
+    pools = _pools(snapshot.pools)
+    if any(has.pool for host in hosts for has in (host.resources or {}).values()):
+        hosts = _with_pools(hosts, pools)
+    groups = snapshot.server_groups
+    if groups is not None:
+        groups = tuple(_group(group, number) for number, group in enumerate(groups))
+    return replace(
+        snapshot,
+        hosts=None if snapshot.hosts is None else hosts,
+        pools=pools,
+        server_groups=groups,
+        quotas=None if snapshot.quotas is None else _quotas(snapshot.quotas),
+    )
+
+
+def _check_unique(path: str, items: Sequence[Any], *names: str) -> None:
+    """Raise InvalidSpec for an item that agrees with an earlier one in all of these fields."""
+    keys = [tuple([getattr(item, name) for name in names]) for item in items]
+    if len(set(keys)) == len(keys):
+        return
+    for number, key in enumerate(keys):
+        if (first := keys.index(key)) != number:
+            raise InvalidSpec(f'is the same as in item {first}', f'{path}[{number}].{names[0]}')
+
+
+def _check_classes(hosts: Iterable[Host]) -> None:
+    """Raise InvalidSpec for a resource of a host whose name is not that of a resource class."""
+    names = {name for host in hosts for name in host.resources or ()}
+    if all(map(_CLASS.fullmatch, names)):
+        return
+    for number, host in enumerate(hosts):
+        for name in host.resources or ():
+            _check_class(name, f'hosts[{number}].resources.{name}')
+
+
+def _check_class(name: str, path: str) -> None:
+    if not _CLASS.fullmatch(name):
+        words = 'is not a resource class: write one such as VCPU, MEMORY_MB or CUSTOM_GPU'
+        raise InvalidSpec(words, path)
+
+
+def _pools(pools: Mapping[str, Mapping[str, Resource]]) -> Mapping[str, Mapping[str, Resource]]:
+    """Return the pools by canonical UUID; raise InvalidSpec for two spellings of one."""
+    found: dict[str, Mapping[str, Resource]] = {}
+    for name, resources in pools.items():
+        uuid, path = spelt(name), f'pools.{name}'
+        if uuid in found:
+            raise InvalidSpec(f'is {uuid}, which occurs twice', path)
+        for each, has in resources.items():
+            _check_class(each, f'{path}.{each}')
+            if has.is_sum or has.pool is not None:
+                key = 'is_sum' if has.is_sum else 'pool'
+                words = 'unknown key: choose from capacity, used, max_unit, step_size'
+                raise InvalidSpec(words, f'{path}.{each}.{key}')
+        found[uuid] = resources
+    return found
+
+
+def _with_pools(
+    hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resource]]
+) -> tuple[Host, ...]:
+    """Return the hosts with canonical UUIDs of their pools.
+
+    Raise InvalidSpec for a resource whose pool lacks its class, or is unknown.
+    """
+    found = []
+    for number, host in enumerate(hosts):
+        resources = dict(host.resources or {})
+        for name, has in resources.items():
+            if has.pool is None:
+                continue
+            resources[name] = has = replace(has, pool=spelt(has.pool))
+            if name not in pools.get(str(has.pool), ()):
+                raise InvalidSpec(
+                    f'the pool {has.pool!r} has no {name}: add {name} to this pool in pools',
+                    f'hosts[{number}].resources.{name}.pool',
+                )
+        found.append(host if host.resources is None else replace(host, resources=resources))
+    return tuple(found)
+
+
+def _group(group: ServerGroup, number: int) -> ServerGroup:
+    """Return the group with numbers as rules; raise InvalidSpec for its policy or rules."""
+    path = f'server_groups[{number}]'
+    # Very old groups have the policy ''.
+    policy = group.policy and check_policy(group.policy, f'{path}.policy')
+    _check_unique(f'{path}.members', group.members, 'server')
+    return replace(group, rules=check_rules(group.rules, policy, f'{path}.rules'))
+
+
+def _quotas(found: Mapping[str, Quota | None]) -> dict[str, Quota]:
+    """Return the known quotas, with None for no limit; raise InvalidSpec for other names."""
+    for name in found:
+        if name not in QUOTAS:
+            path = f'quotas.{name}'
+            raise InvalidSpec(f'unknown key: {suggestion.meant(name, QUOTAS)}', path)
+    quotas = {name: quota for name, quota in found.items() if quota is not None}
+    return {name: _read(quota, f'quotas.{name}') for name, quota in quotas.items()}
+
+
+def _read(quota: Quota, path: str) -> Quota:
+    """Return the quota with None for no limit, also for its user."""
+    if quota.limit is None:
+        raise InvalidSpec('must be an integer of 0 or more, or -1 for no limit', f'{path}.limit')
+    of_user = quota.of_user and _read(quota.of_user, f'{path}.of_user')
+    return replace(quota, limit=None if quota.limit == NO_LIMIT else quota.limit, of_user=of_user)
 
 
 def _check_format(value: Any) -> None:
@@ -169,7 +342,7 @@ def _check_format(value: Any) -> None:
         words = f'upgrade senlin-affinity (this version reads {oldest} and {newest})'
         raise InvalidSpec(f'{value} was written by a newer version: {words}', 'format')
     if type(value) is not int or value not in FORMATS:
-        raise below('format', wrong(f'must be {oldest} or {newest}', value))
+        raise wrong(f'must be {oldest} or {newest}', value, 'format')
 
 
 def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) -> None:
@@ -186,14 +359,3 @@ def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) ->
                 f'{name!r} is the name of an aggregate: write its uuid, {uuids[name]!r}',
                 f'hosts[{number}].aggregates',
             )
-
-
-def _check_pools(hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resource]]) -> None:
-    """Raise InvalidSpec for a resource of a host whose pool lacks the class, or is unknown."""
-    for number, host in enumerate(hosts):
-        for name, has in (host.resources or {}).items():
-            if has.pool is not None and name not in pools.get(has.pool, ()):
-                raise InvalidSpec(
-                    f'the pool {has.pool!r} has no {name}: add {name} to this pool in pools',
-                    f'hosts[{number}].resources.{name}.pool',
-                )

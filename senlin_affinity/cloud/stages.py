@@ -16,6 +16,8 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, quote
 
+from msgspec import structs
+
 from senlin_affinity.cloud import (
     allocations,
     flavors,
@@ -143,7 +145,7 @@ class Stages:
         known, self._aggregates_of = self._recent('aggregates') or self._keep(
             'aggregates', hosts.aggregates(compute)
         )
-        snapshot = replace(view.snapshot, aggregates=known)
+        snapshot = structs.replace(view.snapshot, aggregates=known)
         return replace(view, snapshot=snapshot), {*self._aggregates_of.values()}
 
     def sample(self, query: Query) -> tuple[Host, ...] | None:
@@ -187,7 +189,7 @@ class Stages:
         has_specs = self._owners.pick(flavors.EXTRA_SPECS) >= flavors.EXTRA_SPECS
         every = flavors.flavors(self._owners) if has_specs else None
         return replace(
-            view, snapshot=replace(view.snapshot, flavors=every or view.snapshot.flavors)
+            view, snapshot=structs.replace(view.snapshot, flavors=every or view.snapshot.flavors)
         )
 
     def root_of_members(self, view: CloudView) -> str | None:
@@ -264,7 +266,7 @@ class Stages:
         soft_deleted = None
         if members.has_anti_affinity(groups):
             soft_deleted = allowed(partial(members.soft_deleted, self._compute, groups))
-        snapshot = replace(
+        snapshot = structs.replace(
             view.snapshot,
             hosts=(*read, *others),
             server_groups=groups,
@@ -281,7 +283,9 @@ class Stages:
         """
         groups = self._groups(view, self._aggregates_of)
         others = self._unread(groups, _zones(view.snapshot.aggregates or (), self._aggregates_of))
-        return replace(view, snapshot=replace(view.snapshot, hosts=others, server_groups=groups))
+        return replace(
+            view, snapshot=structs.replace(view.snapshot, hosts=others, server_groups=groups)
+        )
 
     def _unread(
         self, groups: Iterable[ServerGroup], zone_of: Mapping[str, str], read: Collection[str] = ()
@@ -420,7 +424,8 @@ class Stages:
             return groups
         known = members.with_hosts_by_id(members.own_servers(self._owners), names)
         elsewhere = {
-            server: replace(each, host=each.host or each.host_id) for server, each in known.items()
+            server: structs.replace(each, host=each.host or each.host_id)
+            for server, each in known.items()
         }
         located = members.with_members(groups, elsewhere)
         read = partial(members.migrations, self._compute)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from senlin_affinity.cloud import connection, flavors, images, mirrors, snapshot
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.connection import ports
@@ -65,7 +67,7 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
         answered = snapshot.with_candidates(clients.operator, taken, query, timeout)
     except CloudError as error:
         return replace(view, unavailable={**view.unavailable, ANSWER: str(error)})
-    explained = replace(answered, rejected={})
+    explained = structs.replace(answered, rejected={})
     if answered.rejected and placement_rejection.find(replace(resolved, snapshot=explained)):
         answered = explained
     return replace(view, snapshot=answered)
@@ -83,10 +85,10 @@ def _with_access(
         return snapshot
     is_shared = flavors.is_shared(connection.compute(owner, timeout), flavor.id, project)
     known = (
-        replace(each, is_shared=is_shared) if each.id == flavor.id else each
+        structs.replace(each, is_shared=is_shared) if each.id == flavor.id else each
         for each in snapshot.flavors or ()
     )
-    return replace(snapshot, flavors=tuple(known))
+    return structs.replace(snapshot, flavors=tuple(known))
 
 
 def _resolved(question: Question | None, view: CloudView) -> ResolvedRequest | None:

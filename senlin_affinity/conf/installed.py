@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from typing import Any
 
 from stevedore import NamedExtensionManager
@@ -29,7 +28,7 @@ _BASE = 'senlin_affinity.constraints.base.Constraint'
 _DECLARED = ('name', 'order', 'summary', 'needs')
 #: The methods that check something, with the method that they need.
 _CHECKS = {'check_host': '', 'check_domains': 'domains', 'check_request': ''}
-_PARTS = tuple(field.name for field in fields(CloudSnapshot))
+_PARTS = CloudSnapshot.__struct_fields__
 
 
 def load_constraints() -> tuple[Constraint, ...]:

@@ -11,6 +11,8 @@ from functools import reduce
 from operator import and_
 from typing import Any, ClassVar
 
+from msgspec import structs
+
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
@@ -211,7 +213,7 @@ def _raised(quota: Quota, units: int) -> Quota:
     of_user = None if quota.of_user is None else _raised(quota.of_user, units)
     needed = (quota.used or 0) + units
     limit = quota.limit if quota.limit is None else max(quota.limit, needed)
-    return replace(quota, limit=limit, of_user=of_user)
+    return structs.replace(quota, limit=limit, of_user=of_user)
 
 
 def _strictest(verdicts: Sequence[Verdict]) -> Verdict:

@@ -174,9 +174,9 @@ class ResourcesConstraint(Constraint):
                 continue
             if has is None:
                 return Verdict.rejected('resources.not_offered', resource=name)
-            capacity, used, max_unit, step_size, is_sum, pool = has
-            here = (capacity - used) // amount
-            if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
+            here, is_sum, pool = (has.capacity - has.used) // amount, has.is_sum, has.pool
+            is_too_large = has.max_unit is not None and amount > has.max_unit
+            if here < 1 or amount % has.step_size or is_too_large:
                 return _too_little(name, amount, has, 0)
             room = here if room is None or here < room else room
             if is_sum or pool or name not in UNIT_CLASSES:

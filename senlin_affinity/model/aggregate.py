@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec.structs import force_setattr
 
 from senlin_affinity.model.member_of import spelt
+from senlin_affinity.model.value import Value
 
 
-@dataclass(frozen=True)
-class Aggregate:
+class Aggregate(Value, frozen=True):
     """A host aggregate; Placement knows it by the same UUID."""
 
     uuid: str
     name: str
     availability_zone: str | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
+    metadata: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, 'uuid', spelt(self.uuid))
+        force_setattr(self, 'uuid', spelt(self.uuid))

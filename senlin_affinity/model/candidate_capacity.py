@@ -22,6 +22,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from senlin_affinity.model.value import Capacity, Value
+
 #: A provider and a resource class.
 Key = tuple[str, str]
 #: The amount that one server uses of each provider's resource class.
@@ -38,12 +40,12 @@ class Count(NamedTuple):
     certain: int
 
 
-class CandidateCapacity(NamedTuple):
+class CandidateCapacity(Value, frozen=True, gc=False):
     """The number of servers that Placement allocates on one host for one query."""
 
     query: str
-    room: int
-    certain: int
+    room: Capacity
+    certain: Capacity
 
     def less(self, servers: int) -> CandidateCapacity:
         """Return the capacity that remains after this many servers, at least 0."""

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from senlin_affinity.model.value import Amount, Value
+
 VCPU, PCPU, MEMORY_MB, DISK_GB = 'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'
 #: The resource classes of virtual machines whose sizes hypervisors report.
 UNIT_CLASSES = (VCPU, MEMORY_MB, DISK_GB)
 
 
-@dataclass(frozen=True)
-class Flavor:
+class Flavor(Value, frozen=True):
     """A flavor; ``ram`` and ``swap`` in MiB, ``disk`` and ``ephemeral`` in GiB.
 
     ``is_shared``: whether the snapshot's project may use it; None if unknown.
@@ -20,12 +21,12 @@ class Flavor:
 
     id: str
     name: str
-    vcpus: int
-    ram: int
-    disk: int
-    ephemeral: int = 0
-    swap: int = 0
-    extra_specs: Mapping[str, str] = field(default_factory=dict, hash=False)
+    vcpus: Amount
+    ram: Amount
+    disk: Amount
+    ephemeral: Amount = 0
+    swap: Amount = 0
+    extra_specs: Mapping[str, str] = {}
     is_shared: bool | None = True
 
 

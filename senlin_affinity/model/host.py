@@ -7,26 +7,30 @@ with hyphens.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Annotated, Any
+
+from msgspec import Meta
+from msgspec.structs import force_setattr, replace
 
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.flavor import UNIT_CLASSES
-from senlin_affinity.model.member_of import CanonicalUuids, spelt
+from senlin_affinity.model.member_of import CanonicalUuids
+from senlin_affinity.model.value import Amount, Capacity, Size, Texts, Value
+
+ServiceHost = Annotated[str, Meta(min_length=1, description='the name of the compute service host')]
 
 
-class Resource(NamedTuple):
+class Resource(Value, frozen=True, gc=False):
     """The inventory of one resource class: ``capacity`` after ratio and reserve, and its use.
 
     ``is_sum``: several providers supply it (a nested tree, shared storage). ``pool`` is the UUID of
     the one sharing provider that supplies all of it.
     """
 
-    capacity: int
-    used: int
-    max_unit: int | None = None
-    step_size: int = 1
+    capacity: Capacity
+    used: Capacity
+    max_unit: Size | None = None
+    step_size: Size = 1
     is_sum: bool = False
     pool: str | None = None
 
@@ -43,12 +47,12 @@ def is_vsphere(hypervisor_type: str) -> bool:
     return 'vmware' in hypervisor_type.lower()
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Value, frozen=True, gc=False):
     """One compute service and its hypervisor. A value of None is unknown.
 
     ``host`` is the service host (the name in ``zone:host`` and in migrations),
-    ``hypervisor_hostname`` the name of the hypervisor and of its resource provider. ``is_nested``:
+    ``hypervisor_hostname`` the name of the hypervisor and of its resource provider, by default the
+    same (never None). ``is_nested``:
     the resources sum up a tree of providers. ``is_partial``: a resource class that is not listed is
     unknown, instead of not offered. ``grants`` are Placement's answers for the host; None if there
     was no query, or the host changed since. ``servers`` is the number of servers, as Nova's
@@ -57,37 +61,32 @@ class Host:
     Placement was queried. ``disabled_reason`` is the operator's.
     """
 
-    host: str
-    hypervisor_hostname: str
+    host: ServiceHost
+    hypervisor_hostname: str = None  # type: ignore[assignment]
     hypervisor_type: str = ''
     availability_zone: str | None = None
     enabled: bool = True
     up: bool = True
-    aggregates: frozenset[str] = CanonicalUuids()
-    traits: frozenset[str] = frozenset()
-    resources: Mapping[str, Resource] | None = field(default=None, hash=False)
+    aggregates: CanonicalUuids = CanonicalUuids()
+    traits: Texts = Texts()
+    resources: Mapping[str, Resource] | None = None
     is_nested: bool = False
     is_partial: bool = False
     grants: tuple[CandidateCapacity, ...] | None = None
-    servers: int | None = None
-    unmirrored: frozenset[str] = frozenset()
-    stale_aggregates: frozenset[str] = frozenset()
+    servers: Amount | None = None
+    unmirrored: CanonicalUuids = CanonicalUuids()
+    stale_aggregates: CanonicalUuids = CanonicalUuids()
     disabled_reason: str | None = None
 
     def __post_init__(self) -> None:
+        if self.hypervisor_hostname is None:
+            force_setattr(self, 'hypervisor_hostname', self.host)
         if type(self.aggregates) is not CanonicalUuids:
-            object.__setattr__(self, 'aggregates', CanonicalUuids(map(spelt, self.aggregates)))
+            force_setattr(self, 'aggregates', CanonicalUuids(self.aggregates))
 
     def but(self, *, grants: tuple[CandidateCapacity, ...] | None = None, **changed: Any) -> Host:
-        """Return a copy with other values and, by default, without ``grants``.
-
-        The UUIDs of ``aggregates`` must be in canonical form.
-        """
-        # vars() would make Python keep a dictionary for this host from then on.
-        values = dict(zip(_NAMES, _values(self), strict=True), grants=grants, **changed)
-        other = object.__new__(Host)
-        object.__setattr__(other, '__dict__', values)
-        return other
+        """Return a copy with other values and, by default, without ``grants``."""
+        return replace(self, grants=grants, **changed)
 
     def grant(self, query: str | None) -> CandidateCapacity | None:
         """Return Placement's grant for a query, or None."""
@@ -100,7 +99,3 @@ class Host:
     def is_vsphere(self) -> bool:
         """Return whether the host is a vSphere cluster, which consists of ESXi hosts."""
         return is_vsphere(self.hypervisor_type)
-
-
-_NAMES = tuple(each.name for each in fields(Host))
-_values = attrgetter(*_NAMES)

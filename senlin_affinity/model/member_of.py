@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from senlin_affinity.model.errors import InvalidSpec, Mistakes, quoted
 
@@ -46,15 +47,18 @@ def spelt(uuid: str) -> str:
     return text if _SPELT.fullmatch(text) else canonical(text) or text
 
 
-class CanonicalUuids(frozenset[str]):
-    """A set of UUIDs in canonical form."""
+if TYPE_CHECKING:
+    CanonicalUuids = frozenset[str]
+else:
 
-    __slots__ = ()
+    class CanonicalUuids(frozenset):
+        """A set of UUIDs, which it converts to their canonical form."""
 
+        __slots__ = ()
 
-def all_spelt(uuids: Iterable[str]) -> CanonicalUuids:
-    """Convert all UUIDs to their canonical form."""
-    return uuids if isinstance(uuids, CanonicalUuids) else CanonicalUuids(map(spelt, uuids))
+        def __new__(cls, uuids: Iterable[str] = ()) -> CanonicalUuids:
+            """Return the set itself if it is canonical already."""
+            return uuids if type(uuids) is cls else super().__new__(cls, map(spelt, uuids))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,7 @@ class MemberOf:
 
     def admits(self, aggregate_uuids: Collection[str]) -> bool:
         """Check whether a provider in exactly these aggregates satisfies the expression."""
-        is_disjoint = all_spelt(aggregate_uuids).isdisjoint
+        is_disjoint = CanonicalUuids(aggregate_uuids).isdisjoint
         if not is_disjoint(self.forbidden):
             return False
         for any_of in self.required:  # noqa: SIM110 - a generator costs more than the sets do

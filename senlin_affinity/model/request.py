@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
+
+from msgspec import structs
 
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
@@ -165,7 +167,7 @@ class ResolvedRequest:
             return None
         if self.user_id == self.snapshot.user_id:
             return known
-        return {name: replace(quota, of_user=None) for name, quota in known.items()}
+        return {name: structs.replace(quota, of_user=None) for name, quota in known.items()}
 
     @property
     def has_hidden_quotas(self) -> bool:

@@ -20,12 +20,14 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from senlin_affinity.model.errors import CloudError, InvalidSpec, quoted
 from senlin_affinity.model.numbers import whole
+from senlin_affinity.model.value import Amount, Value
 
 AFFINITY = 'affinity'
 ANTI_AFFINITY = 'anti-affinity'
@@ -52,8 +54,15 @@ BUILD = 'BUILD'
 _NAME_LENGTH = 255
 
 
-@dataclass(frozen=True)
-class Member:
+if TYPE_CHECKING:
+    Rules = Mapping[str, int]
+else:
+
+    class Rules(dict):
+        """The rules of a group. In a file, a number may also be written as its digits."""
+
+
+class Member(Value, frozen=True):
     """A server of a group; ``host`` and ``user`` are None if unknown.
 
     ``host_id`` is the opaque ``hostId`` that a non-admin reads instead of the host: equal for all
@@ -71,7 +80,7 @@ class Member:
     state: str | None = None
     also_on: tuple[str, ...] = ()
     project: str | None = None
-    left: Mapping[str, int] = field(default_factory=dict, hash=False)
+    left: Mapping[str, Amount] = {}
 
     @property
     def is_nowhere(self) -> bool:
@@ -84,8 +93,7 @@ class Member:
         return self.state in MOVING and not self.also_on
 
 
-@dataclass(frozen=True)
-class ServerGroup:
+class ServerGroup(Value, frozen=True, dict=True):
     """A server group of Nova, in one form for all microversions.
 
     ``rules`` is empty if the group has none, or if the microversion does not show them.
@@ -95,10 +103,13 @@ class ServerGroup:
     id: str
     name: str
     policy: str
-    rules: Mapping[str, int] = field(default_factory=dict, hash=False)
+    rules: Rules = msgspec.field(default_factory=dict)
     members: tuple[Member, ...] = ()
     project_id: str | None = None
-    user_id: str | None = field(default=None, compare=False)
+    user_id: str | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.name, self.policy))
 
     @property
     def max_server_per_host(self) -> int | None:

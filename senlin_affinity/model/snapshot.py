@@ -6,31 +6,40 @@ Units: memory in MiB, disk in GiB. None is unknown, which is not the same as emp
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
 
 from senlin_affinity.model.aggregate import Aggregate as Aggregate
 from senlin_affinity.model.flavor import Flavor as Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.host_classes import HostClasses
+from senlin_affinity.model.member_of import CanonicalUuids
 from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.value import Capacity, Value
 
+#: How Nova and the snapshot file write a limit of None.
+NO_LIMIT = -1
+_Limit = Annotated[
+    int, Meta(ge=NO_LIMIT, description='an integer of 0 or more, or -1 for no limit')
+]
 _PLACE = attrgetter('availability_zone', 'aggregates')
 _GRANTS = attrgetter('grants')
 _HOST = attrgetter('host')
 
 
-@dataclass(frozen=True)
-class Quota:
+class Quota(Value, frozen=True):
     """The limit of a quota (None: no limit), and its usage (None: unknown, or not counted).
 
     ``of_user`` is the quota of the user who creates the servers; None if it was not read.
     """
 
-    limit: int | None
-    used: int | None = None
+    limit: _Limit | None
+    used: Capacity | None = None
     of_user: Quota | None = None
 
     @property
@@ -55,8 +64,7 @@ class Zones:
     is_by_aggregate: bool
 
 
-@dataclass(frozen=True)
-class CloudSnapshot:
+class CloudSnapshot(Value, frozen=True, dict=True):
     """The state of the cloud at one moment. A part that is None is unknown.
 
     ``availability_zones`` are the names of all zones, which non-admins may read; ``closed_zones``
@@ -77,20 +85,20 @@ class CloudSnapshot:
     aggregates: tuple[Aggregate, ...] | None = None
     flavors: tuple[Flavor, ...] | None = None
     server_groups: tuple[ServerGroup, ...] | None = None
-    quotas: Mapping[str, Quota] | None = field(default=None, hash=False)
+    quotas: Mapping[str, Quota] | None = None
     taken_at: str | None = None
     availability_zones: frozenset[str] | None = None
     user_id: str | None = None
     project_id: str | None = None
-    pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict, hash=False)
+    pools: Mapping[str, Mapping[str, Resource]] = {}
     closed_zones: frozenset[str] | None = None
     answered: frozenset[str] = frozenset()
     soft_deleted: tuple[Member, ...] | None = None
     servers: tuple[Member, ...] | None = None
-    compared_aggregates: frozenset[frozenset[str]] = frozenset()
+    compared_aggregates: frozenset[CanonicalUuids] = frozenset()
     traits: frozenset[str] | None = None
     resource_classes: frozenset[str] | None = None
-    rejected: Mapping[str, str] = field(default_factory=dict, hash=False)
+    rejected: Mapping[str, str] = {}
 
     def with_hosts(self, changed: Mapping[int, Host]) -> CloudSnapshot:
         """Return the snapshot with other hosts at these indexes, in ascending order.
@@ -103,9 +111,6 @@ class CloudSnapshot:
         other = replace(self, hosts=tuple(hosts))
         vars(other)['host_classes'] = self.host_classes.with_hosts(changed.items())
         return other
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
     def host_classes(self) -> HostClasses:

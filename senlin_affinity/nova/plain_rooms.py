@@ -52,12 +52,10 @@ def _of_class(resources: Sequence[Mapping[str, Resource]], name: str, amount: in
     # An unknown max_unit of another class could be less than the amount, except for 1.
     is_any = amount == 1 or name in UNIT_CLASSES
     return [
-        (capacity - used) // amount
-        if not (is_sum or pool)
-        and (is_any if max_unit is None else amount <= max_unit)
-        and (step_size == 1 or not amount % step_size)
+        (has.capacity - has.used) // amount
+        if not (has.is_sum or has.pool)
+        and (is_any if has.max_unit is None else amount <= has.max_unit)
+        and (has.step_size == 1 or not amount % has.step_size)
         else 0
-        for capacity, used, max_unit, step_size, is_sum, pool in (
-            has.get(name, _NOTHING) for has in resources
-        )
+        for has in (each.get(name, _NOTHING) for each in resources)
     ]

@@ -28,6 +28,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from msgspec import structs
+
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.proposal import Data, unused
 from senlin_affinity.model.request import ResolvedRequest
@@ -65,7 +67,7 @@ def _with_rules(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
 
 def _with_hosts(resolved: ResolvedRequest, hosts: Iterable[Host]) -> ResolvedRequest:
     """Return the request with other hosts."""
-    return replace(resolved, snapshot=replace(resolved.snapshot, hosts=tuple(hosts)))
+    return replace(resolved, snapshot=structs.replace(resolved.snapshot, hosts=tuple(hosts)))
 
 
 def _each_host(
@@ -142,12 +144,17 @@ def _server_group(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
 def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     """Set ``limits`` of quotas, and ``user_limits`` of those per user (ignored if not read)."""
     quotas, limits = resolved.snapshot.quotas or {}, value['limits']
-    raised = {**quotas, **{key: replace(quotas[key], limit=each) for key, each in limits.items()}}
+    raised = {
+        **quotas,
+        **{key: structs.replace(quotas[key], limit=each) for key, each in limits.items()},
+    }
     for name, limit in value.get('user_limits', {}).items():
         of_user = raised[name].of_user
         if of_user is not None:
-            raised[name] = replace(raised[name], of_user=replace(of_user, limit=limit))
-    return replace(resolved, snapshot=replace(resolved.snapshot, quotas=raised))
+            raised[name] = structs.replace(
+                raised[name], of_user=structs.replace(of_user, limit=limit)
+            )
+    return replace(resolved, snapshot=structs.replace(resolved.snapshot, quotas=raised))
 
 
 def _member_of(resolved: ResolvedRequest, expressions: list[str]) -> ResolvedRequest:
@@ -162,7 +169,7 @@ def _extra_specs(resolved: ResolvedRequest, keys: Iterable[str]) -> ResolvedRequ
     if resolved.flavor is None:
         return resolved
     left = _without(resolved.flavor.extra_specs, keys)
-    return replace(resolved, flavor=replace(resolved.flavor, id='', extra_specs=left))
+    return replace(resolved, flavor=structs.replace(resolved.flavor, id='', extra_specs=left))
 
 
 def _set_extra_specs(resolved: ResolvedRequest, specs: Mapping[str, str]) -> ResolvedRequest:
@@ -170,14 +177,14 @@ def _set_extra_specs(resolved: ResolvedRequest, specs: Mapping[str, str]) -> Res
     if resolved.flavor is None:
         return resolved
     changed = {**resolved.flavor.extra_specs, **specs}
-    return replace(resolved, flavor=replace(resolved.flavor, extra_specs=changed))
+    return replace(resolved, flavor=structs.replace(resolved.flavor, extra_specs=changed))
 
 
 def _created_traits(resolved: ResolvedRequest, names: Iterable[str]) -> ResolvedRequest:
     """Add the traits to those that exist, if these are known."""
     known = resolved.snapshot.traits
     traits = None if known is None else known.union(names)
-    return replace(resolved, snapshot=replace(resolved.snapshot, traits=traits))
+    return replace(resolved, snapshot=structs.replace(resolved.snapshot, traits=traits))
 
 
 def _image_properties(resolved: ResolvedRequest, keys: Iterable[str]) -> ResolvedRequest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from operator import is_not
 
@@ -123,8 +123,8 @@ def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
     if (one.server_group, one.placed) != (two.server_group, two.placed):
         return False
     clouds = one.snapshot, two.snapshot
-    changed = (each for each in fields(CloudSnapshot) if each.name not in ('hosts', 'quotas'))
-    if any(getattr(clouds[0], each.name) is not getattr(clouds[1], each.name) for each in changed):
+    changed = (each for each in CloudSnapshot.__struct_fields__ if each not in ('hosts', 'quotas'))
+    if any(getattr(clouds[0], each) is not getattr(clouds[1], each) for each in changed):
         return False
     return clouds[0].zones == clouds[1].zones
 

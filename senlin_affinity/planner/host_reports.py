@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from msgspec import structs
+
 from senlin_affinity.model.constraint import is_of_hosts
 from senlin_affinity.model.flavor import Demand
 from senlin_affinity.model.host import Host
@@ -123,7 +125,7 @@ def _with_servers(host: Host, servers: int, demand: Demand | None) -> Host:
     return host.but(
         resources=has
         and {
-            name: each._replace(used=each.used + servers * amounts.get(name, 0))
+            name: structs.replace(each, used=each.used + servers * amounts.get(name, 0))
             for name, each in has.items()
         },
         grants=grants and tuple(each.less(servers) for each in grants),

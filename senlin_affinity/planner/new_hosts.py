@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter, eq, itemgetter
 from typing import Any
 
+from msgspec import structs
+
 from senlin_affinity.model.constraint import Domain, is_of_domains, is_of_hosts
 from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host, Resource
@@ -34,7 +36,10 @@ _MOST_DOMAINS = 3
 #: A ratio from here up to 1 may be the effect of a reserve.
 _LEAST_RATIO = 0.9
 _LOOK = 'availability_zone aggregates traits hypervisor_type is_nested is_partial'
-_view, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
+_view, _size = (
+    attrgetter(*_LOOK.split()),
+    attrgetter('capacity', 'max_unit', 'step_size', 'is_sum', 'pool'),
+)
 
 
 def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
@@ -152,7 +157,7 @@ def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
 def _empty(host: Host) -> Host:
     """Return the host as a new one: started, unused, and with "-new" after both names."""
     resources = host.resources and {
-        name: has._replace(used=0) for name, has in host.resources.items()
+        name: structs.replace(has, used=0) for name, has in host.resources.items()
     }
     return Host(
         f'{host.host}-new',
@@ -173,8 +178,8 @@ def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
     named = [(by_uuid[uuid].name if uuid in by_uuid else uuid, uuid) for uuid in host.aggregates]
     units = {}
     for name, has in (host.resources or {}).items():
-        usual = Resource(has.capacity, 0)._asdict()
-        units[name] = {key: each for key, each in has._asdict().items() if each != usual[key]}
+        usual = structs.asdict(Resource(has.capacity, 0))
+        units[name] = {key: each for key, each in structs.asdict(has).items() if each != usual[key]}
     odd = {
         'units': {name: each for name, each in units.items() if each},
         'is_nested': host.is_nested,

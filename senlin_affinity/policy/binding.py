@@ -15,8 +15,10 @@ Raises: BindingError for malformed data of this policy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from senlin_affinity.model.errors import BindingError
 from senlin_affinity.model.snapshot import CloudSnapshot

@@ -17,6 +17,8 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import parse_qs, quote
 
+from msgspec import structs
+
 from senlin_affinity.constraints.availability_zone import any_zone_change
 from senlin_affinity.constraints.server_group import new_group_change, soft_policy_change
 from senlin_affinity.constraints.spread import SpreadConstraint
@@ -198,7 +200,7 @@ def _is_same_without_unread(request: ScaleRequest, view: CloudView, evaluation: 
     hosts = (
         host if is_read(host) else host.but(enabled=False, grants=()) for host in evaluation.hosts
     )
-    without = replace(view, snapshot=replace(view.snapshot, hosts=(*hosts,)))
+    without = replace(view, snapshot=structs.replace(view.snapshot, hosts=(*hosts,)))
     then = evaluate(request.resolve(without), request.constraints)
     return evaluation.total.bounds.is_known and evaluation.total.bounds == then.total.bounds
 
@@ -224,7 +226,7 @@ def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
 def compared(request: ScaleRequest, view: CloudView) -> CloudView:
     """Mark the queried aggregates as equal in Nova and Placement; the view passed :func:`fits`."""
     sets = frozenset(asked_of_placement(request.resolve(view)))
-    return replace(view, snapshot=replace(view.snapshot, compared_aggregates=sets))
+    return replace(view, snapshot=structs.replace(view.snapshot, compared_aggregates=sets))
 
 
 def alternatives(request: ScaleRequest, view: CloudView) -> Iterator[Change]:

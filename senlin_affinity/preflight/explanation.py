@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
@@ -365,9 +367,9 @@ def _accepted(resolved: ResolvedRequest) -> ResolvedRequest:
     return replace(
         resolved,
         # Without a project, the snapshot lacks no quotas.
-        snapshot=replace(resolved.snapshot, quotas={}, project_id=None),
+        snapshot=structs.replace(resolved.snapshot, quotas={}, project_id=None),
         request=replace(resolved.request, project_id=resolved.project_id),
-        flavor=flavor and replace(flavor, is_shared=True),
+        flavor=flavor and structs.replace(flavor, is_shared=True),
         rules=replace(rules, given_up=rules.given_up | checked),
     )
 
@@ -391,10 +393,12 @@ def without_failed(resolved: ResolvedRequest, failed: FailedServer) -> CloudSnap
         for name, quota in snapshot.quotas.items()
     }
     groups = snapshot.server_groups and tuple(
-        replace(group, members=tuple(each for each in group.members if each.server not in ids))
+        structs.replace(
+            group, members=tuple(each for each in group.members if each.server not in ids)
+        )
         for group in snapshot.server_groups
     )
-    return replace(snapshot, quotas=quotas, server_groups=groups)
+    return structs.replace(snapshot, quotas=quotas, server_groups=groups)
 
 
 def limiting_reason(decision: Decision) -> str:
@@ -464,7 +468,7 @@ def _with_known_zone(
     if zone is None or question.target.is_forced or known is None or zone in known:
         return snapshot
     notes.append(f'No host is in availability zone {zone} any more, so Nova rejects the request.')
-    return replace(snapshot, availability_zones=known | {zone})
+    return structs.replace(snapshot, availability_zones=known | {zone})
 
 
 def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> CloudSnapshot:
@@ -474,11 +478,11 @@ def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> Clo
     """
     listed = snapshot.flavors or ()
     now = next((each for each in listed if each.name == then.name), None)
-    used = then if now is None else replace(then, id=now.id, is_shared=now.is_shared)
+    used = then if now is None else structs.replace(then, id=now.id, is_shared=now.is_shared)
     if used != now and snapshot.flavors is not None:
         what = 'no longer exists' if now is None else 'has changed since'
         notes.append(f'Flavor {then.name} {what}. The answer uses the flavor of the request.')
-    return replace(snapshot, flavors=(used, *(each for each in listed if each is not now)))
+    return structs.replace(snapshot, flavors=(used, *(each for each in listed if each is not now)))
 
 
 def _only_on(snapshot: CloudSnapshot, host: str) -> CloudSnapshot:
@@ -486,7 +490,7 @@ def _only_on(snapshot: CloudSnapshot, host: str) -> CloudSnapshot:
     found = snapshot.hosts and tuple(each for each in snapshot.hosts if each.host == host)
     if found == ():
         raise InvalidSpec(f'there is no host {host!r}', 'host')
-    return replace(snapshot, hosts=found)
+    return structs.replace(snapshot, hosts=found)
 
 
 def _with_less_usage(quota: Quota, number: int, *, is_of_user: bool) -> Quota:
@@ -498,7 +502,7 @@ def _with_less_usage(quota: Quota, number: int, *, is_of_user: bool) -> Quota:
     if of_user is not None and is_of_user:
         of_user = _with_less_usage(of_user, number, is_of_user=is_of_user)
     used = None if quota.used is None else max(0, quota.used - number)
-    return replace(quota, used=used, of_user=of_user)
+    return structs.replace(quota, used=used, of_user=of_user)
 
 
 def _failed_names(failed: FailedServer) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, cast
 
+from msgspec import structs
+
 from senlin_affinity.model import scheduler_hints as hints
 from senlin_affinity.model import spread as spreads
 from senlin_affinity.model.errors import InvalidSpec
@@ -254,7 +256,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
     is_host_named = target.is_forced
     if target.is_forced:
         if not view.owner_sees_hosts:  # the answer would tell about the host
-            snapshot = dataclasses.replace(snapshot, hosts=None)
+            snapshot = structs.replace(snapshot, hosts=None)
         target, snapshot = _forced(target, snapshot, rules)
         filters = ()
     image, image_properties = _image(question, view)
@@ -307,7 +309,7 @@ def _forced(target: Target, snapshot: CloudSnapshot, rules: Rules) -> tuple[Targ
         is_default = zone == rules.value(DEFAULT_AVAILABILITY_ZONE)
         is_used = is_default and (zone in zones.carried_by or not is_open)
     target = target._replace(zone=zone if is_used else None)
-    return target, dataclasses.replace(snapshot, hosts=found)
+    return target, structs.replace(snapshot, hosts=found)
 
 
 def _check_zones(question: Question) -> None:
@@ -351,4 +353,4 @@ def _group(question: Question, snapshot: CloudSnapshot) -> tuple[str | None, Clo
         return hint, snapshot
     new = ServerGroup(NOT_YET, name or NOT_YET, properties.policy, properties.rules or {})
     groups = (*(known or ()), new)
-    return new.id, dataclasses.replace(snapshot, server_groups=groups)
+    return new.id, structs.replace(snapshot, server_groups=groups)

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from msgspec import structs
+
 from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec, TooLarge
 from senlin_affinity.model.host import Host
@@ -155,7 +157,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
         if _sample(left, view, cloud, outline):
             return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
     elif hosts := _sample(request, view, cloud, outline):
-        snapshot = replace(view.snapshot, hosts=hosts)
+        snapshot = structs.replace(view.snapshot, hosts=hosts)
         return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
     if _has_changed(request, scope, cloud, view, outline.sets):
         return _staged(request, scope, cloud)

@@ -22,6 +22,8 @@ from itertools import chain, islice, repeat, zip_longest
 from typing import NamedTuple
 from urllib.parse import quote
 
+from msgspec import structs
+
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.constraint import is_of_domains, is_of_hosts
@@ -286,7 +288,7 @@ def _resolved(
     :param hosts: those with the most free capacity first; None or empty: unknown.
     :param member_roots: as in :func:`is_enough`.
     """
-    snapshot = dataclasses.replace(view.snapshot, hosts=tuple(hosts or ()) or None, aggregates=None)
+    snapshot = structs.replace(view.snapshot, hosts=tuple(hosts or ()) or None, aggregates=None)
     resolved = request.resolve(dataclasses.replace(view, snapshot=snapshot))
     group = resolved.server_group
     if group is None:
@@ -309,8 +311,8 @@ def _placed(
     if member_roots is not None:
         slots = (member_roots[member.server] for member in group.members)
     members = zip_longest(group.members, islice(slots, len(group.members)))
-    placed = (dataclasses.replace(member, host=place) for member, place in members)
-    return dataclasses.replace(group, members=tuple(placed))
+    placed = (structs.replace(member, host=place) for member, place in members)
+    return structs.replace(group, members=tuple(placed))
 
 
 def _verdicts(name: str, evaluation: Evaluation) -> Iterator[Verdict]:

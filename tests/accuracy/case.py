@@ -9,11 +9,12 @@ by name; ``nova_options`` are ``group -> option -> value`` of nova.conf.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.spread import Spread
+from tests.support.values import replace
 
 #: All hosts of the sandbox; those that a case does not use are disabled.
 HOSTS = tuple(f'cmp-{number}' for number in range(1, 7))

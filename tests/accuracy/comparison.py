@@ -8,7 +8,6 @@ Units: numbers of servers.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from senlin_affinity.planner.decision import Decision
 from tests.accuracy import asking, remedies, spreading
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.stage import Stage
+from tests.support.values import replace
 
 #: The maximum number of created servers; every case has room for fewer.
 MOST_TRIED = 16
@@ -123,7 +123,7 @@ def _remedied(stage: Stage, case: Case, number: int, decision: Decision) -> Iter
     with stage.changes():
         asked = remedies.carry_out(stage, case, case.asks[number], remedy.data)
         placed = _try(stage, asked, remedy.capacity + 1)
-    yield dataclasses.replace(
+    yield replace(
         _result(case, number, decision, placed),
         capacity=remedy.capacity,
         is_at_most=remedy.capacity_is_upper_bound,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tests.accuracy.case import HOSTS, Ask, Case
 from tests.accuracy.stage import Stage
+from tests.support.values import replace
 
 #: The new name of an object that a remedy creates.
 NEW = 'new'
@@ -28,30 +28,30 @@ def carry_out(stage: Stage, case: Case, asked: Ask, data: Mapping[str, Any]) -> 
 
 
 def _zone(_stage: Stage, _case: Case, asked: Ask, value: str | None) -> Ask:
-    return dataclasses.replace(asked, zone=value)
+    return replace(asked, zone=value)
 
 
 def _group(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any]) -> Ask:
     stage.groups[NEW] = stage.group(value['name'], {**value, 'user': asked.user})
-    return dataclasses.replace(asked, group=NEW)
+    return replace(asked, group=NEW)
 
 
 def _flavor(stage: Stage, _case: Case, asked: Ask, value: dict[str, str]) -> Ask:
     stage.flavors[NEW] = value['id']
-    return dataclasses.replace(asked, flavor=NEW)
+    return replace(asked, flavor=NEW)
 
 
 def _extra_specs(stage: Stage, case: Case, asked: Ask, value: Iterable[str]) -> Ask:
     flavor = case.flavors[asked.flavor]
     left = {key: flavor['extra_specs'][key] for key in flavor['extra_specs'] if key not in value}
     stage.flavors[NEW] = stage.flavor(NEW, {**flavor, 'extra_specs': left})
-    return dataclasses.replace(asked, flavor=NEW)
+    return replace(asked, flavor=NEW)
 
 
 def _image(stage: Stage, case: Case, asked: Ask, value: Iterable[str]) -> Ask:
     image = case.images[asked.image or '']
     stage.images[NEW] = stage.image(NEW, {key: image[key] for key in image if key not in value})
-    return dataclasses.replace(asked, image=NEW)
+    return replace(asked, image=NEW)
 
 
 def _enabled(stage: Stage, case: Case, asked: Ask, value: Iterable[str]) -> Ask:
@@ -108,7 +108,7 @@ def _set_extra_specs(stage: Stage, case: Case, asked: Ask, value: Mapping[str, s
     flavor = case.flavors[asked.flavor]
     changed = {**flavor, 'extra_specs': {**flavor['extra_specs'], **value}}
     stage.flavors[NEW] = stage.flavor(NEW, changed)
-    return dataclasses.replace(asked, flavor=NEW)
+    return replace(asked, flavor=NEW)
 
 
 _CHANGES: dict[str, _Change] = {

@@ -11,6 +11,7 @@ from tests.accuracy.case import read
 from tests.accuracy.kinds import KINDS, plain
 from tests.accuracy.stage import Stage
 from tests.support import tables
+from tests.support.values import replace
 
 #: Kinds whose questions always give the image and nova.conf.
 FULLY_SPECIFIED = ('remedies', 'reserved', 'spread', 'services')
@@ -103,7 +104,7 @@ def test_outcomes(capacity, is_at_most, placed, assumed, outcome):
 def test_fewer_servers_than_the_lower_bound_are_wrong():
     result = comparison.Result('plain', 1, 0, 5, True, 3, '', firm=3)
     assert result.outcome == 'fewer'
-    assert dataclasses.replace(result, firm=4).outcome == 'wrong'
+    assert replace(result, firm=4).outcome == 'wrong'
 
 
 def test_the_manual_describes_each_kind():

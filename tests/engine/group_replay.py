@@ -14,7 +14,6 @@ import random
 import sys
 import uuid
 from contextlib import suppress
-from dataclasses import replace
 
 import greenlet
 import pytest
@@ -36,6 +35,7 @@ from tests.engine.support import PROJECT, Desk, make_database, plain, record_eve
 from tests.explorer.explore import Explorer, Node, Operation, Task
 from tests.explorer.world import Bound, Cluster, Database, Policy, World
 from tests.support.edge import Edge
+from tests.support.values import replace
 
 #: The number of moves of a trace.
 MOVES = 40

@@ -3,7 +3,6 @@
 import io
 import json
 import pickle
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -27,6 +26,7 @@ from senlin_affinity.preflight import hook
 from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost
+from tests.support.values import replace
 
 POLICY = {'type': properties.TYPE, 'version': '1.1'}
 PROFILE = {'type': 'os.nova.server', 'version': '1.0'}

@@ -1,6 +1,5 @@
 """The texts for an owner of a cluster who may not list the hosts, and those for operators."""
 
-import dataclasses
 import json
 import logging
 
@@ -15,6 +14,7 @@ from tests.engine.support import PROJECT, USER, Desk, spec
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeAggregate, FakeHost
+from tests.support.values import replace
 
 OUT, CREATE = consts.CLUSTER_SCALE_OUT, consts.NODE_CREATE
 OPERATORS = 'senlin_affinity.operators'
@@ -30,7 +30,7 @@ def desk(_database, monkeypatch):
     fetch = run.run
 
     def hidden(*arguments):
-        return dataclasses.replace(fetch(*arguments), owner_sees_hosts=False)
+        return replace(fetch(*arguments), owner_sees_hosts=False)
 
     monkeypatch.setattr(run, 'run', hidden)
     aggregates = (FakeAggregate('hidden-agg', ('cmp-1',)),)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.groups import detachment, steps
@@ -41,6 +41,7 @@ from tests.explorer.world import (
     violations,
     wrongly_bound,
 )
+from tests.support.values import replace
 
 #: Events, one of which may happen at any effect.
 KILL, LOST, FOREIGN, STALE, OUTAGE, RESTORE = EVENTS = (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from senlin_affinity.groups import steps
 from senlin_affinity.model.errors import AffinityError, CloudError, GroupBusy
+from tests.support.values import replace
 
 
 class Operation(Protocol):

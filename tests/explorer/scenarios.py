@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 
 from senlin_affinity.model.server_group import ServerGroup
 from tests.explorer.explore import Operation
 from tests.explorer.world import FOREIGN_SERVER, Bound, Cluster, Database, Policy, World, uid
+from tests.support.values import replace
 
 ONE, TWO, ELSEWHERE, GONE = (uid(number) for number in range(1, 5))
 WEB, OWN, OTHER = uid(10), uid(11), uid(12)

@@ -8,7 +8,7 @@ Units: servers are named after their cluster; the server ``s-x`` belongs to no c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.groups import steps
@@ -18,6 +18,7 @@ from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.group_lookup import is_uuid
 from senlin_affinity.policy.properties import Properties
+from tests.support.values import replace
 
 
 def uid(number: int) -> str:

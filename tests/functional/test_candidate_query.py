@@ -1,13 +1,13 @@
 """Nova's own code and its request filters are the oracle for the query to Placement."""
 
 from collections import Counter
-from dataclasses import asdict
 from urllib.parse import parse_qsl
 
 import os_traits
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from senlin_affinity.nova import candidate_query, image_traits
 from tests.functional.test_nova_agrees import FLAVORS, some_of, values_of
@@ -49,7 +49,10 @@ METADATA = st.dictionaries(
 ROWS = st.fixed_dictionaries(
     {
         'flavor': st.builds(
-            lambda flavor, more: {**asdict(flavor), 'extra_specs': {**flavor.extra_specs, **more}},
+            lambda flavor, more: {
+                **structs.asdict(flavor),
+                'extra_specs': {**flavor.extra_specs, **more},
+            },
             FLAVORS,
             some_of(SPECS, 3),
         ),
@@ -78,7 +81,7 @@ def novas_queries(nova, row, resolved):
     is_isolating = 'scheduler.enable_isolated_aggregate_filtering' in row.get('options', ())
     found = nova(
         'queries',
-        flavor=asdict(resolved.flavor),
+        flavor=structs.asdict(resolved.flavor),
         image=row.get('image') or {},
         disk_format=row.get('disk_format', 'raw'),
         is_volume_booted=row.get('is_volume_booted', False),

@@ -1,11 +1,10 @@
 """Nova's own code is the oracle for the demand of a flavor and the input of its filters."""
 
-import dataclasses
-
 import os_resource_classes
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.model.host import Host
@@ -34,7 +33,7 @@ def nova():
 
 
 def ask_nova(nova, about, flavor, image, **more):
-    return nova(about, flavor=dataclasses.asdict(flavor), image=image, **more)
+    return nova(about, flavor=structs.asdict(flavor), image=image, **more)
 
 
 # --- the demand of a flavor

@@ -1,7 +1,6 @@
 """Isolated aggregates, aggregates of tenants and zones are interpreted as in the real Nova."""
 
 import uuid
-from dataclasses import replace
 
 import hypothesis
 import pytest
@@ -15,6 +14,7 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import isolated_aggregates
 from tests.support.nova_judge import Judge
 from tests.support.tables import rows
+from tests.support.values import replace
 from tests.unit.nova.test_reservations import ISOLATED
 
 CUSTOM = ['CUSTOM_WIN', 'CUSTOM_X', 'HW_CPU_HYPERTHREADING']

@@ -4,7 +4,6 @@ The names of extra specs and image properties are any that nova-api below 2.86 a
 """
 
 import re
-from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
@@ -19,6 +18,7 @@ from senlin_affinity.nova.provider_tree import Provider
 from tests.functional.test_candidate_query import novas_queries
 from tests.support.nova_judge import Judge
 from tests.support.tables import rows
+from tests.support.values import replace
 from tests.unit.nova.test_candidate_query import resolved_of, uuid_of
 
 #: Nova sends 1.36; its releases before Train sent lower ones.

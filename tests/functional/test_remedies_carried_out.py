@@ -1,7 +1,6 @@
 """Every kind of remedy is applied to a real Nova, with the predicted result."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -14,6 +13,7 @@ from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import preflight, tables
 from tests.support.our_constraints import OURS
 from tests.support.remedying import Operator, restored
+from tests.support.values import replace
 
 RAM = 128
 FILTERS = (*DEFAULT_FILTERS, 'AggregateInstanceExtraSpecsFilter')

@@ -3,11 +3,10 @@
 If the verdict of a constraint is "at most" or unknown, the filter may still reject the host.
 """
 
-import dataclasses
-
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from senlin_affinity.constraints.flavor_aggregates import FlavorAggregatesConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
@@ -119,7 +118,7 @@ def test_the_constraint_and_the_filter_pass_equal_hosts(
             }
             for host in hosts
         ],
-        flavor=dataclasses.asdict(flavor),
+        flavor=structs.asdict(flavor),
         image={'id': image.id, 'properties': image.properties},
         project=project,
     )
@@ -181,7 +180,7 @@ def test_the_constraint_and_the_filter_pass_equal_hypervisors(nova, properties, 
             {'name': host.host, 'servers': 0, 'aggregates': [], 'supports': supports}
             for host, supports in hosts.items()
         ],
-        flavor=dataclasses.asdict(flavor_of({})),
+        flavor=structs.asdict(flavor_of({})),
         image={'id': 'i1', 'properties': properties},
         project='p1',
     )

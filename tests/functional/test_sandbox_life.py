@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from senlin_affinity.model.errors import CloudError
@@ -218,9 +219,11 @@ def test_a_failed_start_reports_the_reason_and_leaves_nothing():
 
 
 def test_a_missing_component_is_reported_with_the_command_to_install_it(monkeypatch, tmp_path):
-    """A Python with only this package is the result of a plain "pip install"."""
+    """A Python with only this package and its values is like that of a plain "pip install"."""
     bare = tmp_path / 'bare'
     subprocess.run([sys.executable, '-m', 'venv', '--without-pip', bare], check=True)
+    (packages,) = bare.glob('lib/python*/site-packages')
+    (packages / 'msgspec').symlink_to(Path(msgspec.__file__).parent)
     monkeypatch.setenv('SENLIN_AFFINITY_SANDBOX_PYTHON', str(bare / 'bin' / 'python'))
     with pytest.raises(CloudError, match='nova, openstack-placement') as caught, SandboxCloud(1):
         pytest.fail('it started')

@@ -1,7 +1,5 @@
 """Generate small clouds without unknown parts, and requests."""
 
-from dataclasses import replace
-
 from hypothesis import strategies as st
 
 from senlin_affinity.model.flavor import Flavor
@@ -16,6 +14,7 @@ from senlin_affinity.model.server_group import (
     ServerGroup,
 )
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Quota
+from tests.support.values import replace
 
 NAMES = ('cmp-1', 'cmp-2', 'cmp-3', 'cmp-4', 'cmp-5')
 #: Every zone has an aggregate; Nova does not enforce the default zone.

@@ -1,7 +1,5 @@
 """A constraint gives the same verdicts for many hosts at once as for each host alone."""
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +13,7 @@ from senlin_affinity.planner.resolution import resolve
 from tests.property.cloud_strategies import clouds, hidden
 from tests.property.cloud_strategies import hosts as generated
 from tests.support.our_constraints import OURS
+from tests.support.values import replace
 
 FIGURES = st.builds(
     Resource,

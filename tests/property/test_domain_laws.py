@@ -1,7 +1,6 @@
 """The planner's numbers with domains equal an exhaustive search of all placements."""
 
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from itertools import combinations_with_replacement
 
@@ -16,6 +15,7 @@ from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.planner.planner import plan
 from tests.support.small_cloud import CONSTRAINTS
+from tests.support.values import replace
 
 RACKS = ('r1', 'r2', 'r3', 'r1,r2')
 ZONES = ('az-1', 'az-2', 'az-3')

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 
 from hypothesis import assume, given
@@ -13,6 +12,7 @@ from senlin_affinity.planner import planner
 from tests.property import one_by_one
 from tests.property.cloud_strategies import clouds, hidden
 from tests.support.small_cloud import CONSTRAINTS
+from tests.support.values import replace
 
 #: Remedies have tests of their own, and take most of the time of a rejection.
 plan = partial(planner.plan, remedies=False)

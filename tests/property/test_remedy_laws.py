@@ -1,7 +1,6 @@
 """The capacity of a remedy equals that of a plan with the change."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -19,6 +18,7 @@ from tests.property import one_by_one
 from tests.property.cloud_strategies import MOSTLY, clouds, hidden
 from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
+from tests.support.values import replace
 
 RACKS = tuple(
     Aggregate(f'r{number}', f'rack-{number}', None, {'rack': f'{number}'}) for number in (1, 2)

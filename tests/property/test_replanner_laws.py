@@ -1,6 +1,5 @@
 """The search for the smallest sufficient change finds it with few plans."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 from hypothesis import given
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.planner.what_if import WhatIf
+from tests.support.values import replace
 
 QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
 

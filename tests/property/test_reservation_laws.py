@@ -1,7 +1,6 @@
 """Properties of reservations: another prefix admits no host, and an empty one not every host."""
 
 import itertools
-from dataclasses import replace
 
 import hypothesis
 from hypothesis import strategies as st
@@ -13,6 +12,7 @@ from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rul
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.nova.options import ISOLATION, TENANTS
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX, constrain
+from tests.support.values import replace
 
 KEYS = st.sampled_from(['r:', 'r:1', 'r:2', 'l:', 'l:w', 'ssd', 'trait:X', 'filter_tenant_id'])
 KEPT = st.dictionaries(KEYS, st.sampled_from(['required', 'p1', '']), max_size=3)

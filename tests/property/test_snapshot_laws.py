@@ -17,8 +17,8 @@ from tests.unit.cloud.test_snapshot_file import DOCUMENT
 
 TEXTS = st.text(st.characters(exclude_categories=['Cc', 'Cs', 'Zl', 'Zp']), max_size=8)
 STORED = st.text(max_size=8)
-COUNTS = st.integers(min_value=0, max_value=2**40)
-UNITS = st.integers(min_value=1, max_value=2**40)
+COUNTS = st.integers(min_value=0, max_value=2**31 - 1)
+UNITS = st.integers(min_value=1, max_value=2**31 - 1)
 UUIDS = st.uuids().map(str)
 SETS = st.frozensets(TEXTS, max_size=4)
 BY_NAME = st.dictionaries(STORED, STORED, max_size=3)

@@ -1,7 +1,5 @@
 """A tenant's report reveals only what a trial shows."""
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +16,7 @@ from senlin_affinity.preflight import disclosure
 from tests.property.cloud_strategies import MOSTLY, NAMES, ZONES, clouds
 from tests.property.test_remedy_laws import MORE_FLAVORS
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
+from tests.support.values import replace
 
 SPREADS = st.sampled_from([(), (), (Spread('availability_zone'),)])
 POLICIES, SELDOM = (ANTI_AFFINITY, ANTI_AFFINITY, AFFINITY), st.sampled_from([False] * 3 + [True])
@@ -91,7 +90,7 @@ def changed(draw, host, is_wild):
         name = draw(st.sampled_from(['VCPU', 'MEMORY_MB', 'DISK_GB']))
         has = host.resources[name]
         used = draw(st.integers(0, has.capacity))
-        host = host.but(resources={**host.resources, name: has._replace(used=used)})
+        host = host.but(resources={**host.resources, name: replace(has, used=used)})
         return host.but(traits=frozenset()) if draw(MOSTLY) else host
     if not room or not host.enabled or not host.up:
         return host.but(**draw(st.sampled_from(CLOSED)))

@@ -7,13 +7,13 @@ API request.
 import contextlib
 import re
 import shlex
-from dataclasses import replace
 
 from openstack import exceptions as sdk
 
 from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.spread import Spread
 from tests.support import waiting
+from tests.support.values import replace
 
 ZONE_HAS_NO_HOST = 'requested availability zone is not available'
 #: The command that removes a trait of a provider.

@@ -1,7 +1,6 @@
 """Extend the sandbox for tests: faults, a log of requests, and a restart of Senlin."""
 
 import contextlib
-import dataclasses
 import socket
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 import requests
 
 from senlin_affinity.sandbox import child, cloud
+from tests.support.values import replace
 
 
 class Faults:
@@ -48,8 +48,8 @@ class SandboxCloud(cloud.SandboxCloud):
         """Stop Senlin by force, and start it on its database with these options of senlin.conf."""
         plan = self._running
         with child.without_ctrl_c(), contextlib.ExitStack() as sockets:
-            blueprint = dataclasses.replace(plan.blueprint, senlin_options=dict(options))
-            self._plan = dataclasses.replace(plan, blueprint=blueprint)
+            blueprint = replace(plan.blueprint, senlin_options=dict(options))
+            self._plan = replace(plan, blueprint=blueprint)
             self._plan.write()
             # By force, because a child that terminates normally removes the work directory.
             self._children.pop().stop(deadline=0.0)

@@ -17,7 +17,6 @@ has room for 10 of them unless its row says otherwise. A resource is [capacity, 
 max_unit and step_size.
 """
 
-from dataclasses import replace
 from typing import ClassVar
 
 from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
@@ -43,6 +42,7 @@ from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quo
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import candidate_query
+from tests.support.values import replace
 
 GROUP = 'web'
 

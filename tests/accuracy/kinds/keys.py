@@ -6,13 +6,13 @@ Source: nova-api below 2.86, which accepts any name and value of an extra spec.
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from tests.accuracy.case import Case
 from tests.accuracy.kinds import parts
 from tests.accuracy.kinds.plain import NOVAS
+from tests.support.values import replace
 
 _HAS, _BM = 'CUSTOM_HAS', 'CUSTOM_LICENSE'
 _UNSCOPED = (

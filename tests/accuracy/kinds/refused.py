@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 
 from tests.accuracy.case import Case
 from tests.accuracy.kinds import plain, tenants
+from tests.support.values import replace
 
 
 def case(seed: int) -> Case:
@@ -15,7 +15,7 @@ def case(seed: int) -> Case:
     made = tenants.projects(seed) if dice.random() < 0.2 else plain.case(seed)
     groups = [name for name in made.groups if dice.random() < 0.9]
     asks = tuple(
-        dataclasses.replace(
+        replace(
             ask,
             count=dice.randint(3, 12),
             group=(groups or [None])[0] if ask.user == made.asks[0].user else ask.group,
@@ -32,4 +32,4 @@ def case(seed: int) -> Case:
     for host in hosts.values():
         if host.get('disabled') and dice.random() < 0.6:
             host['disabled'] = 'firmware, do not enable'
-    return dataclasses.replace(made, kind='remedies', hosts=hosts, flavors=flavors, asks=asks)
+    return replace(made, kind='remedies', hosts=hosts, flavors=flavors, asks=asks)

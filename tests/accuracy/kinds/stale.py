@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 
 from tests.accuracy.case import Case, Stale
 from tests.accuracy.kinds import parts
+from tests.support.values import replace
 
 
 def case(seed: int) -> Case:
@@ -61,10 +61,8 @@ def _with_differences(dice: random.Random, made: Case) -> Case:
         key = 'enable_isolated_aggregate_filtering'
         options = {key if closed else 'limit_tenants_to_placement_aggregate': True}
     unowned = tuple(others) if dice.random() < 0.3 else ()
-    stale = dataclasses.replace(made.stale, removed=removed, unowned=unowned)
-    return dataclasses.replace(
-        made, aggregates=aggregates, stale=stale, nova_options={'scheduler': options}
-    )
+    stale = replace(made.stale, removed=removed, unowned=unowned)
+    return replace(made, aggregates=aggregates, stale=stale, nova_options={'scheduler': options})
 
 
 def _amounts(dice: random.Random) -> dict[str, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from tests.accuracy.case import PROJECT_OF, Case, Server
 from tests.accuracy.kinds import parts
+from tests.support.values import replace
 
 ISOLATION = 'AggregateMultiTenancyIsolation'
 _OWNERS = ('{admin}', '{demo}', '{demo},{admin}')
@@ -22,7 +22,7 @@ def projects(seed: int) -> Case:
     owner = dice.choice(['admin', 'guest'])
     groups = _owned(parts.policy(dice, 0.4), owner)
     servers = [
-        *(dataclasses.replace(item, user=owner) for item in parts.members(dice, names, groups)),
+        *(replace(item, user=owner) for item in parts.members(dice, names, groups)),
         *(Server(name, user=dice.choice(['admin', 'guest'])) for name in dice.choices(names, k=2)),
     ]
     aggregates = {
@@ -78,7 +78,7 @@ def user_quotas(seed: int) -> Case:
     user = dice.choice(['admin', 'guest'])
     groups = _owned(parts.policy(dice, 0.4), user)
     servers = [
-        *(dataclasses.replace(item, user=user) for item in parts.members(dice, names, groups)),
+        *(replace(item, user=user) for item in parts.members(dice, names, groups)),
         *(Server(name, user=dice.choice(['admin', 'guest'])) for name in dice.choices(names, k=2)),
     ]
     used = sum(server.user == user for server in servers)
@@ -99,7 +99,7 @@ def user_quotas(seed: int) -> Case:
     if dice.random() < 0.5:
         limits['metadata_items'] = items = dice.randint(3, 6)
         metadata = max(3, items + dice.randint(-1, 1))
-        asks = tuple(dataclasses.replace(each, metadata=metadata) for each in asks)
+        asks = tuple(replace(each, metadata=metadata) for each in asks)
     return Case(
         'user quotas',
         seed,

@@ -6,11 +6,11 @@ of their own.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 
 from tests.accuracy.case import Ask, Case, Server
 from tests.accuracy.kinds import parts
+from tests.support.values import replace
 
 USERS = ('demo', 'guest')
 _KINDS = ('server_group_members', 'server_group_members', 'instances', 'cores', 'ram')
@@ -55,10 +55,10 @@ def _servers(
     members = []
     while not members:
         members = parts.members(dice, names, groups, 6)
-    members = [dataclasses.replace(each, user=dice.choice(USERS)) for each in members]
+    members = [replace(each, user=dice.choice(USERS)) for each in members]
     if groups['asked']['policy'] == 'affinity':  # the first one determines the host
-        members[0] = dataclasses.replace(members[0], user='guest')
-    others = [dataclasses.replace(each, user='guest') for each in parts.others(dice, names)]
+        members[0] = replace(members[0], user='guest')
+    others = [replace(each, user='guest') for each in parts.others(dice, names)]
     return sorted([*others, *members], key=lambda each: each.user == 'demo')
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import io
-from dataclasses import replace
 
 import pytest
 
@@ -13,6 +12,7 @@ from senlin_affinity.planner.planner import plan
 from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.preflight.cloud_view import CloudView
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
+from tests.support.values import replace
 from tests.unit.preflight.test_explanation import GROUP, THREE, explained, failed_server
 
 CLOUD = {

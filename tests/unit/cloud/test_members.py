@@ -1,6 +1,5 @@
 """The hosts of group members are completed from migrations and soft-deleted servers."""
 
-import dataclasses
 import datetime
 from types import SimpleNamespace
 from urllib.parse import unquote
@@ -13,6 +12,7 @@ from senlin_affinity.model.server_group import Member, ServerGroup
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost, FakeMigration
+from tests.support.values import replace
 
 PROJECT = 'admin-project'
 HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'), FakeHost('cmp-3'))
@@ -206,7 +206,7 @@ def test_a_soft_deleted_server_is_in_the_snapshot_and_in_no_group(edge, group):
     taken = snapshot.take(clients.of(edge.connection()), server_groups='web').snapshot
 
     expected = Member(server, 'cmp-1', 'demo-id', None, 'nova', 'SOFT_DELETED', project=PROJECT)
-    later = dataclasses.replace(expected, server=boot(edge, group, 'cmp-1', status='SOFT_DELETED'))
+    later = replace(expected, server=boot(edge, group, 'cmp-1', status='SOFT_DELETED'))
     assert taken.soft_deleted == (expected,)
     found = servers.soft_deleted(clients_compute(edge), taken.server_groups)
     assert found == tuple(sorted((expected, later), key=lambda each: each.server))

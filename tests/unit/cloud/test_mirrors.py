@@ -1,6 +1,5 @@
 """Aggregates in Nova are compared with those in Placement."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +17,7 @@ from senlin_affinity.nova.reservations import ENFORCED_BY, REQUIRED_PREFIX
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import FakeHost
 from tests.support.fake_placement import FakePlacement
+from tests.support.values import replace
 
 ZONE, PROJECT = {'availability_zone': 'az-1'}, 'admin-project'
 

@@ -1,6 +1,5 @@
 """Each stage sends few requests, and leaves undecided requests to the whole cloud."""
 
-from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -31,6 +30,7 @@ from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeAggregate, FakeHost, FakeMigration
 from tests.support.fake_placement import SHARING, FakeProvider
 from tests.support.our_constraints import OURS
+from tests.support.values import replace
 
 OWNER, ADMIN = 'demo', 'admin'
 #: A sample has ten spare hosts.

@@ -1,7 +1,6 @@
 """All constraints are loaded in their order, or loading fails."""
 
 import sys
-from dataclasses import replace
 from importlib.metadata import EntryPoint
 from types import ModuleType
 
@@ -19,6 +18,7 @@ from senlin_affinity.model.option import Option
 from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.verdict import Verdict
 from tests.support.our_constraints import OURS
+from tests.support.values import replace
 
 FULL = Reason('the rack is full')
 

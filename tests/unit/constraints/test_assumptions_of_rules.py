@@ -1,7 +1,5 @@
 """The assumptions of constraints without information from nova.conf, row by row."""
 
-import dataclasses
-
 import pytest
 
 from senlin_affinity.model.assumption import Assumption
@@ -10,6 +8,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import aggregates_of, flavor_of, host_of, request_of, rules_of
 from tests.support.tables import rows
+from tests.support.values import replace
 
 RULES = {rule.name: rule for rule in OURS}
 
@@ -25,9 +24,7 @@ def test_assumed(row):
     snapshot = CloudSnapshot(hosts, aggregates_of(row.get('aggregates', {})))
     specified = row.get('specified', {})
     rules = rules_of(row)
-    rules = dataclasses.replace(
-        rules, options={**rules.options, **specified}, explicit=frozenset(specified)
-    )
+    rules = replace(rules, options={**rules.options, **specified}, explicit=frozenset(specified))
     asked = ResolvedRequest(request_of(row), snapshot, flavor_of(row.get('flavor')), rules=rules)
     every = RULES[row['rule']]().assumptions(asked)
     found = [item for item in every if isinstance(item, Assumption)]

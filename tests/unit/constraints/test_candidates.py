@@ -1,7 +1,5 @@
 """The constraint candidates, row by row: does Placement accept the query, and with all hosts?"""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.constraints.candidates import LIMIT, CandidatesConstraint
@@ -23,6 +21,7 @@ from tests.support.small_cloud import (
     rules_of,
 )
 from tests.support.tables import rows
+from tests.support.values import replace
 
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 HOSTS = {

@@ -1,7 +1,5 @@
 """The requirements of an image for the flavor, and the assumptions about an unread image."""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.constraints.image import ImageConstraint
@@ -10,6 +8,7 @@ from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import rows
+from tests.support.values import replace
 from tests.unit.constraints.test_verdicts import check
 
 

@@ -1,12 +1,11 @@
 """Hosts and requests that the constraint resources evaluates together."""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.planner.resolution import resolve
 from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of
+from tests.support.values import replace
 
 #: Placement grants neither host; it has the second one in an aggregate of the requested zone.
 HOSTS = {

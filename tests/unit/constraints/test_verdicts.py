@@ -1,7 +1,6 @@
 """The verdict of each constraint: outcome, code, facts, room and sentence."""
 
 import itertools
-from dataclasses import replace
 
 import pytest
 
@@ -31,6 +30,7 @@ from tests.support.small_cloud import (
     servers_of,
 )
 from tests.support.tables import read, rows
+from tests.support.values import replace
 
 #: Constraints whose tables have tests of their own.
 OTHERS = ('member_of', 'reservations', 'drs', 'aggregate_metadata', 'server_group')

@@ -1,7 +1,5 @@
 """The owners of server groups, and violations of their policies."""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.groups import audit, steps
@@ -16,6 +14,7 @@ from senlin_affinity.groups.audit import (
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy.binding import Binding
 from tests.support.fake_cloud import FakeCloud
+from tests.support.values import replace
 
 GONE, C1, C2 = (f'{n}bbcc3c4-1da2-4437-a48a-66f15b1b13f9' for n in (5, 6, 7))
 CLUSTERS = {C1: 'web', C2: 'db'}

@@ -58,10 +58,10 @@ def test_from_api(row):
     ]
     group = ServerGroup.from_api(row['body'])
     rules = body.get('rules') or {}
+    creator = body.get('project_id'), body.get('user_id')
     assert group == ServerGroup(
-        body['id'], body['name'], body['policy'], rules, tuple(members), body.get('project_id')
+        body['id'], body['name'], body['policy'], rules, tuple(members), *creator
     )
-    assert group.user_id == body.get('user_id')
     assert group.max_server_per_host == row['max']
 
 

@@ -1,7 +1,6 @@
 """The query to Placement for one server; tests/functional compares it with Nova's code."""
 
 import uuid
-from dataclasses import replace
 from urllib.parse import parse_qsl
 
 import pytest
@@ -18,6 +17,7 @@ from senlin_affinity.planner.planner import plan
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import rows
+from tests.support.values import replace
 
 OPTIONS = {
     f'{option.nova}.{option.name}': option.key

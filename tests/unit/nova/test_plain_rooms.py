@@ -1,6 +1,7 @@
 """The free capacity of hosts, computed for all hosts at once."""
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity.model.host import Resource
 from senlin_affinity.nova.plain_rooms import plain_rooms
@@ -18,7 +19,7 @@ def rooms(hosts, flavor=None, **row):
 
 
 def of_vcpu(*numbers, **more):
-    return {'resources': {**AMPLE, 'VCPU': {**Resource(*numbers)._asdict(), **more}}}
+    return {'resources': {**AMPLE, 'VCPU': {**structs.asdict(Resource(*numbers)), **more}}}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_the_scarcest_class_decides_for_each_host():
     ],
 )
 def test_an_unknown_max_unit_matters_for_custom_classes_only(amount, max_unit, expected):
-    gold = Resource(4, 0, max_unit)._asdict()
+    gold = structs.asdict(Resource(4, 0, max_unit))
     resources = {**AMPLE, 'VCPU': [100, 0], GOLD: gold}
     flavor = {'extra_specs': {f'resources:{GOLD}': str(amount)}}
     assert rooms({'cmp-1': {'resources': resources}}, flavor) == [expected]

@@ -1,7 +1,5 @@
 """A change as plain data is applied to a request."""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.model.host import Host, Resource
@@ -13,6 +11,7 @@ from senlin_affinity.model.spread import Spread
 from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.resolution import resolve
 from tests.support.small_cloud import GROUP, host_of, request_of, rules_of, snapshot_of
+from tests.support.values import replace
 
 ROW = {
     'hosts': {'cmp-1': {'traits': ['CUSTOM_A']}, 'cmp-2': {'disabled': True, 'down': True}},

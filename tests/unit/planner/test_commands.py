@@ -1,7 +1,6 @@
 """The commands of a remedy, in which every name is one word."""
 
 import shlex
-from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.planner import commands
 from tests.support.small_cloud import flavor_of
+from tests.support.values import replace
 
 FLAVOR = flavor_of({'name': 'm1.x', 'extra_specs': {'trait:CUSTOM_A': 'required', 'a b': "c'"}})
 HOSTS = tuple(

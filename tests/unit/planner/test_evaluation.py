@@ -1,7 +1,5 @@
 """An evaluation reuses the verdicts of a previous one as far as the question is the same."""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.model.server_group import ServerGroup
@@ -9,6 +7,7 @@ from senlin_affinity.model.snapshot import Aggregate, Quota
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.planner.resolution import resolve
 from tests.support.small_cloud import CONSTRAINTS, host_of, request_of, rules_of, snapshot_of
+from tests.support.values import replace
 
 ROW = {
     'hosts': {'cmp-1': {'free': 2}, 'cmp-2': {'free': 3}},

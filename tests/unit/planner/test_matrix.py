@@ -1,6 +1,5 @@
 """The matrix: one evaluation per class of hosts, and the numbers that result from the verdicts."""
 
-import dataclasses
 import pickle
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner.matrix import evaluate_hosts
 from senlin_affinity.planner.row import row_of
+from tests.support.values import replace
 
 QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
 #: What only a rule by name reads: how many servers a host holds, too.
@@ -58,7 +58,7 @@ class Nosy(Constraint):
 
     def check_host(self, resolved, host):
         self.asked.append(host)
-        fields = (field.name for field in dataclasses.fields(host))
+        fields = host.__struct_fields__
         read = [
             str(getattr(host, name))
             for name in fields
@@ -73,7 +73,7 @@ def verdicts(matrix):
 
 
 def test_every_field_of_a_host_has_another_value():
-    assert {*OTHERS} == {field.name for field in dataclasses.fields(Host)}
+    assert {*OTHERS} == {*Host.__struct_fields__}
     assert {*OTHERS} - {*NAMES} == CLASS_FIELDS
 
 
@@ -83,7 +83,7 @@ def test_every_field_of_a_host_has_another_value():
 def test_a_constraint_is_evaluated_for_hosts_that_differ_in_what_it_reads(
     name, is_host_specific, uses_resources
 ):
-    other = dataclasses.replace(HOST, **{name: OTHERS[name]})
+    other = replace(HOST, **{name: OTHERS[name]})
     nosy = Nosy(is_host_specific=is_host_specific, uses_resources=uses_resources)
     matrix = evaluate_hosts(QUESTION, [nosy], [HOST, other, HOST, other])
     is_class = not (is_host_specific or uses_resources)
@@ -97,7 +97,7 @@ def test_a_constraint_without_declarations_is_evaluated_for_each_host():
     nosy = Nosy(is_host_specific=False)
     del nosy.is_host_specific, nosy.uses_resources  # the defaults of the class remain
     nosy.check_host = lambda _resolved, host: Verdict.passed('nosy.read', host=host.host)
-    hosts = [dataclasses.replace(HOST, host=name) for name in ('a', 'b')]
+    hosts = [replace(HOST, host=name) for name in ('a', 'b')]
     matrix = evaluate_hosts(QUESTION, [nosy], hosts)
     assert [each['nosy'].facts['host'] for each in verdicts(matrix)] == ['a', 'b']
 
@@ -105,7 +105,7 @@ def test_a_constraint_without_declarations_is_evaluated_for_each_host():
 def test_only_named_hosts_are_evaluated_by_name():
     nosy = Nosy(is_host_specific=True)
     nosy.specific_hosts = lambda _resolved: {'cmp-2'}
-    hosts = [dataclasses.replace(HOST, host=f'cmp-{number}') for number in range(9)]
+    hosts = [replace(HOST, host=f'cmp-{number}') for number in range(9)]
     other = Nosy(is_host_specific=False)
     other.name = 'other'
     matrix = evaluate_hosts(QUESTION, [nosy, other], hosts)
@@ -119,7 +119,7 @@ def test_only_named_hosts_are_evaluated_by_name():
 def test_a_constraint_is_evaluated_once_for_equal_fields(fields):
     nosy = Nosy(is_host_specific=False)
     nosy.host_fields = lambda _resolved: fields
-    hosts = [HOST, *(dataclasses.replace(HOST, **{name: OTHERS[name]}) for name in OTHERS)]
+    hosts = [HOST, *(replace(HOST, **{name: OTHERS[name]}) for name in OTHERS)]
     matrix = evaluate_hosts(QUESTION, [nosy], hosts)
     assert len(nosy.asked) == 1 + len(fields)
     assert len(verdicts(matrix)) == len(hosts)
@@ -141,7 +141,7 @@ def test_classes_tell_resource_classes_apart_and_not_their_figures():
         {'VCPU': Resource(4, 1)},
         {'PCPU': Resource(4, 0)},
     ]
-    hosts = [dataclasses.replace(HOST, resources=each) for each in listed]
+    hosts = [replace(HOST, resources=each) for each in listed]
     assert HostClasses.of(hosts).numbers == [0, 1, 2, 2, 3]
 
 
@@ -152,7 +152,7 @@ def test_classes_tell_hosts_apart_that_grant_no_server():
 
 
 def test_a_snapshot_with_other_hosts_keeps_the_numbers_of_the_classes():
-    hosts = [dataclasses.replace(HOST, host=f'cmp-{number}') for number in range(4)]
+    hosts = [replace(HOST, host=f'cmp-{number}') for number in range(4)]
     cloud = CloudSnapshot(tuple(hosts))
     other = cloud.with_hosts({0: HOST.but(up=False), 4: HOST})
     assert cloud.host_classes.numbers == [0, 0, 0, 0]

@@ -1,6 +1,5 @@
 """An exception in a constraint is reported with the constraint, the method, and its argument."""
 
-from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -26,6 +25,7 @@ from senlin_affinity.model.errors import (
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.planner.planner import plan
 from tests.support.small_cloud import request_of, rules_of, snapshot_of
+from tests.support.values import replace
 
 ROW = {'hosts': {f'cmp-{number}': {} for number in range(1, 6)}, 'request': {'count': 99}}
 

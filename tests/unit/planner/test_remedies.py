@@ -1,7 +1,6 @@
 """The remedies, row by row; each was planned."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
@@ -20,6 +19,7 @@ from senlin_affinity.planner.planner import decide, plan
 from senlin_affinity.planner.resolution import resolve
 from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
+from tests.support.values import replace
 
 ROWS = rows('remedies')
 OF_SPREAD = ('max_skew', 'max_per_domain')

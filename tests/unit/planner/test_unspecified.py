@@ -1,7 +1,5 @@
 """The lower bound if nova.conf may enable more than Nova's defaults, row by row."""
 
-import dataclasses
-
 import pytest
 
 from senlin_affinity.constraints.base import Option
@@ -11,6 +9,7 @@ from senlin_affinity.planner.planner import plan
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import Fence, request_of, snapshot_of
 from tests.support.tables import rows
+from tests.support.values import replace
 
 CONSTRAINTS = tuple(constraint() for constraint in OURS)
 CODE = 'nova.unspecified'
@@ -18,7 +17,7 @@ CODE = 'nova.unspecified'
 
 def decision_of(row, constraints=CONSTRAINTS):
     rules = Rules.of(**row.get('rules', {}))
-    rules = dataclasses.replace(rules, explicit=frozenset(row.get('specified', ())))
+    rules = replace(rules, explicit=frozenset(row.get('specified', ())))
     return plan(request_of(row), snapshot_of(row), constraints, rules)
 
 

@@ -1,7 +1,5 @@
 """The hook returns placements or a rejection, and counts are validated."""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.model.errors import AffinityError
@@ -16,6 +14,7 @@ from senlin_affinity.preflight.question import FetchScope, Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows
+from tests.support.values import replace
 
 BOUND = Binding('XYZ-ABCD', True)
 

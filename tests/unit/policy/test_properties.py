@@ -1,7 +1,5 @@
 """The spec of the policy is validated strictly."""
 
-import dataclasses
-
 import pytest
 
 from senlin_affinity.groups import attachment
@@ -9,6 +7,7 @@ from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.policy import properties
 from tests.support.fake_cloud import FakeCloud, cloud_of
 from tests.support.tables import as_tuples, check_error, raises, rows
+from tests.support.values import replace
 
 
 @pytest.mark.parametrize('row', rows('policy_spec'))
@@ -48,7 +47,7 @@ def test_a_1_1_spec_without_new_features_equals_a_1_0_spec():
         properties.load({'type': properties.TYPE, 'version': version, 'properties': wanted | more})
         for version, more in zip(properties.VERSIONS, switched_off, strict=True)
     ]
-    assert both[1] == dataclasses.replace(both[0], version='1.1')
+    assert both[1] == replace(both[0], version='1.1')
 
 
 def test_a_spec_is_normalized_as_by_the_policy_of_senlin():

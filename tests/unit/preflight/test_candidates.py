@@ -1,7 +1,5 @@
 """The requirements that limit the candidates, and changes with which Placement may offer others."""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.constraints.base import Constraint
@@ -13,6 +11,7 @@ from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.small_cloud import CONSTRAINTS, Fence, snapshot_of
+from tests.support.values import replace
 
 JOINED = {'policy': 'affinity', 'members': ['cmp-1']}
 RACK = {'metadata': {'rack': 'r1'}}

@@ -1,7 +1,6 @@
 """Reports for tenants contain only what trials would reveal."""
 
 import re
-from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -22,6 +21,7 @@ from senlin_affinity.preflight.cloud_view import Coverage
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
+from tests.support.values import replace
 from tests.unit.preflight.test_hook import Story
 
 #: Facts about the owner's own resources, which a tenant may read.

@@ -1,7 +1,5 @@
 """The same request again, without the failed servers, and the sentences about it."""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
@@ -23,6 +21,7 @@ from senlin_affinity.preflight.failed_server import (
 )
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
+from tests.support.values import replace
 
 SERVER = '10000000-0000-4000-8000-000000000001'
 NOT_ENOUGH = 'No valid host was found. There are not enough hosts available.'

@@ -1,7 +1,5 @@
 """The meaning of Nova's messages, and the question about the same request."""
 
-from dataclasses import replace
-
 import pytest
 
 from senlin_affinity.model.errors import InvalidSpec
@@ -17,6 +15,7 @@ from senlin_affinity.preflight.failed_server import (
     question_of,
 )
 from senlin_affinity.preflight.question import Question
+from tests.support.values import replace
 
 UUID = '5c0f8a52-0000-4000-8000-000000000000'
 RAN_OUT = 'Exceeded maximum number of retries. Exhausted all hosts available for retrying build'

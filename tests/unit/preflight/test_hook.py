@@ -1,6 +1,5 @@
 """The hook checks a request for more nodes before they are created."""
 
-import dataclasses
 import itertools
 from collections import Counter
 
@@ -21,6 +20,7 @@ from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.small_cloud import CONSTRAINTS, Fence, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
+from tests.support.values import replace
 
 RULES = (*CONSTRAINTS, ImageConstraint())
 BOUND = Binding('g', True)
@@ -46,7 +46,7 @@ class Story:
             enabled_filters=tuple(row.get('enabled_filters', DEFAULT_FILTERS)),
             explicit_options=rules_of(row).explicit,
         )
-        self.binding = dataclasses.replace(BOUND, rules=row.get('remembered'))
+        self.binding = replace(BOUND, rules=row.get('remembered'))
 
     def scale_request(self, constraints):
         return ScaleRequest(self.question, self.binding, constraints)
@@ -122,7 +122,7 @@ def test_place_nodes(row):
 )
 def test_an_acceptance_by_a_sample_logs_its_assumptions(disk, note):
     story = Story({'hosts': {'cmp-1': {}}, 'flavor': {'disk': disk}, 'count': 1})
-    view = dataclasses.replace(story.view(), coverage=Coverage.ENOUGH)
+    view = replace(story.view(), coverage=Coverage.ENOUGH)
     assert hook.decide(story.scale_request(RULES), view).note == note
 
 
@@ -244,9 +244,9 @@ def test_a_policy_that_no_filter_enforces_is_reported(
     policy, filters, options, properties, is_warned
 ):
     scale_request = Story({'count': 1, 'properties': properties}).scale_request(RULES)
-    asked = dataclasses.replace(scale_request.question, enabled_filters=filters, options=options)
+    asked = replace(scale_request.question, enabled_filters=filters, options=options)
     binding = Binding('g', True, '1.1', policy)
-    why = hook.unenforced(dataclasses.replace(scale_request, question=asked, binding=binding))
+    why = hook.unenforced(replace(scale_request, question=asked, binding=binding))
     assert (why is not None) is is_warned
     assert why is None or why.startswith(f'{policy} is not enforced here: the scheduler does not')
 
@@ -266,8 +266,8 @@ def test_a_shortfall_names_only_filters_that_no_constraint_models():
     story = Story({'count': 3, 'hosts': {'cmp-1': {}, 'cmp-2': {}}})
     scale_request = story.scale_request(load_constraints())
     filters = (*DEFAULT_FILTERS, 'AggregateInstanceTypeFilter', 'SomeoneElsesFilter')
-    question = dataclasses.replace(scale_request.question, enabled_filters=filters)
-    scale_request = dataclasses.replace(scale_request, question=question)
+    question = replace(scale_request.question, enabled_filters=filters)
+    scale_request = replace(scale_request, question=question)
     why = hook.max_size_shortfall(scale_request, story.view())
     assert 'at most 2, because of filter SomeoneElsesFilter; would help' in why
 
@@ -284,7 +284,7 @@ def test_a_rejection_on_a_thousand_hosts_is_short():
 @pytest.mark.parametrize(('count', 'binding'), [(0, BOUND), (1, None)])
 def test_nothing_is_placed_without_nodes_or_a_binding(count, binding):
     scale_request = Story({'count': count}).scale_request(RULES)
-    scale_request = dataclasses.replace(scale_request, binding=binding)
+    scale_request = replace(scale_request, binding=binding)
     assert hook.decide(scale_request, CloudView()).answer == Placement(0, '')
 
 
@@ -318,7 +318,7 @@ def test_a_full_zone_gets_no_more_servers(mode):
 def test_without_constraints_nothing_is_decided():
     story = Story({'hosts': {'cmp-1': {}}, 'count': 1})
     error = InvalidSpec('no such constraint')
-    request = dataclasses.replace(story.scale_request(RULES), error=error)
+    request = replace(story.scale_request(RULES), error=error)
     with pytest.raises(InvalidSpec, match='no such constraint'):
         hook.decide(request, story.view())
 

@@ -1,7 +1,5 @@
 """A question about a policy and a profile becomes the planner's request."""
 
-import dataclasses
-
 import pytest
 
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
@@ -17,6 +15,7 @@ from senlin_affinity.preflight import question
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import FetchScope, Question
 from tests.support.tables import as_tuples, check_error, raises, rows
+from tests.support.values import replace
 
 WEB = ServerGroup('web-id', 'web', 'anti-affinity', {'max_server_per_host': 3})
 FLAVOR = Flavor('f', 'small', vcpus=1, ram=512, disk=1)
@@ -55,7 +54,7 @@ def test_build_request(row):
     defaults = {'count': 2, 'flavor': 'small', 'metadata_items': 3}  # those that Senlin adds
     assert request == PlacementRequest(**{**defaults, **wanted})
     held = {key: frozenset(x) if key == 'explicit' else x for key, x in row.get('held', {}).items()}
-    assert rules == dataclasses.replace(Rules(options=a_question.options), **held)
+    assert rules == replace(Rules(options=a_question.options), **held)
     assert (snapshot.hosts == SNAPSHOT.hosts) == row.get('hosts', True)
 
 
