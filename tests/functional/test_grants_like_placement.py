@@ -101,7 +101,7 @@ def test_the_capacity_equals_the_claimed_servers(judge, hosts, disk, query, choi
         roots = build(forest, hosts, disk)
         found = fetch_grants(forest, roots, query)
         for root, grants in zip(roots, found.grants, strict=True):
-            room, certain = grants[0][1:] if grants else (0, 0)
+            room, certain = (grants[0].room, grants[0].certain) if grants else (0, 0)
             placed, claimed = 0, len(forest._used)
             while candidates := candidates_on(forest, root, query):
                 forest.claim(candidates[choices[placed % len(choices)] % len(candidates)])
