@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks import goals
 from benchmarks.goals import Goal
-from senlin_affinity.model.member_of import MemberOf, Spelt, all_spelt
+from senlin_affinity.model.member_of import CanonicalUuids, MemberOf
 from senlin_affinity.nova.provider_tree import Provider, admitted
 
 PROVIDERS = 100_000
@@ -32,11 +32,11 @@ def uuids(count: int) -> list[str]:
     return [f'{number:08x}-0000-4000-8000-{number:012x}' for number in range(count)]
 
 
-def memberships(aggregates: int, per_provider: int) -> list[Spelt]:
+def memberships(aggregates: int, per_provider: int) -> list[CanonicalUuids]:
     """Return the aggregates of each provider, the same in every run."""
     dice = random.Random(1)
     known = uuids(aggregates)
-    return [all_spelt(dice.sample(known, per_provider)) for _ in range(PROVIDERS)]
+    return [CanonicalUuids(dice.sample(known, per_provider)) for _ in range(PROVIDERS)]
 
 
 def expression() -> MemberOf:

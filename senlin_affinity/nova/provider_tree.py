@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.model.member_of import CanonicalUuids, MemberOf, spelt
+from senlin_affinity.model.member_of import CanonicalUuids, MemberOf
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,7 @@ class Provider:
     sharing: bool = False
 
     def __post_init__(self) -> None:
-        if type(self.aggregates) is not CanonicalUuids:
-            uuids = CanonicalUuids(map(spelt, self.aggregates or ()))
-            object.__setattr__(self, 'aggregates', uuids)
+        object.__setattr__(self, 'aggregates', CanonicalUuids(self.aggregates or ()))
 
 
 def admitted(
