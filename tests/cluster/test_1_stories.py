@@ -25,7 +25,7 @@ def hosts_of_the_demo(truth):
 def test_the_stories_of_the_demo(user, demo, admin, truth, stack):
     """The preflight tells a tenant less than an administrator, who alone may use DRS."""
     screen = Screen(Console(file=io.StringIO()))
-    scene = story.Scene(user, admin, truth, screen, stack.log / 'engine.out')
+    scene = story.Scene(user, admin, truth, screen, stack.log / 'engine.out', 'cirros')
     for chapter in STORIES:
         chapter(scene)
     if user is demo:
