@@ -42,6 +42,8 @@ COUNT = 1_000
 TOO_MANY = 2
 SHAPES = 200
 ROUNDS, FEW_ROUNDS = 7, 2
+#: The name of loading the file, and the end of the name of a question that is asked again.
+LOAD, AGAIN = 'load', ', again'
 TRAIT = 'COMPUTE_DEVICE_TAGGING'
 AGGREGATES = tuple(
     Aggregate(
@@ -74,13 +76,14 @@ QUESTION = api.Question(
     enabled_filters=('ComputeFilter', 'AggregateInstanceTypeFilter'),
 )
 #: Reasons for missed goals, with shares from a profile.
-BY_HOST = 'the hosts are evaluated twice, also with what nova.conf may enable: two thirds of it'
-BY_REPORT = 'each host that takes servers is evaluated again with them: half of it'
-BY_CHANGE = 'ten changes are evaluated for all hosts: more than half of it'
-BY_FIGURES = 'the free capacity is computed for each host, even if hosts share their figures'
-BY_SETS = '10,000 sets of aggregates are 10,000 classes of hosts, which take half of it'
-BY_ZONE = 'hosts are chosen from 5,000 zones: a third of it'
-BY_CLASS = 'each host is a class of its own, for which all constraints are evaluated: half of it'
+BY_COLUMNS = 'the columns and classes are made from 10,000 hosts: two thirds of it'
+BY_TABLES = (
+    'three tables of verdicts: now, with what nova.conf may enable, and with the new servers'
+)
+BY_CHANGE = 'ten changes, two of which change or add thousands of hosts: half of it'
+BY_SETS = '10,000 sets of aggregates are 10,000 classes of hosts'
+BY_ZONE = 'hosts are chosen from 5,000 zones'
+BY_CLASS = 'each host is a class of its own for the constraint of traits'
 
 
 # -- the clouds
@@ -196,17 +199,20 @@ def measure(
     cloud: CloudSnapshot, questions: Mapping[str, tuple[api.Question, bool]], rounds: int
 ) -> Figures:
     """Answer the questions, each with or without remedies, in turns with json.loads."""
-    least = dict.fromkeys(('', *questions), float('inf'))
+    again = (name + AGAIN for name in questions)
+    least = dict.fromkeys(('', LOAD, *questions, *again), float('inf'))
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, 'cloud.json')
         snapshot_file.save(cloud, path)
         text = path.read_text(encoding='utf-8')
         for _ in range(rounds):
             least[''] = min(least[''], spent(partial(json.loads, text)))
+            least[LOAD] = min(least[LOAD], spent(partial(api.load, path)))
             for name, (question, remedies) in questions.items():
                 view = api.load(path)
                 action = partial(answer, view, question, remedies=remedies)
                 least[name] = min(least[name], spent(action))
+                least[name + AGAIN] = min(least[name + AGAIN], spent(action))
                 del view, action
     return Figures(least.pop(''), least)
 
@@ -238,12 +244,14 @@ def goals() -> Iterator[Goal]:
         'remedies': (rejected, True),
     }
     figures = measure(make(HOSTS, is_random=True), asked, ROUNDS)
-    yield Goal('plan of a plain question, random usage', figures.ratio('plain'), 1, BY_HOST)
-    yield Goal('plan, random usage', figures.ratio('plan'), 1, BY_HOST)
-    yield Goal('rejected', figures.ratio('rejected'), 2, BY_REPORT)
-    yield Goal('rejected, with remedies', figures.ratio('remedies'), 8, BY_CHANGE)
+    yield Goal('load', figures.ratio(LOAD), 0.7, 'it depends on the state of the memory')
+    yield Goal('plan of a plain question, random usage', figures.ratio('plain'), 0.9, BY_COLUMNS)
+    yield Goal('plan, random usage', figures.ratio('plan'), 0.9, BY_COLUMNS)
+    yield Goal('plan, again', figures.ratio('plan' + AGAIN), 0.15, BY_TABLES)
+    yield Goal('rejected', figures.ratio('rejected'), 1, BY_COLUMNS)
+    yield Goal('rejected, with remedies', figures.ratio('remedies'), 2.5, BY_CHANGE)
     figures = measure(make(HOSTS, is_random=False), {'plan': (QUESTION, False)}, ROUNDS)
-    yield Goal(f'plan, {SHAPES} shapes', figures.ratio('plan'), 0.7, BY_FIGURES)
+    yield Goal(f'plan, {SHAPES} shapes', figures.ratio('plan'), 0.7, BY_COLUMNS)
     wide = {
         '8 of 2,000 aggregates': (with_aggregates, replace(QUESTION, member_of=()), 2, BY_SETS),
         'a zone for each host': (with_zones, replace(QUESTION, availability_zone=None), 4, BY_ZONE),
@@ -260,14 +268,14 @@ def _of_many() -> Iterator[Goal]:
     cloud, name = make(MANY_HOSTS, is_random=True), f'{MANY_HOSTS:,} hosts'
     rejected = replace(QUESTION, count=TOO_MANY * MANY_HOSTS)
     asked = {'plan': (QUESTION, False), 'remedies': (rejected, True)}
-    seconds = measure(cloud, asked, FEW_ROUNDS).seconds
-    yield Goal(f'{name}: plan (s)', seconds['plan'], 0.5, BY_HOST)
-    yield Goal(f'{name}: rejected, with remedies (s)', seconds['remedies'], 4, BY_CHANGE)
+    figures = measure(cloud, asked, FEW_ROUNDS)
+    yield Goal(f'{name}: plan', figures.ratio('plan'), 0.9, BY_COLUMNS)
+    yield Goal(f'{name}: rejected, with remedies', figures.ratio('remedies'), 2.5, BY_CHANGE)
     with tempfile.TemporaryDirectory() as directory:
         path = str(Path(directory, 'cloud.json'))
         snapshot_file.save(cloud, path)
         del cloud
-        yield Goal(f'{name}: peak (MiB)', peak(path), 1024)
+        yield Goal(f'{name}: peak (MiB)', peak(path), 400, 'numpy, and the columns of all hosts')
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from senlin_affinity.cli import base
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint, Option
 from senlin_affinity.model import suggestion
-from senlin_affinity.model.constraint import is_of_domains, is_of_hosts, is_of_requests
+from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, is_of_requests
 
 COLUMNS = ('name', 'order', 'level', 'rule', 'needs', 'filter', 'options')
 #: The columns that fit into 80 columns of a terminal.

@@ -3,32 +3,41 @@
 Each entry point of :data:`~senlin_affinity.constraints.base.NAMESPACE` yields one constraint.
 
 Raises: PluginError for a constraint that does not load, is not a subclass of Constraint, declares a
-code outside its own name or a part that no snapshot has, or shares its name or an option's name
-with another. A missing constraint would let servers onto the wrong hosts, so nothing is skipped.
+code outside its own name, a part that no snapshot has or a field that no host has, or shares its
+name or an option's name with another. A missing constraint would let servers onto the wrong hosts,
+so nothing is skipped.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from stevedore import NamedExtensionManager
 from stevedore.extension import Extension
 
-from senlin_affinity.constraints.base import NAMESPACE, Constraint
+from senlin_affinity.constraints.base import NAMESPACE, Constraint, Host
 from senlin_affinity.model import suggestion
-from senlin_affinity.model.constraint import overrides
 from senlin_affinity.model.errors import PluginError, in_words
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.scenario.constraint import overrides
+from senlin_affinity.scenario.scenario import FREE
 
 _BASE = 'senlin_affinity.constraints.base.Constraint'
 _DECLARED = ('name', 'order', 'summary', 'needs')
 #: The methods that check something, with the method that they need.
-_CHECKS = {'check_host': '', 'check_domains': 'domains', 'check_request': ''}
+_CHECKS = {'check': '', 'column': '', 'check_domains': 'domains', 'check_request': ''}
 _PARTS = CloudSnapshot.__struct_fields__
+_PROPERTIES = tuple(name for name, value in vars(Host).items() if isinstance(value, property))
+#: ``free`` in place of ``resources``, whose values are no key of a class.
+_READABLE = ({*Host.__struct_fields__, *_PROPERTIES} - {'resources'}) | {FREE}
+_OLD_FORM = (
+    'defines check_host, which nothing calls any more: define reads, prepare and check instead '
+    '(see "howto/own-constraint" in the manual)'
+)
 
 
 def load_constraints() -> tuple[Constraint, ...]:
@@ -95,6 +104,8 @@ def check_declarations(constraint: Constraint, target: str) -> None:
     """
     if not isinstance(constraint, Constraint):
         raise PluginError(f'{target} is not a subclass of {_BASE}')
+    if overrides(constraint, 'check_host'):
+        raise PluginError(f'{target} {_OLD_FORM}')
     if not any(overrides(constraint, check) for check in _CHECKS):
         raise PluginError(f'{target} must define one of {", ".join(_CHECKS)}')
     missing = [name for name in _DECLARED if name not in dir(constraint)]
@@ -105,16 +116,21 @@ def check_declarations(constraint: Constraint, target: str) -> None:
         raise PluginError(f'{target} has no {", ".join(missing)}')
     if not isinstance(constraint.order, int) or not isinstance(constraint.reasons, Mapping):
         raise PluginError(f'{target}: order must be an integer, and reasons a mapping')
-    declared = (constraint.needs, str), (constraint.filters, str), (constraint.options, Option)
-    for name, (items, kind) in zip(('needs', 'filters', 'options'), declared, strict=True):
+    for name, kind in {'needs': str, 'reads': str, 'filters': str, 'options': Option}.items():
+        items = getattr(constraint, name)
         if not isinstance(items, tuple) or not all(isinstance(item, kind) for item in items):
             raise PluginError(f'{target}: {name} must be a tuple of {kind.__name__}, not {items!r}')
-    for name in constraint.needs:
-        if name not in _PARTS:
-            hint = suggestion.meant(name, _PARTS)
-            raise PluginError(f'{target}: needs: a snapshot has no {name!r}: {hint}')
+    _check_names(constraint.needs, _PARTS, f'{target}: needs: a snapshot')
+    _check_names(constraint.reads, _READABLE, f'{target}: reads: a host')
     for code, reason in constraint.reasons.items():
         if not isinstance(reason, Reason):
             raise PluginError(f'{target}: {code} must be a Reason, not {reason!r}')
         if not code.startswith(f'{constraint.name}.'):
             raise PluginError(f'{target}: the code {code} must begin with "{constraint.name}."')
+
+
+def _check_names(names: Iterable[str], known: Collection[str], beginning: str) -> None:
+    """Raise PluginError for a name that is not known."""
+    for name in names:
+        if name not in known:
+            raise PluginError(f'{beginning} has no {name!r}: {suggestion.meant(name, known)}')

@@ -6,11 +6,12 @@ AggregateInstanceExtraSpecsFilter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Change,
+    CloudSnapshot,
     Constraint,
     Data,
     Evaluated,
@@ -39,6 +40,17 @@ UNCERTAIN = 'aggregate_metadata.reservation_unknown'
 _MOST_EXAMPLES = 5
 
 
+class _Asked(NamedTuple):
+    """The extra specs as each enabled filter reads them: ``OURS``, then ``NOVAS``.
+
+    ``with_reserved`` are those of ``OURS`` with the keys of reservations, if it is not known
+    whether Nova compares these, or else None.
+    """
+
+    of_filters: tuple[Requirements | NovaRequirements, ...]
+    with_reserved: Requirements | None
+
+
 class AggregateMetadataConstraint(Constraint):
     """The filters that compare extra specs with aggregates."""
 
@@ -46,8 +58,7 @@ class AggregateMetadataConstraint(Constraint):
     order = 70
     summary = "the extra specs of the flavor match the metadata of the host's aggregates"
     needs = ('aggregates', 'flavors')
-    is_host_specific = False
-    uses_resources = False
+    reads = ('aggregates',)
     is_waivable = True
     filters = OURS, NOVAS
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -64,30 +75,38 @@ class AggregateMetadataConstraint(Constraint):
         ),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def prepare(self, resolved: ResolvedRequest) -> _Asked | Verdict:
+        """Return the extra specs that the enabled filters compare.
+
+        About every host: SKIP ``not_enforced`` without a filter; ``unknown`` without flavor or
+        aggregates; the PASS of the first filter if the filters compare no extra spec, and no
+        aggregate may force its metadata.
+        """
+        asked = _Asked((*_of_filters(resolved),), _with_reserved(resolved))
+        if not asked.of_filters:
+            return Verdict.skipped('aggregate_metadata.not_enforced')
+        known = resolved.snapshot.aggregates
+        if resolved.flavor is None or known is None:
+            return Verdict.unknown('aggregate_metadata.unknown')
+        every = (*asked.of_filters, *filter(None, [asked.with_reserved]))
+        if not any(each.asked for each in every) and not _may_be_forced(known):
+            return asked.of_filters[0].check(())
+        return asked
+
+    def check(self, asked: _Asked, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Return the first REJECT of the enabled filters, or else the verdict of the first filter.
 
-        SKIP ``not_enforced`` without a filter; ``unknown`` without flavor or aggregates;
         ``reservation_unknown`` if only keys that Nova may not compare reject the host.
         """
-        rules = resolved.memo(_rules)
-        if not rules:
-            return Verdict.skipped('aggregate_metadata.not_enforced')
-        aggregates = aggregates_of(resolved, host)
-        if resolved.flavor is None or aggregates is None:
-            return Verdict.unknown('aggregate_metadata.unknown')
+        aggregates = aggregates_of(cloud, host)
         metadata = [_metadata(aggregate) for aggregate in aggregates]
         names = [aggregate.name for aggregate in aggregates]
-        verdicts = [rule.check(metadata, names) for rule in rules]
+        verdicts = [each.check(metadata, names) for each in asked.of_filters]
         verdict = next((verdict for verdict in verdicts if not verdict), verdicts[0])
-        strict = resolved.memo(_strict)
+        strict = asked.with_reserved
         if verdict and strict is not None and not strict.check(metadata, names):
             return Verdict.unknown(UNCERTAIN)
         return verdict
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``('aggregates',)`` if one of the filters is enabled, or else ()."""
-        return ('aggregates',) if resolved.memo(_rules) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Yield ``NOVAS`` for an extra spec that it compares.
@@ -96,7 +115,7 @@ class AggregateMetadataConstraint(Constraint):
         """
         if any(map(is_compared, resolved.extra_specs)):
             yield NOVAS
-        if any(FORCE in each.metadata for each in resolved.snapshot.aggregates or ()):
+        if _may_be_forced(resolved.snapshot.aggregates or ()):
             yield OURS
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
@@ -104,13 +123,16 @@ class AggregateMetadataConstraint(Constraint):
 
         Of several, the one that most hosts may join.
         """
-        rejected = evaluation.rejected
+        rejected, asked = evaluation.rejected, self.prepare(resolved)
+        if isinstance(asked, Verdict):
+            return
+        cloud = resolved.snapshot
         by_aggregates = {host.aggregates: host for host in rejected}
         examples = [*by_aggregates.values()][:_MOST_EXAMPLES]
         agreeing = [
             each.uuid
-            for each in resolved.snapshot.aggregates or ()
-            if any(self.check_host(resolved, with_aggregate(host, each)) for host in examples)
+            for each in cloud.aggregates or ()
+            if any(self.check(asked, with_aggregate(host, each), cloud) for host in examples)
         ]
         yield from joining(resolved, rejected, agreeing, kept_for_others(resolved))
 
@@ -128,27 +150,29 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
 
-def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirements]:
-    """Return the extra specs as each enabled filter reads them: ``OURS``, then ``NOVAS``.
+def _may_be_forced(aggregates: Iterable[Aggregate]) -> bool:
+    return any(FORCE in each.metadata for each in aggregates)
+
+
+def _of_filters(resolved: ResolvedRequest) -> Iterator[Requirements | NovaRequirements]:
+    """Yield the extra specs as each enabled filter reads them.
 
     ``OURS`` ignores keys of reservations if Nova runs the request filter of this project.
     """
-    rules: list[Requirements | NovaRequirements] = []
     if resolved.is_enforced(OURS):
         ignored = reserved_prefixes(resolved.rules) if is_nova_keeping(resolved.rules) else ()
-        rules.append(Requirements.parse(resolved.extra_specs, ignored))
+        yield Requirements.parse(resolved.extra_specs, ignored)
     if resolved.is_enforced(NOVAS):
-        rules.append(NovaRequirements.parse(resolved.extra_specs))
-    return rules
+        yield NovaRequirements.parse(resolved.extra_specs)
 
 
-def _strict(resolved: ResolvedRequest) -> Requirements | None:
+def _with_reserved(resolved: ResolvedRequest) -> Requirements | None:
     """Return the requirements with reservations, if Nova enforces these and isolates aggregates.
 
-    None otherwise, and without a flavor or ``OURS``.
+    None otherwise, and without ``OURS``.
     """
-    rules, flavor = resolved.rules, resolved.flavor
+    rules = resolved.rules
     is_unknown = is_nova_keeping(rules) and not are_asked_by_nova(rules)
-    if flavor is None or not is_unknown or not resolved.is_enforced(OURS):
+    if not is_unknown or not resolved.is_enforced(OURS):
         return None
-    return Requirements.parse(flavor.extra_specs)
+    return Requirements.parse(resolved.extra_specs)

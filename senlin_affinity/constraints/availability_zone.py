@@ -11,12 +11,14 @@ Source: Nova's request filter ``map_az_to_placement_aggregate``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
+    CloudSnapshot,
     Constraint,
     Data,
     Evaluated,
@@ -42,9 +44,11 @@ from senlin_affinity.nova.effective_zone import (
 )
 from senlin_affinity.nova.host_status import is_in_use
 
-_READ = ('availability_zone', 'aggregates', 'unmirrored', 'stale_aggregates')
 _MOST_ZONES = 10
 
+NOT_ENFORCED = 'availability_zone.not_enforced'
+OTHER_ZONE = 'availability_zone.other_zone'
+UNKNOWN = 'availability_zone.unknown'
 _FOR_OWNER = 'the servers must be in zone {availability_zone}'
 NO_ZONE = Assumption('availability_zone.default_schedule_zone', 'no default_schedule_zone')
 DEFAULT_ZONE = Assumption(
@@ -60,6 +64,25 @@ def any_zone_change() -> Change:
     return Change('any_zone', 'no availability_zone', data, kind=Kind.ASKERS, for_tenant=True)
 
 
+@dataclass(frozen=True)
+class _Zone:
+    """The requested zone (None: each server names the zone of its host), and how Nova enforces it.
+
+    ``carrying`` are the aggregates of the zone. ``is_in_query``: a query to Placement requires
+    these. ``is_only_in_query``: no filter enforces the zone, and no pinned host.
+    ``is_by_aggregate``: exactly the hosts of these aggregates are in the zone. ``elsewhere`` is the
+    code for hosts of other zones. ``is_ignorable``: Nova may enforce no zone.
+    """
+
+    wanted: str | None
+    carrying: frozenset[str]
+    is_in_query: bool
+    is_only_in_query: bool
+    is_by_aggregate: bool
+    elsewhere: str
+    is_ignorable: bool
+
+
 class AvailabilityZoneConstraint(Constraint):
     """The requested zone."""
 
@@ -67,14 +90,13 @@ class AvailabilityZoneConstraint(Constraint):
     order = 20
     summary = 'the host is in the requested availability zone'
     needs = ('hosts',)
-    is_host_specific = False
-    uses_resources = False
+    reads = ('availability_zone', 'aggregates', 'unmirrored', 'stale_aggregates')
     is_unresolvable = True
     enforced_by_placement = True
     options = DEFAULT_SCHEDULE_ZONE, DEFAULT_AVAILABILITY_ZONE, ZONE_QUERY
     reasons: ClassVar[Mapping[str, Reason]] = {
         'availability_zone.in_zone': Reason('in zone {zone}'),
-        'availability_zone.other_zone': Reason(
+        OTHER_ZONE: Reason(
             'in zone {zone}, not {wanted}',
             advice='request another zone, or none',
             for_owner=_FOR_OWNER,
@@ -93,78 +115,57 @@ class AvailabilityZoneConstraint(Constraint):
             'in {aggregates} in Placement, but not in Nova; Placement decides about the zone'
         ),
         'availability_zone.any': Reason('the request names no zone'),
-        'availability_zone.not_enforced': Reason(
-            'no aggregate carries zone {wanted}, so Nova accepts any host'
-        ),
+        NOT_ENFORCED: Reason('no aggregate carries zone {wanted}, so Nova accepts any host'),
         'availability_zone.not_asked': Reason(
             'not in zone {wanted}, which Nova enforces only from release 29 on here',
             caveat=f'{ZONE_QUERY.dest} is off, so a Nova below 29 enforces no zone',
         ),
-        'availability_zone.unknown': Reason('it is not known whether the host is in the zone'),
+        UNKNOWN: Reason('it is not known whether the host is in the zone'),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return :meth:`_of_zone`; PASS ``not_asked``, at most, for a REJECT if Nova may not care.
+    def prepare(self, resolved: ResolvedRequest) -> _Zone | Verdict:
+        """Return the requested zone, or SKIP ``any`` if no server names a zone.
+
+        The SKIP also holds if each names the zone of its host, and Nova only compares the names.
+        """
+        wanted, zones = wanted_zone(resolved), resolved.snapshot.zones
+        is_filtered = resolved.is_enforced(ZONE_FILTER)
+        is_in_query = bool(resolved.option(ZONE_QUERY)) or not is_filtered
+        is_by_name = resolved.rules.is_pinned or is_filtered
+        is_own_named = resolved.rules.is_pinned or is_hard_spread(resolved)
+        if wanted is None and not (is_own_named and is_in_query):
+            return Verdict.skipped('availability_zone.any')
+        elsewhere, is_guessed = OTHER_ZONE, resolved.snapshot.aggregates is None
+        if not is_by_name and wanted == zones.default:
+            elsewhere = NOT_ENFORCED
+        elif not is_by_name and is_guessed and wanted == _default(resolved):
+            elsewhere = UNKNOWN
+        carrying = zones.carried_by.get(wanted or '', frozenset())
+        return _Zone(
+            wanted,
+            carrying,
+            is_in_query=is_in_query,
+            is_only_in_query=not is_by_name,
+            is_by_aggregate=bool(carrying) and zones.is_by_aggregate and not is_filtered,
+            elsewhere=elsewhere,
+            is_ignorable=may_be_ignored(resolved),
+        )
+
+    def check(self, asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
+        """Return :func:`_of_zone`; PASS ``not_asked``, at most, for a REJECT if Nova may not care.
 
         That is so without the query for the zone, AvailabilityZoneFilter and pinned hosts.
         """
-        verdict = self._of_zone(resolved, host)
-        if verdict or not may_be_ignored(resolved):
+        verdict = _of_zone(asked, host, cloud)
+        if verdict or not asked.is_ignorable:
             return verdict
-        zone = resolved.memo(wanted_zone) or host.availability_zone
+        zone = asked.wanted or host.availability_zone
         return Verdict.passed('availability_zone.not_asked', is_at_most=True, wanted=zone)
-
-    def _of_zone(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Check that the host is in the requested zone; the first that applies decides.
-
-        * REJECT ``not_mirrored`` if Placement has the host in none of its aggregates of the zone.
-        * SKIP ``any`` without a requested zone.
-        * PASS ``only_in_placement`` if only Placement has it in an aggregate of the zone.
-        * PASS ``in_zone`` if :func:`_is_member`, or if that is None and its zone is the same.
-        * REJECT ``not_in_aggregate`` if that is False, and its zone is the same or unknown.
-        * SKIP ``not_enforced`` if Nova accepts any host for the default zone.
-        * ``unknown`` if its zone is unknown, or the aggregates for the default zone.
-        * REJECT ``other_zone``.
-        """
-        wanted = resolved.memo(wanted_zone)
-        if lost := _unmirrored(resolved, host):
-            names = aggregate_membership.names(resolved.snapshot, lost)
-            return Verdict.rejected('availability_zone.not_mirrored', aggregates=names)
-        if wanted is None:
-            return Verdict.skipped('availability_zone.any')
-        if stale := _stale(resolved, host):
-            names = aggregate_membership.names(resolved.snapshot, stale, ' or ')
-            return Verdict.passed('availability_zone.only_in_placement', aggregates=names)
-        snapshot, zone = resolved.snapshot, host.availability_zone
-        is_member = _is_member(resolved, host)
-        if is_member or (is_member is None and zone == wanted):
-            return Verdict.passed('availability_zone.in_zone', zone=wanted)
-        if zone == wanted or (zone is None and is_member is False):
-            return Verdict.rejected('availability_zone.not_in_aggregate', wanted=wanted)
-        if not (resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)):
-            if wanted == snapshot.zones.default:
-                return Verdict.skipped('availability_zone.not_enforced', wanted=wanted)
-            if snapshot.aggregates is None and wanted == _default(resolved):
-                return Verdict.unknown('availability_zone.unknown')
-        if zone is None:
-            return Verdict.unknown('availability_zone.unknown')
-        return Verdict.rejected('availability_zone.other_zone', zone=zone, wanted=wanted)
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Yield one phrase if Nova may send a server of a hard zone spread to another zone."""
         if is_hard_spread(resolved) and resolved.memo(_is_any_stale):
             yield 'hosts that Placement has in the aggregates of another zone'
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields about the zone and the aggregates.
-
-        Only the zone if no aggregate carries it. () without a requested zone, unless
-        :func:`_is_own_zone_named`.
-        """
-        wanted = resolved.memo(wanted_zone)
-        if wanted is None:
-            return _READ if resolved.memo(_is_own_zone_named) else ()
-        return _READ if wanted in resolved.snapshot.zones.carried_by else _READ[:1]
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield NO_ZONE if no zone of several is requested, unless pinned or spread by zone.
@@ -218,28 +219,40 @@ def _default(resolved: ResolvedRequest) -> str:
     return str(resolved.option(DEFAULT_AVAILABILITY_ZONE))
 
 
-def _is_own_zone_named(resolved: ResolvedRequest) -> bool:
-    """Check whether each server names the zone of its planned host: pinned, or a hard zone spread.
+def _of_zone(asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
+    """Check that the host is in the requested zone; the first that applies decides.
 
-    False with a requested zone.
+    * REJECT ``not_mirrored`` if Placement has the host in none of its aggregates of the zone.
+    * SKIP ``any`` without a requested zone.
+    * PASS ``only_in_placement`` if only Placement has it in an aggregate of the zone.
+    * PASS ``in_zone`` if it is in an aggregate of the zone, or if aggregates do not determine the
+      zone, and its zone is the same.
+    * REJECT ``not_in_aggregate`` if aggregates do, and its zone is the same or unknown.
+    * SKIP ``not_enforced`` if Nova accepts any host for the default zone.
+    * ``unknown`` if its zone is unknown, or the aggregates for the default zone.
+    * REJECT ``other_zone``.
     """
-    if wanted_zone(resolved) is not None:
-        return False
-    return resolved.rules.is_pinned or is_hard_spread(resolved)
-
-
-def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
-    """Return the host's aggregates that carry the zone, if Placement has it in none of them.
-
-    Otherwise, and if only AvailabilityZoneFilter runs, an empty set. The zone is the host's own if
-    :func:`_is_own_zone_named`.
-    """
-    is_by_name = resolved.is_enforced(ZONE_FILTER) and not resolved.option(ZONE_QUERY)
-    if not host.unmirrored or is_by_name:
-        return frozenset()
-    is_own = resolved.memo(_is_own_zone_named)
-    zone = host.availability_zone if is_own else resolved.memo(wanted_zone)
-    return aggregate_membership.unmirrored_in_zone(resolved, host, zone)
+    wanted, carrying, zone = asked.wanted, asked.carrying, host.availability_zone
+    lost = aggregate_membership.unmirrored_in_zone(cloud, host, wanted or zone)
+    if lost and asked.is_in_query:
+        names = aggregate_membership.names(cloud, lost)
+        return Verdict.rejected('availability_zone.not_mirrored', aggregates=names)
+    if wanted is None:
+        return Verdict.skipped('availability_zone.any')
+    is_member = not carrying.isdisjoint(host.aggregates)
+    stale = carrying & host.stale_aggregates
+    if asked.is_only_in_query and stale and not is_member:
+        names = aggregate_membership.names(cloud, stale, ' or ')
+        return Verdict.passed('availability_zone.only_in_placement', aggregates=names)
+    if is_member if asked.is_by_aggregate else zone == wanted:
+        return Verdict.passed('availability_zone.in_zone', zone=wanted)
+    if asked.is_by_aggregate and zone in (wanted, None):
+        return Verdict.rejected('availability_zone.not_in_aggregate', wanted=wanted)
+    if asked.elsewhere == NOT_ENFORCED:
+        return Verdict.skipped(NOT_ENFORCED, wanted=wanted)
+    if asked.elsewhere == UNKNOWN or zone is None:
+        return Verdict.unknown(UNKNOWN)
+    return Verdict.rejected(OTHER_ZONE, zone=zone, wanted=wanted)
 
 
 def _is_any_stale(resolved: ResolvedRequest) -> bool:
@@ -255,27 +268,3 @@ def _is_any_stale(resolved: ResolvedRequest) -> bool:
         not carrying.isdisjoint(host.stale_aggregates) and is_in_use(resolved, host)
         for host in hosts
     )
-
-
-def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
-    """Return the aggregates of the requested zone in which only Placement has the host.
-
-    Empty if Nova has it in another of them, and if hosts are pinned or AvailabilityZoneFilter runs.
-    """
-    carrying = resolved.snapshot.zones.carried_by.get(resolved.memo(wanted_zone) or '', frozenset())
-    is_ours = resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)
-    if is_ours or not carrying.isdisjoint(host.aggregates):
-        return frozenset()
-    return carrying & host.stale_aggregates
-
-
-def _is_member(resolved: ResolvedRequest, host: Host) -> bool | None:
-    """Check whether the host is in an aggregate that carries the requested zone.
-
-    None if none carries it, if the aggregates are incomplete, and with AvailabilityZoneFilter.
-    """
-    zones = resolved.snapshot.zones
-    carrying = zones.carried_by.get(resolved.memo(wanted_zone) or '')
-    if carrying is None or not zones.is_by_aggregate or resolved.is_enforced(ZONE_FILTER):
-        return None
-    return not carrying.isdisjoint(host.aggregates)

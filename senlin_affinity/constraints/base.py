@@ -1,6 +1,6 @@
 """Export what constraints of this project and of other packages import.
 
-:mod:`senlin_affinity.model.constraint` describes the base class of constraints.
+:mod:`senlin_affinity.scenario.constraint` describes the base class of constraints.
 """
 
 from __future__ import annotations
@@ -8,9 +8,6 @@ from __future__ import annotations
 from senlin_affinity.model.assumption import Assumption as Assumption
 from senlin_affinity.model.assumption import OpenAssumption as OpenAssumption
 from senlin_affinity.model.bounds import Bounds as Bounds
-from senlin_affinity.model.constraint import Constraint as Constraint
-from senlin_affinity.model.constraint import Domain as Domain
-from senlin_affinity.model.constraint import Switch as Switch
 from senlin_affinity.model.host import Host as Host
 from senlin_affinity.model.option import Option as Option
 from senlin_affinity.model.proposal import Change as Change
@@ -23,8 +20,12 @@ from senlin_affinity.model.proposal import OneOf as OneOf
 from senlin_affinity.model.proposal import RaisedNumber as RaisedNumber
 from senlin_affinity.model.reason import Reason as Reason
 from senlin_affinity.model.request import ResolvedRequest as ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot as CloudSnapshot
 from senlin_affinity.model.verdict import Verdict as Verdict
 from senlin_affinity.nova.topology import domains_of as domains_of
 from senlin_affinity.nova.topology import servers as servers
+from senlin_affinity.scenario.constraint import Constraint as Constraint
+from senlin_affinity.scenario.constraint import Domain as Domain
+from senlin_affinity.scenario.constraint import Switch as Switch
 
 NAMESPACE = 'senlin_affinity.constraints'

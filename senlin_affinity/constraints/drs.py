@@ -5,10 +5,11 @@ Source: "Affinity Policy V1.0" in Senlin's manual.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
+    CloudSnapshot,
     Constraint,
     Data,
     Host,
@@ -33,8 +34,7 @@ class DrsConstraint(Constraint):
     order = 60
     summary = 'with enable_drs_extension: the host is a vSphere DRS host, enabled and up'
     needs = ('hosts',)
-    is_host_specific = True
-    uses_resources = False
+    reads = ('host', 'hypervisor_hostname', 'enabled', 'up')
     is_unresolvable = True
     is_waivable = True
     options = (PATTERN,)
@@ -51,19 +51,20 @@ class DrsConstraint(Constraint):
         'drs.not_asked': Reason('the policy does not enable the DRS extension'),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return :func:`check_drs_host` with ``drs_pattern``; SKIP ``not_asked`` if not enabled."""
+    def prepare(self, resolved: ResolvedRequest) -> str | Verdict:
+        """Return ``drs_pattern``; SKIP ``not_asked`` without the extension."""
         if not resolved.rules.is_drs_required:
             return Verdict.skipped('drs.not_asked')
-        return check_drs_host(host, resolved.option(PATTERN))
+        pattern: str = resolved.option(PATTERN)
+        return pattern
+
+    def check(self, asked: str, host: Host, cloud: CloudSnapshot) -> Verdict:
+        """Return :func:`check_drs_host` with the pattern."""
+        return check_drs_host(host, asked)
 
     def without(self, _question: ResolvedRequest) -> Data:
         """Return ``{'enable_drs_extension': False}``."""
         return {'enable_drs_extension': False}
-
-    def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
-        """Return None (any host), or () without the extension."""
-        return None if resolved.rules.is_drs_required else ()
 
 
 def check_drs_host(host: Host, pattern: str) -> Verdict:

@@ -5,10 +5,17 @@ Source: Nova's AggregateTypeAffinityFilter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Constraint, Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import (
+    CloudSnapshot,
+    Constraint,
+    Host,
+    Reason,
+    ResolvedRequest,
+    Verdict,
+)
 from senlin_affinity.nova.aggregate_lookup import aggregates_of, named, values
 
 _FILTER = 'AggregateTypeAffinityFilter'
@@ -23,8 +30,7 @@ class FlavorAggregatesConstraint(Constraint):
     summary = 'hosts in aggregates that name flavors accept only these flavors'
     needs = ('aggregates', 'flavors', 'hosts')
     filters = (_FILTER,)
-    is_host_specific = False
-    uses_resources = False
+    reads = ('aggregates',)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'flavor_aggregates.every': Reason('accepts every flavor'),
         'flavor_aggregates.named': Reason('accepts flavor {flavor}'),
@@ -38,29 +44,35 @@ class FlavorAggregatesConstraint(Constraint):
         ),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject (``other``) a host whose aggregates name flavors, but not this one.
+    def prepare(self, resolved: ResolvedRequest) -> str | Verdict:
+        """Return the name of the flavor.
 
-        The metadata key is ``instance_type``, with commas between names. PASS ``named`` if any
-        aggregate names the flavor, ``every`` if none names flavors, and, at most, ``unknown``
-        without flavor or aggregates. SKIP ``not_enforced`` without the filter.
+        About every host: SKIP ``not_enforced`` without the filter; PASS ``unknown``, at most,
+        without flavor or aggregates; PASS ``every`` if no aggregate names flavors.
         """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('flavor_aggregates.not_enforced')
-        flavor, aggregates = resolved.flavor, aggregates_of(resolved, host)
-        if aggregates is None or flavor is None:
+        flavor, known = resolved.flavor, resolved.snapshot.aggregates
+        if flavor is None or known is None:
             return Verdict.passed('flavor_aggregates.unknown', is_at_most=True)
+        if not any(KEY in each.metadata for each in known):
+            return Verdict.passed('flavor_aggregates.every')
+        return flavor.name
+
+    def check(self, asked: str, host: Host, cloud: CloudSnapshot) -> Verdict:
+        """Reject (``other``) a host whose aggregates name flavors, but not this one.
+
+        The metadata key is ``instance_type``, with commas between names. PASS ``named`` if any
+        aggregate names the flavor, ``every`` if none names flavors.
+        """
+        aggregates = aggregates_of(cloud, host)
         lists = [values(each.metadata[KEY]) for each in aggregates if KEY in each.metadata]
         if not lists:
             return Verdict.passed('flavor_aggregates.every')
-        if any(flavor.name in each for each in lists):
-            return Verdict.passed('flavor_aggregates.named', flavor=flavor.name)
+        if any(asked in each for each in lists):
+            return Verdict.passed('flavor_aggregates.named', flavor=asked)
         names = named(aggregates, KEY)
-        return Verdict.rejected('flavor_aggregates.other', aggregates=names, flavor=flavor.name)
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``('aggregates',)``, or () without the filter."""
-        return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
+        return Verdict.rejected('flavor_aggregates.other', aggregates=names, flavor=asked)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Yield the filter if any aggregate names flavors."""

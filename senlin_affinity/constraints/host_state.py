@@ -9,13 +9,14 @@ Source: Nova's ComputeFilter, and its request filter ``compute_status_filter``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from textwrap import shorten
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Change,
     ChangedHosts,
+    CloudSnapshot,
     Constraint,
     Evaluated,
     Host,
@@ -38,8 +39,7 @@ class HostStateConstraint(Constraint):
     order = 10
     summary = 'the compute service of the host is enabled and up'
     needs = ('hosts',)
-    is_host_specific = False
-    uses_resources = False
+    reads = ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
     enforced_by_placement = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'host_state.up': Reason(
@@ -76,14 +76,18 @@ class HostStateConstraint(Constraint):
         Otherwise PASS ``zone_available``, also if services are down. SKIP ``any_zone`` without a
         requested zone, for a named host, and if hosts are pinned.
         """
-        zone = resolved.memo(wanted_zone)
+        zone = wanted_zone(resolved)
         if zone is None or resolved.rules.is_pinned or resolved.request.forced_host:
             return Verdict.skipped('host_state.any_zone')
         if zone in resolved.snapshot.unavailable_zones:
             return Verdict.rejected('host_state.zone_unavailable', zone=zone)
         return Verdict.passed('host_state.zone_available', zone=zone)
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def prepare(self, resolved: ResolvedRequest) -> bool:
+        """Return whether every service that is disabled or down is rejected."""
+        return host_status.is_filtered(resolved)
+
+    def check(self, asked: bool, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Return a PASS ``up`` for a service that is enabled and up.
 
         REJECT ``disabled``, else ``down``, else ``disabled_in_placement`` for a stale trait. On a
@@ -91,12 +95,11 @@ class HostStateConstraint(Constraint):
         rejects a host; PASS ``not_enforced`` for others, at most if it is down or its traits are
         unknown.
         """
-        is_filtered = host_status.is_filtered(resolved)
         is_forbidden = host_status.is_forbidden(host)
-        if not host.enabled and (is_filtered or is_forbidden):
+        if not host.enabled and (asked or is_forbidden):
             reason = host.disabled_reason
             return Verdict.rejected('host_state.disabled', **({'reason': reason} if reason else {}))
-        if not host.up and is_filtered:
+        if not host.up and asked:
             return Verdict.rejected('host_state.down')
         if is_forbidden:
             return Verdict.rejected('host_state.disabled_in_placement', trait=DISABLED)
@@ -105,10 +108,6 @@ class HostStateConstraint(Constraint):
         state = 'down' if host.enabled else 'disabled' if host.up else 'disabled and down'
         is_at_most = not (host.up and host.traits)
         return Verdict.passed('host_state.not_enforced', is_at_most=is_at_most, state=state)
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the same fields for every request."""
-        return ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield ``started_hosts`` of all hosts that are disabled, down, or have a stale trait.

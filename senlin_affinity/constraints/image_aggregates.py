@@ -5,11 +5,12 @@ Source: Nova's AggregateImagePropertiesIsolation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Assumption,
+    CloudSnapshot,
     Constraint,
     Host,
     Option,
@@ -46,8 +47,7 @@ class ImageAggregatesConstraint(Constraint):
     summary = "the properties of the image match the metadata of the host's aggregates"
     needs = ('aggregates', 'hosts')
     filters = (_FILTER,)
-    is_host_specific = False
-    uses_resources = False
+    reads = ('aggregates',)
     options = NAMESPACE, SEPARATOR
     reasons: ClassVar[Mapping[str, Reason]] = {
         'image_aggregates.matches': Reason(
@@ -66,39 +66,43 @@ class ImageAggregatesConstraint(Constraint):
         ),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject (``mismatch``) a host whose aggregates have other values of an image property.
+    def prepare(self, resolved: ResolvedRequest) -> tuple[tuple[str, str | None], ...] | Verdict:
+        """Return the properties of the image that aggregates restrict, and their values.
 
-        The values of a key in all aggregates of a host are one set; an empty value of the image
-        matches any. PASS ``matches`` otherwise, or, at most, ``unknown`` if the aggregates, or the
-        type of a property that they have, are unknown. SKIP ``not_enforced`` without the filter. An
-        unknown image has no properties.
+        An empty value matches any, and an unknown image has no properties. About every host: SKIP
+        ``not_enforced`` without the filter; PASS ``unknown``, at most, if the aggregates are; PASS
+        ``matches`` if no aggregate restricts a property of the image.
         """
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('image_aggregates.not_enforced')
-        aggregates = aggregates_of(resolved, host)
-        if aggregates is None:
+        known, asked = resolved.snapshot.aggregates, resolved.memo(_properties)
+        if known is None:
             return Verdict.passed('image_aggregates.unknown', is_at_most=True)
-        values_by_key: dict[str, frozenset[str]] = {}
-        for each in aggregates:
-            for key, text in each.metadata.items():
-                values_by_key[key] = values_by_key.get(key, frozenset()) | values(text)
+        keys = {key for each in known for key in each.metadata}
+        restricted = ((key, value) for key, value in asked.items() if key in keys and value != '')
+        return (*restricted,) or Verdict.passed('image_aggregates.matches')
+
+    def check(
+        self, asked: tuple[tuple[str, str | None], ...], host: Host, cloud: CloudSnapshot
+    ) -> Verdict:
+        """Reject (``mismatch``) a host whose aggregates have other values of an image property.
+
+        The values of a key in all aggregates of a host are one set. PASS ``matches`` otherwise, or,
+        at most, ``unknown`` if the type of a property that the aggregates have is unknown.
+        """
+        aggregates = aggregates_of(cloud, host)
         is_known = True
-        for key, asked in resolved.memo(_properties).items():
-            options = values_by_key.get(key)
-            if options is None or asked == '' or asked in options:
+        for key, value in asked:
+            texts = [each.metadata[key] for each in aggregates if key in each.metadata]
+            options = frozenset().union(*map(values, texts))
+            if not texts or value in options:
                 continue
-            if asked is None:
-                is_known = False
-                continue
-            shown = ', '.join(sorted(options))
-            return Verdict.rejected('image_aggregates.mismatch', key=key, asked=asked, found=shown)
+            if value is not None:
+                facts = {'key': key, 'asked': value, 'found': ', '.join(sorted(options))}
+                return Verdict.rejected('image_aggregates.mismatch', **facts)
+            is_known = False
         code = 'image_aggregates.matches' if is_known else 'image_aggregates.unknown'
         return Verdict.passed(code, is_at_most=not is_known)
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``('aggregates',)``, or () without the filter."""
-        return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield the filter if an aggregate has a key of the image.

@@ -14,6 +14,7 @@ from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Assumption,
+    CloudSnapshot,
     Constraint,
     Host,
     Option,
@@ -76,8 +77,7 @@ class ImageHypervisorConstraint(Constraint):
     summary = 'the hypervisor supports what the image requires'
     needs = ('hosts',)
     filters = (_FILTER,)
-    is_host_specific = False
-    uses_resources = False
+    reads = ('hypervisor_type', 'traits')
     options = (ARCHITECTURE,)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'image_hypervisor.nothing': Reason('the image requires no hypervisor'),
@@ -93,37 +93,36 @@ class ImageHypervisorConstraint(Constraint):
         ),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject (``unsupported``) a hypervisor that does not support a value of the image.
+    def prepare(self, resolved: ResolvedRequest) -> tuple[tuple[str, str], ...] | Verdict:
+        """Return the properties that the filter compares, and their values.
 
-        SKIP ``nothing`` if the image requires none. PASS ``supported`` otherwise; at most,
-        ``unknown`` if that is uncertain, without the filter, and if the image requires a hypervisor
-        version or an address size.
+        SKIP ``nothing`` without any; without the filter, ``unknown``, at most.
         """
         asked = resolved.memo(_asked)
         if not asked:
             return Verdict.skipped('image_hypervisor.nothing')
-        if not resolved.is_enforced(_FILTER):
-            return _unknown(asked.values())
-        doubtful = [f'{key}={asked[key]}' for key in _MORE if key in asked]
-        for key in (_ARCH, _KIND, _MODE):
-            value = asked.get(key)
-            if value is None:
+        return (*asked.items(),) if resolved.is_enforced(_FILTER) else _unknown(asked.values())
+
+    def check(
+        self, asked: tuple[tuple[str, str], ...], host: Host, cloud: CloudSnapshot
+    ) -> Verdict:
+        """Reject (``unsupported``) a hypervisor that does not support a value of the image.
+
+        PASS ``supported`` otherwise; at most, ``unknown`` if that is uncertain, or if the image
+        requires a hypervisor version or an address size.
+        """
+        doubtful = [f'{key}={value}' for key, value in asked if key in _MORE]
+        for key, value in asked:
+            if key in _MORE:
                 continue
-            certain, perhaps = _known(host, key)
+            certain, perhaps = _known(host.hypervisor_type, host.traits, key)
             if value in certain:
                 continue
             if perhaps is not None and value not in perhaps:
-                kind = host.hypervisor_type
-                return Verdict.rejected(
-                    'image_hypervisor.unsupported', key=key, asked=value, hypervisor=kind
-                )
+                facts = {'key': key, 'asked': value, 'hypervisor': host.hypervisor_type}
+                return Verdict.rejected('image_hypervisor.unsupported', **facts)
             doubtful.append(value)
         return _unknown(doubtful) if doubtful else Verdict.passed('image_hypervisor.supported')
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the hypervisor type and the traits; () if the image requires nothing."""
-        return ('hypervisor_type', 'traits') if resolved.memo(_asked) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield NO_ARCHITECTURE if hosts have several native ones, and the image has none.
@@ -161,24 +160,24 @@ def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
     return {**asked, **{key: known[key] for key in _MORE if key in known}} if asked else {}
 
 
-def _known(host: Host, key: str) -> _Known:
-    """Return the values of a property that the host supports.
+def _known(hypervisor_type: str, traits: Collection[str], key: str) -> _Known:
+    """Return the values of a property that a host of this type with these traits supports.
 
     Any value is possible for an unlisted type, and for libvirt's architectures.
     """
     for begin, known in _DRIVERS.items():
-        if host.hypervisor_type.startswith(begin):
+        if hypervisor_type.startswith(begin):
             if begin == 'QEMU' and key == _ARCH:
-                return _Known(_architectures(host), None)
+                return _Known(_architectures(traits), None)
             return known[key]
     return _ANYTHING
 
 
-def _architectures(host: Host) -> frozenset[str]:
-    """Return the host's native and emulated architectures, such as ``x86_64``."""
+def _architectures(traits: Collection[str]) -> frozenset[str]:
+    """Return the native and emulated architectures of the traits, such as ``x86_64``."""
     return frozenset(
         trait.removeprefix(begin).lower()
-        for trait in host.traits
+        for trait in traits
         for begin in (_NATIVE, _EMULATED)
         if trait.startswith(begin)
     )

@@ -5,13 +5,12 @@ Source: Nova's IsolatedHostsFilter, which compares the ids of images.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Assumption,
     Constraint,
-    Host,
     Option,
     Reason,
     ResolvedRequest,
@@ -19,6 +18,8 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.model import image as images
+from senlin_affinity.scenario.column import Column
+from senlin_affinity.scenario.scenario import Scenario
 
 _FILTER, _NOVA = 'IsolatedHostsFilter', 'filter_scheduler'
 HOSTS = Option(
@@ -54,8 +55,6 @@ class IsolatedHostsConstraint(Constraint):
     summary = 'isolated images use isolated hosts, and other images use other hosts'
     needs = ('hosts',)
     filters = (_FILTER,)
-    is_host_specific = True
-    uses_resources = False
     options = HOSTS, IMAGES, IS_RESTRICTED
     reasons: ClassVar[Mapping[str, Reason]] = {
         'isolated_hosts.open': Reason('accepts the image'),
@@ -73,7 +72,7 @@ class IsolatedHostsConstraint(Constraint):
         ),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
         """Reject an isolated image on other hosts, and another image on an isolated host.
 
         The codes are ``not_isolated`` and ``isolated``; the latter only with
@@ -81,25 +80,18 @@ class IsolatedHostsConstraint(Constraint):
         ``not_enforced`` without the filter; otherwise PASS ``open``.
         """
         if not resolved.is_enforced(_FILTER):
-            return Verdict.skipped('isolated_hosts.not_enforced')
-        is_here, is_restricted = host.host in resolved.option(HOSTS), resolved.option(IS_RESTRICTED)
-        image = _is_image_isolated(resolved)
-        if is_here and is_restricted and image is None:
-            return Verdict.unknown('isolated_hosts.unknown')
-        if is_here and is_restricted and not image:
-            return Verdict.rejected('isolated_hosts.isolated')
-        if image and not is_here:
-            return Verdict.rejected('isolated_hosts.not_isolated')
-        return Verdict.passed('isolated_hosts.open')
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return (): only the name of a host counts."""
-        return ()
-
-    def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the isolated hosts; () without the filter."""
-        names: Collection[str] = resolved.option(HOSTS)
-        return names if resolved.is_enforced(_FILTER) else ()
+            skipped = Verdict.skipped('isolated_hosts.not_enforced')
+            return Column.by_name(scenario.columns, skipped, {})
+        isolated = other = Verdict.passed('isolated_hosts.open')
+        is_image_isolated = _is_image_isolated(resolved)
+        if is_image_isolated:
+            other = Verdict.rejected('isolated_hosts.not_isolated')
+        elif resolved.option(IS_RESTRICTED) and is_image_isolated is None:
+            isolated = Verdict.unknown('isolated_hosts.unknown')
+        elif resolved.option(IS_RESTRICTED):
+            isolated = Verdict.rejected('isolated_hosts.isolated')
+        names = resolved.option(HOSTS)
+        return Column.by_name(scenario.columns, other, dict.fromkeys(names, isolated))
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield the filter if the options isolate hosts or images.

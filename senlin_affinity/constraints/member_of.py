@@ -7,11 +7,12 @@ Source: Placement's specification "Support filtering by forbidden aggregate memb
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Change,
+    CloudSnapshot,
     Constraint,
     Data,
     Evaluated,
@@ -21,9 +22,12 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.constraints.reservations import kept_for_others
-from senlin_affinity.nova import aggregate_membership as aggregates
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.nova import aggregate_membership
 from senlin_affinity.nova.alternatives import joining
 
+#: The expression, and its required sets in the order that decides which of them a verdict names.
+_Asked = tuple[MemberOf, tuple[frozenset[str], ...]]
 _FOR_OWNER = 'the servers must satisfy member_of {member_of}'
 
 
@@ -34,8 +38,7 @@ class MemberOfConstraint(Constraint):
     order = 40
     summary = 'the aggregates of the host satisfy member_of'
     needs = ('aggregates', 'hosts')
-    is_host_specific = False
-    uses_resources = False
+    reads = ('aggregates',)
     is_unresolvable = True
     is_waivable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -54,19 +57,21 @@ class MemberOfConstraint(Constraint):
         'member_of.none': Reason('the request has no member_of'),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def prepare(self, resolved: ResolvedRequest) -> Verdict | _Asked:
+        """Return the expression; SKIP ``none`` without one."""
+        asked = resolved.member_of
+        return (asked, asked.required) if asked else Verdict.skipped('member_of.none')
+
+    def check(self, asked: _Asked, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Reject a host in a ``forbidden`` aggregate, or in none of a ``required`` set.
 
-        SKIP ``none`` without an expression; ``unknown`` if the aggregates of the host are;
-        otherwise PASS ``admitted``.
+        ``unknown`` if the aggregates are unknown, and the host has none; otherwise PASS
+        ``admitted``.
         """
-        member_of = resolved.member_of
-        if not member_of:
-            return Verdict.skipped('member_of.none')
-        if not aggregates.is_known(resolved, host):
+        if cloud.aggregates is None and not host.aggregates:
             return Verdict.unknown('member_of.unknown')
         codes = 'member_of.admitted', 'member_of.forbidden', 'member_of.required'
-        return aggregates.check(resolved, host, member_of, codes)
+        return aggregate_membership.check(cloud, host.aggregates, asked[0], codes)
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield at most one change: the required aggregate that most rejected hosts may join."""
@@ -77,7 +82,3 @@ class MemberOfConstraint(Constraint):
     def without(self, _question: ResolvedRequest) -> Data:
         """Return ``{'member_of': []}``."""
         return {'member_of': []}
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``('aggregates',)``, or () without an expression."""
-        return ('aggregates',) if resolved.member_of else ()

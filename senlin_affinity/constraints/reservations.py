@@ -6,13 +6,14 @@ membership"; Nova's request filters ``isolate_aggregates`` and ``require_tenant_
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
+    CloudSnapshot,
     Constraint,
     Data,
     Evaluated,
@@ -64,35 +65,37 @@ class _Part:
     """The requirement of one flow, with the codes of its rejections.
 
     ``opens`` names unknown data that might allow a forbidden host. ``is_mirrored``: the aggregates
-    in Placement decide, because Nova sends the requirement there.
+    in Placement decide, because Nova sends the requirement there. A host that Placement grants for
+    ``query`` is allowed.
     """
 
     member_of: MemberOf
     forbidden: str = ''
     required: str = ''
     opens: str = ''
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict, hash=False)
     is_mirrored: bool = False
+    query: str | None = None
 
-    def check(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def check(self, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Return the verdict of this flow on a host.
 
-        Unknown in a forbidden aggregate with ``opens``; PASS on an isolated host that Placement
-        grants; REJECT ``not_mirrored`` if Placement lacks a required aggregate of the host. Else
-        REJECT ``forbidden`` or ``required``, or PASS ``admitted``.
+        Unknown in a forbidden aggregate with ``opens``; PASS on a host that Placement grants;
+        REJECT ``not_mirrored`` if Placement lacks a required aggregate of the host. Else REJECT
+        ``forbidden`` or ``required``, or PASS ``admitted``.
         """
-        enforced = aggregates.as_in_placement(host) if self.is_mirrored else host
-        if self.opens and self.member_of.forbidden & enforced.aggregates:
+        enforced = aggregates.in_placement(host) if self.is_mirrored else host.aggregates
+        if self.opens and not enforced.isdisjoint(self.member_of.forbidden):
             return Verdict.unknown(UNKNOWN, missing=self.opens)
-        if self.forbidden == ISOLATED and _is_granted(resolved, host):
+        if self.query is not None and (self.query, True) in (host.granted or ()):
             return Verdict.passed(ADMITTED)
         required = self.member_of.required if self.is_mirrored else ()
         lost = [aggregates.unmirrored(host, any_of) for any_of in required]
         if any(lost):
-            names = aggregates.names(resolved.snapshot, frozenset().union(*lost))
+            names = aggregates.names(cloud, frozenset().union(*lost))
             return Verdict.rejected(NOT_MIRRORED, aggregates=names)
         codes = ADMITTED, self.forbidden, self.required
-        return aggregates.check(resolved, enforced, self.member_of, codes, **self.facts)
+        return aggregates.check(cloud, enforced, self.member_of, codes, **self.facts)
 
 
 class ReservationsConstraint(Constraint):
@@ -102,8 +105,7 @@ class ReservationsConstraint(Constraint):
     order = 50
     summary = 'the request may use the reserved, isolated and tenant aggregates of the host'
     needs = ('aggregates', 'flavors', 'hosts')
-    is_host_specific = False
-    uses_resources = False
+    reads = ('aggregates', 'unmirrored', 'stale_aggregates', 'granted')
     is_unresolvable = True
     filters = ()
     options = (
@@ -143,25 +145,25 @@ class ReservationsConstraint(Constraint):
         'reservations.none': Reason('no aggregate is reserved'),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return the worst verdict of the flows: REJECT, else SKIP (unknown), else PASS.
+    def prepare(self, resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...] | Verdict:
+        """Return the requirements of the enabled flows that may reject a host.
 
-        SKIP ``reservations.none`` without any enabled flow.
+        SKIP ``reservations.none`` without any enabled flow. A Verdict if none depends on the host.
         """
-        verdicts = [
-            part if isinstance(part, Verdict) else part.check(resolved, host)
-            for part in resolved.memo(_parts)
-        ]
-        if not verdicts:
+        parts = _parts(resolved)
+        if not parts:
             return Verdict.skipped('reservations.none')
+        limiting = tuple(part for part in parts if isinstance(part, Verdict) or part.member_of)
+        verdicts = [part for part in limiting if isinstance(part, Verdict)]
+        return limiting if len(verdicts) < len(limiting) else _worst(verdicts)
 
-        worst = (Outcome.REJECT, Outcome.SKIP, Outcome.PASS)
-        return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields for aggregates and grants; () if no flow is enabled."""
-        names = ('aggregates', 'unmirrored', 'stale_aggregates', 'grants')
-        return names if resolved.memo(_parts) else ()
+    def check(
+        self, asked: tuple[_Part | Verdict, ...], host: Host, cloud: CloudSnapshot
+    ) -> Verdict:
+        """Return the worst verdict of the flows: REJECT, else SKIP (unknown), else PASS."""
+        return _worst(
+            part if isinstance(part, Verdict) else part.check(host, cloud) for part in asked
+        )
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield NO_IMAGE_RESERVED if images may have reservations and the image is unknown.
@@ -179,7 +181,7 @@ class ReservationsConstraint(Constraint):
 
         If no aggregate carries a reservation, also ``no_reservation``, without its keys.
         """
-        parts = [part for part in resolved.memo(_parts) if isinstance(part, _Part)]
+        parts = [part for part in _parts(resolved) if isinstance(part, _Part)]
         own = frozenset().union(*(any_of for part in parts for any_of in part.member_of.required))
         yield from joining(resolved, evaluation.rejected, own, kept_for_others(resolved))
         if NO_RESERVATION in evaluation.codes:
@@ -198,15 +200,14 @@ def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
     return {name: removed for name, removed in held.items() if removed}
 
 
-def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
-    """Check whether Placement grants the host, though the query excludes isolated aggregates.
-
-    False if the image is unknown.
-    """
-    if host.grants is None or resolved.image_properties is None:
-        return False
-    grant = host.grant(resolved.memo(placement_answer).query)
-    return grant is not None and grant.room > 0
+def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the worst verdict, of equal ones the first; PASS ``admitted`` without any."""
+    worst = (Outcome.REJECT, Outcome.SKIP, Outcome.PASS)
+    return min(
+        verdicts,
+        key=lambda verdict: worst.index(verdict.outcome),
+        default=Verdict.passed(ADMITTED),
+    )
 
 
 def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
@@ -271,7 +272,8 @@ def _reservations(resolved: ResolvedRequest) -> _Part | Verdict:
 def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
     """Return the aggregates that are forbidden because they require other traits.
 
-    Unknown without flavor or aggregates; an unknown image ``opens`` the part.
+    Unknown without flavor or aggregates; an unknown image ``opens`` the part. Placement may grant
+    an isolated host, though its query excludes these.
     """
     flavor, known = resolved.flavor, resolved.snapshot.aggregates
     if flavor is None or known is None:
@@ -280,7 +282,8 @@ def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
     traits = isolated_aggregates.required_traits(flavor.extra_specs, image)
     opens = 'image' if image is None else ''
     asked = isolated_aggregates.isolate(traits, known)
-    return _Part(asked, forbidden=ISOLATED, opens=opens, is_mirrored=True)
+    query = None if image is None else resolved.memo(placement_answer).query
+    return _Part(asked, forbidden=ISOLATED, opens=opens, is_mirrored=True, query=query)
 
 
 def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:

@@ -19,10 +19,12 @@ Source: Placement's inventories and allocation candidates.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from operator import attrgetter
-from typing import ClassVar, cast
+import enum
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.base import (
@@ -40,20 +42,19 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
-from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, VCPU
-from senlin_affinity.model.host import Resource
-from senlin_affinity.model.verdict import Outcome
+from senlin_affinity.model.bounds import NONE, Bounds
+from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
+from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
+from senlin_affinity.model.host import Resource, is_vsphere
 from senlin_affinity.nova.alternatives import flavor_change, smaller_flavors
 from senlin_affinity.nova.candidate_query import are_aggregates_asked
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.nova.host_status import has_stale_trait
+from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.nova.options import FALLBACK_OFF
-from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
-from senlin_affinity.nova.plain_rooms import plain_rooms
-
-_FIELDS = 'hypervisor_type is_nested is_partial enabled availability_zone aggregates'
-
-_LOOK = attrgetter(*_FIELDS.split(), 'unmirrored', 'stale_aggregates', 'traits')
+from senlin_affinity.nova.placement_answer import placement_answer, scarce_classes
+from senlin_affinity.scenario.column import Column, in_order, number
+from senlin_affinity.scenario.columns import UNLIMITED, Flags, Numbers
+from senlin_affinity.scenario.scenario import FREE, Scenario
 
 _IN_QUERY = (AvailabilityZoneConstraint(), ReservationsConstraint(), TraitsConstraint())
 
@@ -65,8 +66,7 @@ class ResourcesConstraint(Constraint):
     order = 110
     summary = 'the host has enough free resources for the flavor'
     needs = ('hosts', 'flavors')
-    is_host_specific = False
-    uses_resources = True
+    reads = (FREE,)
     enforced_by_placement = True
     is_capacity_rule = True
     couples_domains = False
@@ -102,7 +102,7 @@ class ResourcesConstraint(Constraint):
         'resources.unknown': Reason('the free resources are not known'),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
         """Return a PASS ``room`` with the number of servers that the free resources allow.
 
         Placement's grant decides if there is one; otherwise, the inventories do: REJECT
@@ -110,84 +110,14 @@ class ResourcesConstraint(Constraint):
         grant in a complete answer. SKIP ``nothing`` for a flavor that requests nothing,
         ``unknown`` without flavor or inventories.
         """
-        return self._by_answer(resolved, host, self._by_model(resolved, host))
-
-    def _by_answer(self, resolved: ResolvedRequest, host: Host, modelled: Verdict) -> Verdict:
-        """Return the verdict by Placement's answer, or else ``modelled`` (by inventories).
-
-        PASS ``room`` for a grant. Otherwise, a ``modelled`` REJECT stays. REJECT ``not_granted``
-        for a grant of 0, or none in a complete answer, unless the host :func:`_is_excluded`. Else
-        ``modelled``, with 0 guaranteed if Placement was asked.
-        """
-        if host.grants is None:
-            return modelled
-        asked = resolved.memo(placement_answer)
-        grant = host.grant(asked.query)
-        if grant is not None and grant.room:
-            is_vague = host.is_vsphere or may_take_of_pools(resolved, host)
-            is_at_most = is_vague or grant.room != grant.certain
-            least = grant.certain if is_at_most and not is_vague else None
-            return _enough(grant.room, is_at_most, least)
-        if modelled.outcome is Outcome.REJECT or asked.query is None:
-            return modelled
-        if grant is None and _is_excluded(resolved, host):
-            return modelled.with_caveat() if modelled.outcome is Outcome.PASS else modelled
-        if grant is not None or asked.is_complete:
-            return Verdict.rejected('resources.not_granted')
-        return modelled.with_caveat() if modelled.room else modelled
-
-    def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return ``check_host`` of each host."""
-        numbers = plain_rooms(resolved, hosts)
-        by_number = {number: _enough(number, False) for number in {*numbers} if number > 0}
-        verdicts = [*map(by_number.get, numbers)]
-        known: dict[Hashable, tuple[Verdict, Verdict]] = {}
-        for index, (host, verdict) in enumerate(zip(hosts, verdicts, strict=True)):
-            if verdict is None or host.grants is not None:
-                modelled = verdict or self._by_model(resolved, host)
-                key = id(modelled), host.grants, _LOOK(host)
-                if key not in known:  # modelled is kept, so that its id is not reused
-                    known[key] = modelled, self._by_answer(resolved, host, modelled)
-                verdicts[index] = known[key][1]
-        return cast('list[Verdict]', verdicts)
-
-    def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return the verdict by the inventories of the host.
-
-        The first class that does not fit, in the order of the amounts, decides the code.
-        """
         asked = demand_of(resolved)
-        if asked is None or host.resources is None:
-            return Verdict.unknown('resources.unknown')
-        if not asked.amounts:
-            return Verdict.skipped('resources.nothing')
-        if not host.resources and not any(name in asked.amounts for name in UNIT_CLASSES):
-            return Verdict.unknown('resources.unknown')
-        room: int | None = None
-        is_at_most = False
-        is_known, may_be_pinned = True, asked.may_be_pinned and PCPU in host.resources
-        for name, amount in asked.amounts.items():
-            has = host.resources.get(name)
-            is_hidden = has is None and host.is_partial
-            if is_hidden or (name == VCPU and may_be_pinned and _is_more_pinned(amount, host)):
-                is_known = False
-                continue
-            if has is None:
-                return Verdict.rejected('resources.not_offered', resource=name)
-            here, is_sum, pool = (has.capacity - has.used) // amount, has.is_sum, has.pool
-            is_too_large = has.max_unit is not None and amount > has.max_unit
-            if here < 1 or amount % has.step_size or is_too_large:
-                return _too_little(name, amount, has, 0)
-            room = here if room is None or here < room else room
-            if is_sum or pool or name not in UNIT_CLASSES:
-                is_at_most = is_at_most or is_sum or has.is_max_unit_unknown(name, amount)
-                is_at_most = is_at_most or (pool is not None and are_aggregates_asked(resolved))
-        if not is_known:
-            return Verdict.unknown('resources.unknown', room=room)
-
-        is_shared = all(host.resources[name].pool for name in asked.amounts)
-        is_at_most = is_at_most or is_shared or host.is_nested or host.is_vsphere
-        return _enough(room, is_at_most)
+        size = len(scenario.hosts)
+        if asked is None:
+            return Column.of_all(Verdict.unknown('resources.unknown'), size)
+        verdicts = _by_model(resolved, scenario, asked)
+        if scenario.columns.flags('is_asked', lambda host: host.grants is not None).any():
+            _by_answer(resolved, scenario, verdicts)
+        return verdicts.column(scenario, asked)
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Check whether the snapshot has a sharing provider, used by a host or not."""
@@ -218,11 +148,7 @@ class ResourcesConstraint(Constraint):
         for domain in rooms:
             amount, has = asked.amounts[domain.by], pools[domain.name][domain.by]
             planned = sum(resolved.placed.get(name, 0) for name in names[domain])
-            room = (has.capacity - has.used) // amount - planned
-            if room < 1:
-                verdicts[domain] = _too_little(domain.by, amount, has, planned)
-            else:
-                verdicts[domain] = Verdict.passed('resources.room', room=room)
+            verdicts[domain] = _of_pool(domain.by, amount, has, planned)
         return verdicts
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
@@ -244,39 +170,205 @@ class ResourcesConstraint(Constraint):
             )
 
 
-def _is_excluded(resolved: ResolvedRequest, host: Host) -> bool:
-    """Check whether the host is disabled, or zone, reservations or traits reject it.
+@dataclass
+class _Verdicts:
+    """The verdict about each host, while it is determined.
+
+    ``code`` is an element of ``_Code``; from ``_Code.EXHAUSTED`` on, plus ``len(_Code)`` times the
+    index of the requested class. ``lower``, ``expected`` and ``upper`` are the bounds.
+    """
+
+    code: Numbers
+    lower: Numbers
+    expected: Numbers
+    upper: Numbers
+
+    def set(self, hosts: Flags, code: int, bounds: Bounds) -> None:
+        """Set the same code and bounds for all marked hosts."""
+        self.code[hosts] = code
+        for array, bound in zip((self.lower, self.expected, self.upper), bounds, strict=True):
+            array[hosts] = number(bound)
+
+    def column(self, scenario: Scenario, asked: Demand) -> Column:
+        """Return the column. Verdicts with equal codes, and the same kind of bounds, share one."""
+        is_known, is_at_most = self.expected == self.upper, self.lower != self.expected
+        kind = self.code * 8 + is_known * 4 + is_at_most * 2 + (self.upper >= UNLIMITED)
+        verdict_of, firsts = in_order(kind)
+        codes, amounts = self.code[firsts].tolist(), [*asked.amounts.items()]
+        verdicts, facts = [], []
+        for place, code in (divmod(each, len(_Code)) for each in codes):
+            name, amount = amounts[place] if amounts else ('', 0)
+            verdicts.append(_verdict(_Code(code), name, amount))
+            facts.append(_own_facts(_Code(code), scenario, name))
+        bounds = self.lower, self.expected, self.upper
+        return Column(verdicts, verdict_of, *bounds, facts, is_counted=True)
+
+
+class _Code(enum.IntEnum):
+    """The reason codes; those from ``EXHAUSTED`` on are about one resource class."""
+
+    ROOM = 0
+    UNKNOWN = 1
+    NOTHING = 2
+    NOT_GRANTED = 3
+    EXHAUSTED = 4
+    TOO_LARGE = 5
+    STEP = 6
+    NOT_OFFERED = 7
+
+
+def _verdict(code: _Code, name: str, amount: int) -> Verdict:
+    """Return the verdict with the facts that hosts share."""
+    if code is _Code.ROOM:
+        return Verdict.passed('resources.room')
+    if code is _Code.UNKNOWN:
+        return Verdict.unknown('resources.unknown')
+    if code is _Code.NOTHING:
+        return Verdict.skipped('resources.nothing')
+    asked = {'resource': name, 'amount': amount}
+    if code is _Code.NOT_GRANTED:
+        asked = {}
+    elif code is _Code.NOT_OFFERED:
+        del asked['amount']
+    return Verdict.rejected(f'resources.{code.name.lower()}', **asked)
+
+
+def _own_facts(code: _Code, scenario: Scenario, name: str) -> Mapping[str, Numbers]:
+    """Return the facts that differ between hosts, of which one resource class is not enough."""
+    if code is _Code.TOO_LARGE:
+        return {'max_unit': scenario.columns.inventories(name).max_unit}
+    if code is _Code.STEP:
+        return {'step_size': scenario.columns.inventories(name).step_size}
+    if code is _Code.EXHAUSTED:
+        capacity = scenario.columns.inventories(name).capacity
+        return {'free': np.maximum(0, scenario.free(name)), 'capacity': capacity}
+    return {}
+
+
+def _by_model(resolved: ResolvedRequest, scenario: Scenario, asked: Demand) -> _Verdicts:
+    """Return the verdicts by the inventories of the hosts.
+
+    The first class that does not fit, in the order of the amounts, decides the code.
+    """
+    columns, size = scenario.columns, len(scenario.hosts)
+    room, zeros = np.full(size, UNLIMITED), np.zeros(size, np.int64)
+    verdicts = _Verdicts(zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())
+    is_any = columns.flags('has_resources', lambda host: host.resources is not None)
+    if not asked.amounts:
+        verdicts.set(is_any, _Code.NOTHING, NO_LIMIT)
+        verdicts.set(~is_any, _Code.UNKNOWN, Bounds.unknown())
+        return verdicts
+    if not any(name in asked.amounts for name in UNIT_CLASSES):
+        is_any = columns.flags('has_some_resources', lambda host: bool(host.resources))
+    is_partial = columns.flags('is_partial')
+    is_at_most = columns.flags('is_nested') | columns.flags_by_class('hypervisor_type', is_vsphere)
+    is_pool_asked = are_aggregates_asked(resolved)
+    is_shared, is_open = np.ones(size, bool), is_any.copy()
+    is_known = np.ones(size, bool)
+    for place, (name, amount) in enumerate(asked.amounts.items()):
+        has, free = columns.inventories(name), scenario.free(name)
+        is_hidden = ~has.is_listed & is_partial
+        if name == VCPU and asked.may_be_pinned:
+            is_hidden |= _is_more_pinned(min(amount, UNLIMITED - 1), scenario)
+        is_known &= ~is_hidden
+        counted = min(amount, UNLIMITED - 1)  # more than any host has
+        here = free // counted
+        conditions = {
+            _Code.NOT_OFFERED: ~has.is_listed,
+            _Code.TOO_LARGE: has.max_unit < counted,
+            _Code.STEP: counted % has.step_size != 0,
+            _Code.EXHAUSTED: here < 1,
+        }
+        codes = np.select([*conditions.values()], [*conditions], 0)
+        fails = is_open & ~is_hidden & (codes > 0)
+        verdicts.code[fails] = codes[fails] + place * len(_Code)
+        is_open &= ~fails
+        room = np.where(is_hidden, room, np.minimum(room, here))
+        is_shared &= has.is_pooled
+        is_at_most = is_at_most | has.is_sum
+        if amount > 1 and name not in UNIT_CLASSES:
+            is_at_most = is_at_most | (has.is_listed & (has.max_unit >= UNLIMITED))
+        if is_pool_asked:
+            is_at_most = is_at_most | has.is_pooled
+    is_at_most = is_at_most | is_shared
+    fits = is_open & is_known
+    verdicts.lower = np.where(fits & ~is_at_most, room, 0)
+    verdicts.expected = np.where(fits, room, 0)
+    verdicts.upper = np.where(is_open, room, 0)
+    verdicts.code[is_open & ~is_known] = _Code.UNKNOWN
+    verdicts.set(~is_any, _Code.UNKNOWN, Bounds.unknown())
+    return verdicts
+
+
+def _by_answer(resolved: ResolvedRequest, scenario: Scenario, verdicts: _Verdicts) -> None:
+    """Let Placement's answer decide about the hosts for which it was asked.
+
+    PASS ``room`` for a grant. Otherwise, a REJECT by the model stays. REJECT ``not_granted`` for a
+    grant of 0, or none in a complete answer, unless the host :func:`_is_excluded`. Else the verdict
+    by the model, with 0 guaranteed if Placement was asked.
+    """
+    answer = resolved.memo(placement_answer)
+    grants = scenario.grants(answer.query)
+    is_granted = grants.room > 0
+    is_vague = scenario.columns.flags_by_class('hypervisor_type', is_vsphere)
+    for name in resolved.memo(scarce_classes):
+        is_vague = is_vague | scenario.columns.inventories(name).is_sum
+    certain = np.where(is_vague, 0, grants.certain)
+    verdicts.code[is_granted] = _Code.ROOM
+    verdicts.lower = np.where(is_granted, certain, verdicts.lower)
+    verdicts.expected = np.where(is_granted, grants.room, verdicts.expected)
+    verdicts.upper = np.where(is_granted, grants.room, verdicts.upper)
+    if answer.query is None:
+        return
+    is_rejected = verdicts.code > _Code.NOTHING
+    is_left = grants.is_asked & ~is_granted & ~is_rejected
+    is_excluded = np.zeros(len(is_left), bool)
+    if is_left.any():
+        is_excluded = is_left & ~grants.is_listed & _is_excluded(resolved, scenario)
+    passes = verdicts.code == _Code.ROOM
+    verdicts.lower[is_excluded & passes] = 0
+    is_left &= ~is_excluded
+    if answer.is_complete:
+        verdicts.set(is_left, _Code.NOT_GRANTED, NONE)
+        return
+    verdicts.set(is_left & grants.is_listed, _Code.NOT_GRANTED, NONE)
+    is_limited = (verdicts.upper > 0) & (verdicts.upper < UNLIMITED)
+    verdicts.lower[is_left & ~grants.is_listed & is_limited] = 0
+
+
+def _is_excluded(resolved: ResolvedRequest, scenario: Scenario) -> Flags:
+    """Return which hosts are disabled, or are rejected by zone, reservations or traits.
 
     Also for a stale trait of a host that is not nested.
     """
-    if not host.enabled or (has_stale_trait(host) and not host.is_nested):
-        return True
-    return not all(each.check_host(resolved, host) for each in _IN_QUERY)
+    columns = scenario.columns
+    is_excluded = ~columns.flags('enabled')
+    is_excluded |= columns.flags_by_class(
+        'traits', lambda traits: DISABLED in traits
+    ) & ~columns.flags('is_nested')
+    for each in _IN_QUERY:
+        column = each.column(resolved, scenario)
+        rejects = np.array([not verdict for verdict in column.verdicts], bool)
+        is_excluded |= rejects[column.verdict_of]
+    return is_excluded
 
 
-def _is_more_pinned(amount: int, host: Host) -> bool:
-    """Check whether more servers with this many CPUs fit in PCPU than in VCPU."""
-    kinds = map((host.resources or {}).get, (PCPU, VCPU))
-    pinned, shared = (max(0, has.capacity - has.used) // amount if has else 0 for has in kinds)
-    return pinned > shared
+def _is_more_pinned(amount: int, scenario: Scenario) -> Flags:
+    """Return on which hosts more servers with this many CPUs fit in PCPU than in VCPU."""
+    pinned, shared = (np.maximum(0, scenario.free(name)) // amount for name in (PCPU, VCPU))
+    more: Flags = scenario.columns.inventories(PCPU).is_listed & (pinned > shared)
+    return more
 
 
-@lru_cache(maxsize=1024)
-def _too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:
-    """Return a REJECT ``too_large``, else ``step``, else ``exhausted`` with the free rest.
-
-    This many ``servers`` of the amount reduce it.
-    """
+def _of_pool(name: str, amount: int, has: Resource, servers: int) -> Verdict:
+    """Return the verdict on a sharing provider of which this many planned servers use a part."""
+    free = has.capacity - has.used - servers * amount
     asked = {'resource': name, 'amount': amount}
+    if free >= amount:
+        return Verdict.passed('resources.room', room=free // amount)
     if has.max_unit is not None and amount > has.max_unit:
         return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)
     if amount % has.step_size:
         return Verdict.rejected('resources.step', step_size=has.step_size, **asked)
-    free = max(0, has.capacity - has.used - servers * amount)
-    return Verdict.rejected('resources.exhausted', free=free, capacity=has.capacity, **asked)
-
-
-@lru_cache(maxsize=1024)
-def _enough(room: int | None, is_at_most: bool, least: int | None = None) -> Verdict:
-    """Return a PASS ``room``; the same object for equal arguments."""
-    return Verdict.passed('resources.room', room=room, is_at_most=is_at_most, least=least)
+    facts = {'free': max(0, free), 'capacity': has.capacity, **asked}
+    return Verdict.rejected('resources.exhausted', **facts)

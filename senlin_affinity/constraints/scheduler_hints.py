@@ -8,14 +8,16 @@ Source: Nova's SameHostFilter and DifferentHostFilter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from senlin_affinity.constraints.base import Constraint, Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import Constraint, Reason, ResolvedRequest, Verdict
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, OF_SERVERS, SAME_HOST
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.nova.group_members import may_count
+from senlin_affinity.scenario.column import Column
+from senlin_affinity.scenario.scenario import Scenario
 
 #: One sentence for both hints: naming the one that rejects a host would reveal hosts.
 _FOR_OWNER = 'the servers must satisfy the scheduler hints {scheduler_hints}'
@@ -43,8 +45,6 @@ class SchedulerHintsConstraint(Constraint):
     summary = 'the host satisfies the scheduler hints that name servers'
     needs = ('hosts',)
     filters = (*OF_SERVERS.values(),)
-    is_host_specific = True
-    uses_resources = False
     is_waivable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'scheduler_hints.none': Reason('no scheduler hint names servers'),
@@ -67,33 +67,24 @@ class SchedulerHintsConstraint(Constraint):
         ),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Reject a host that ``same_host`` or ``different_host`` excludes, with that code.
+    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
+        """Reject each host that ``same_host`` or ``different_host`` excludes, with that code.
 
         SKIP ``none`` without these hints, ``not_enforced`` without their filters; else ``unknown``
         if a server may be on the host; else PASS ``satisfied``.
         """
         hints = resolved.memo(_hints)
         if not hints:
-            return Verdict.skipped('scheduler_hints.none')
+            return Column.by_name(scenario.columns, Verdict.skipped('scheduler_hints.none'), {})
         enforced = scheduler_hints.enforced(resolved)
         read = [hint for hint in hints if hint.name in enforced]
         if not read:
             filters = ', '.join(OF_SERVERS[hint.name] for hint in hints)
-            return Verdict.skipped('scheduler_hints.not_enforced', filters=filters)
-        verdicts = [verdict for hint in read if (verdict := _against(hint, host.host)) is not None]
-        verdicts.sort(key=bool)
-        names = ', '.join(hint.name for hint in read)
-        return next(iter(verdicts), Verdict.passed('scheduler_hints.satisfied', hints=names))
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return (): only the name of a host counts."""
-        return ()
-
-    def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the hosts that have a server of the hints, or may have one."""
-        hints = resolved.memo(_hints)
-        return frozenset().union(*(hint.hosts | hint.possible for hint in hints))
+            skipped = Verdict.skipped('scheduler_hints.not_enforced', filters=filters)
+            return Column.by_name(scenario.columns, skipped, {})
+        named = frozenset().union(*(hint.hosts | hint.possible for hint in read))
+        verdict_of = {host: _verdict(read, host) for host in named}
+        return Column.by_name(scenario.columns, _verdict(read, None), verdict_of)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Yield the filter of each hint that names servers."""
@@ -104,7 +95,15 @@ class SchedulerHintsConstraint(Constraint):
         return scheduler_hints.unmodelled(resolved)
 
 
-def _against(hint: _Hint, host: str) -> Verdict | None:
+def _verdict(hints: Sequence[_Hint], host: str | None) -> Verdict:
+    """Return the verdict of all hints on a host; None: a host that no hint names."""
+    verdicts = [verdict for hint in hints if (verdict := _against(hint, host)) is not None]
+    verdicts.sort(key=bool)
+    names = ', '.join(hint.name for hint in hints)
+    return next(iter(verdicts), Verdict.passed('scheduler_hints.satisfied', hints=names))
+
+
+def _against(hint: _Hint, host: str | None) -> Verdict | None:
     """Return the REJECT or ``unknown`` of one hint on a host; None if it allows the host."""
     is_here, servers = host in hint.hosts, ', '.join(hint.servers)
     may_be_here = hint.is_any_lost or host in hint.possible

@@ -5,11 +5,12 @@ Source: Nova's two filters, which count ``running_vms``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Assumption,
+    CloudSnapshot,
     Constraint,
     Host,
     Option,
@@ -33,6 +34,30 @@ _OF_HOSTS, _OF_AGGREGATES = 'NumInstancesFilter', 'AggregateNumInstancesFilter'
 DEFAULT = Assumption(f'server_count.{KEY}', f'{KEY} of {{most}}')
 
 
+class _Limits(NamedTuple):
+    """The value of the option, and which limits the enabled filters read."""
+
+    most: int
+    is_of_hosts: bool
+    is_of_aggregates: bool
+
+    def of(self, cloud: CloudSnapshot, host: Host) -> int:
+        """Return the number of servers that the enabled filters allow on the host.
+
+        For AggregateNumInstancesFilter, the lowest ``max_instances_per_host`` of its aggregates;
+        the option without any, or if one is not an integer. For NumInstancesFilter, the option.
+        With both, the lower number.
+        """
+        if not self.is_of_aggregates:
+            return self.most
+        found = (each.metadata[KEY] for each in aggregates_of(cloud, host) if KEY in each.metadata)
+        try:
+            of_aggregates = min(map(int, found))
+        except ValueError:  # no limits, or one that is not an integer
+            of_aggregates = self.most
+        return min(self.most, of_aggregates) if self.is_of_hosts else of_aggregates
+
+
 class ServerCountConstraint(Constraint):
     """The limit of servers on a host."""
 
@@ -41,8 +66,7 @@ class ServerCountConstraint(Constraint):
     summary = 'the number of servers on the host is within its limit'
     needs = ('hosts', 'aggregates')
     filters = (_OF_HOSTS, _OF_AGGREGATES)
-    is_host_specific = True
-    uses_resources = False
+    reads = ('servers', 'aggregates')
     is_capacity_rule = True
     options = (MOST,)
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -64,17 +88,26 @@ class ServerCountConstraint(Constraint):
         ),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def prepare(self, resolved: ResolvedRequest) -> _Limits | Verdict:
+        """Return the limits.
+
+        SKIP ``not_enforced`` without the filters; PASS ``unknown``, at most, if the limits of
+        aggregates are.
+        """
+        if not _is_enforced(resolved):
+            return Verdict.skipped('server_count.not_enforced')
+        is_of_hosts, is_of_aggregates = map(resolved.is_enforced, (_OF_HOSTS, _OF_AGGREGATES))
+        limits = _Limits(resolved.option(MOST), is_of_hosts, is_of_aggregates)
+        if limits.is_of_aggregates and resolved.snapshot.aggregates is None:
+            return Verdict.passed('server_count.unknown', is_at_most=True)
+        return limits
+
+    def check(self, asked: _Limits, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Return a PASS ``room`` with the limit less the servers on the host, or a REJECT ``full``.
 
-        SKIP ``not_enforced`` without the filters. At most: PASS ``not_counted`` with the limit if
-        the number of servers is unknown, and ``unknown`` without room if the limit is.
+        If the number of servers is unknown, PASS ``not_counted`` with the limit, at most.
         """
-        if not resolved.memo(_is_enforced):
-            return Verdict.skipped('server_count.not_enforced')
-        most = _limit(resolved, host)
-        if most is None:
-            return Verdict.passed('server_count.unknown', is_at_most=True)
+        most = asked.of(cloud, host)
         if host.servers is None:
             room = max(0, most)
             return Verdict.passed('server_count.not_counted', room=room, is_at_most=True, most=most)
@@ -82,10 +115,6 @@ class ServerCountConstraint(Constraint):
             return Verdict.rejected('server_count.full', servers=host.servers, most=most)
         room = most - host.servers
         return Verdict.passed('server_count.room', room=room, servers=host.servers, most=most)
-
-    def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
-        """Return None (any host), or () without the filters."""
-        return None if resolved.memo(_is_enforced) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield NumInstancesFilter if the option is set, and the other one if an aggregate has it.
@@ -96,30 +125,9 @@ class ServerCountConstraint(Constraint):
             yield _OF_HOSTS
         if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
             yield _OF_AGGREGATES
-        if resolved.memo(_is_enforced) and not resolved.rules.is_explicit(MOST):
+        if _is_enforced(resolved) and not resolved.rules.is_explicit(MOST):
             yield DEFAULT.of(most=resolved.option(MOST))
 
 
 def _is_enforced(resolved: ResolvedRequest) -> bool:
     return any(map(resolved.is_enforced, (_OF_HOSTS, _OF_AGGREGATES)))
-
-
-def _limit(resolved: ResolvedRequest, host: Host) -> int | None:
-    """Return the number of servers that the enabled filters allow on the host; None: unknown.
-
-    For AggregateNumInstancesFilter, the lowest ``max_instances_per_host`` of its aggregates; the
-    option without any, or if one is not an integer. For NumInstancesFilter, the option. With both,
-    the lower number.
-    """
-    most: int = resolved.option(MOST)
-    if not resolved.is_enforced(_OF_AGGREGATES):
-        return most
-    aggregates = aggregates_of(resolved, host)
-    if aggregates is None:
-        return None
-    limits = (each.metadata[KEY] for each in aggregates if KEY in each.metadata)
-    try:
-        of_aggregates = min(map(int, limits))
-    except ValueError:  # no limits, or one that is not an integer
-        of_aggregates = most
-    return min(most, of_aggregates) if resolved.is_enforced(_OF_HOSTS) else of_aggregates

@@ -42,6 +42,8 @@ from senlin_affinity.nova.group_members import (
 )
 from senlin_affinity.nova.group_policy import FILTERS, holding, is_only_checked_late
 from senlin_affinity.nova.options import NO_LATE_CHECK
+from senlin_affinity.scenario.column import Column
+from senlin_affinity.scenario.scenario import Scenario
 
 _BINDING = (AFFINITY, ANTI_AFFINITY)
 _NEW_GROUP = 'a new server group (with Senlin: another cluster, or policy)'
@@ -68,8 +70,6 @@ class ServerGroupConstraint(Constraint):
     order = 100
     summary = 'the policy and the rules of the server group allow another server on the host'
     needs = ('server_groups',)
-    is_host_specific = True
-    uses_resources = False
     is_unresolvable = True
     enforced_by_placement = True
     is_capacity_rule = True
@@ -105,8 +105,8 @@ class ServerGroupConstraint(Constraint):
         'server_group.unknown': Reason('the hosts of the members of group {group} are not known'),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Compare the members on the host with the policy of the group.
+    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
+        """Compare the members on each host with the policy of the group.
 
         * SKIP ``none`` without a group, ``not_enforced`` if nothing enforces the policy,
           ``only_weighs`` for a soft one; ``unknown`` for an unknown group.
@@ -116,21 +116,29 @@ class ServerGroupConstraint(Constraint):
           ``no_members`` if there are none, at most unless the request names its host; else REJECT
           ``other_host``, or ``unknown`` if the host of a member is.
         """
-        group = resolved.server_group
+        group, name = resolved.server_group, resolved.request.server_group
         if group is None:
-            wanted = resolved.request.server_group
-            if wanted is None:
-                return Verdict.skipped('server_group.none')
-            return Verdict.unknown('server_group.unknown', group=wanted)
-        return self._of_host(resolved, group, host.host)
+            skipped = Verdict.skipped('server_group.none')
+            if name is not None:
+                skipped = Verdict.unknown('server_group.unknown', group=name)
+            return Column.by_name(scenario.columns, skipped, {})
+        held, hidden = resolved.memo(counted)
+        known: dict[tuple[int, bool], Verdict] = {}  # by all that a verdict depends on
+        verdict_of = {}
+        for host in held.keys() | hidden:
+            look = held.get(host, 0), host in hidden
+            if look not in known:
+                known[look] = self._of_host(resolved, group, host)
+            verdict_of[host] = known[look]
+        return Column.by_name(scenario.columns, self._of_host(resolved, group, None), verdict_of)
 
-    def _of_host(self, resolved: ResolvedRequest, group: ServerGroup, host: str) -> Verdict:
-        """Return the verdict of ``check_host`` for a group and a service host."""
+    def _of_host(self, resolved: ResolvedRequest, group: ServerGroup, host: str | None) -> Verdict:
+        """Return the verdict about a service host; None: one that has no member of the group."""
         if group.policy in FILTERS and resolved.memo(holding) is None:
             facts: dict[str, Any] = {'policy': group.policy, 'filter': FILTERS[group.policy]}
             return Verdict.skipped('server_group.not_enforced', **facts)
         held, hidden = resolved.memo(counted)
-        members = held.get(host, 0)
+        members = 0 if host is None else held.get(host, 0)
         slots = group.free_slots(members)
         if slots is not None:
             facts = {'group': group.name, 'members': members}
@@ -163,17 +171,6 @@ class ServerGroupConstraint(Constraint):
             )
         return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
 
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return (): only the name of a host counts."""
-        return ()
-
-    def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the hosts that have members, or may have some."""
-        if resolved.server_group is None:
-            return ()
-        held, hidden = resolved.memo(counted)
-        return held.keys() | hidden
-
     def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Check whether a limit is enforced, and a service host has several hypervisors."""
         group = resolved.server_group
@@ -188,7 +185,7 @@ class ServerGroupConstraint(Constraint):
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """Return ``check_host`` of each service host; {} without a group."""
+        """Return the verdict about each service host; {} without a group."""
         group = resolved.server_group
         if group is None:
             return {}

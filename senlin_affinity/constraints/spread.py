@@ -10,10 +10,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Change,
+    CloudSnapshot,
     Constraint,
     Data,
     Domain,
@@ -32,6 +33,13 @@ from senlin_affinity.nova.topology import domain_of, domains_of, lost, servers
 _FOR_OWNER = 'the servers must be spread by {spread}'
 
 
+class _Criteria(NamedTuple):
+    """The criteria of the hard spreads, and the zone that is not a domain (None: every zone is)."""
+
+    of_spreads: tuple[str, ...]
+    default_zone: str | None
+
+
 class SpreadConstraint(Constraint):
     """The hard spreads of the request."""
 
@@ -39,8 +47,7 @@ class SpreadConstraint(Constraint):
     order = 105
     summary = 'servers spread evenly over zones, racks or other domains'
     needs = ('hosts', 'aggregates')
-    is_host_specific = False
-    uses_resources = False
+    reads = ('availability_zone', 'aggregates')
     is_waivable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'spread.room': Reason('{by} {domain} has room'),
@@ -86,33 +93,32 @@ class SpreadConstraint(Constraint):
         """Check whether the request has a hard spread."""
         return bool(_hard(resolved))
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def prepare(self, resolved: ResolvedRequest) -> _Criteria | Verdict:
+        """Return the criteria; SKIP ``none`` without a hard spread."""
+        of_spreads = (*(spread.by for spread in _hard(resolved)),)
+        if not of_spreads:
+            return Verdict.skipped('spread.none')
+        return _Criteria(of_spreads, resolved.memo(default_zone) if ZONE in of_spreads else None)
+
+    def check(self, asked: _Criteria, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Check that the host is in one domain of each hard spread: PASS ``in_domain``.
 
-        SKIP ``none`` without a hard spread. REJECT ``no_domain``, ``several_domains`` or
-        ``default_zone``; else ``unknown`` if any domain is.
+        REJECT ``no_domain``, ``several_domains`` or ``default_zone``; else ``unknown`` if any
+        domain is.
         """
-        spreads = _hard(resolved)
-        if not spreads:
-            return Verdict.skipped('spread.none')
         unknown = None
-        for spread in spreads:
-            names = domains_of(resolved.snapshot, spread.by, host)
+        for by in asked.of_spreads:
+            names = domains_of(cloud, by, host)
             if names is None:
-                unknown = Verdict.unknown('spread.unknown', by=spread.by)
+                unknown = Verdict.unknown('spread.unknown', by=by)
             elif not names:
-                return Verdict.rejected('spread.no_domain', by=spread.by)
-            elif spread.by == ZONE and names == {resolved.memo(default_zone)}:
-                zone = host.availability_zone
-                return Verdict.rejected('spread.default_zone', by=spread.by, domain=zone)
+                return Verdict.rejected('spread.no_domain', by=by)
+            elif by == ZONE and names == {asked.default_zone}:
+                return Verdict.rejected('spread.default_zone', by=by, domain=asked.default_zone)
             elif len(names) > 1:
                 domains = ', '.join(sorted(names))
-                return Verdict.rejected('spread.several_domains', by=spread.by, domains=domains)
+                return Verdict.rejected('spread.several_domains', by=by, domains=domains)
         return unknown or Verdict.passed('spread.in_domain')
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``('availability_zone', 'aggregates')``, or () without a hard spread."""
-        return ('availability_zone', 'aggregates') if _hard(resolved) else ()
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
         """Return the host's domain for each hard spread for which it has exactly one."""

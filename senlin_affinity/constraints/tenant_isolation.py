@@ -5,11 +5,18 @@ Source: Nova's AggregateMultiTenancyIsolation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Constraint, Host, Reason, ResolvedRequest, Verdict
-from senlin_affinity.nova.aggregate_lookup import aggregates_of, named, values
+from senlin_affinity.constraints.base import (
+    CloudSnapshot,
+    Constraint,
+    Host,
+    Reason,
+    ResolvedRequest,
+    Verdict,
+)
+from senlin_affinity.nova.aggregate_lookup import aggregates_of, named
 from senlin_affinity.nova.isolated_aggregates import TENANT, tenants
 
 _FILTER = 'AggregateMultiTenancyIsolation'
@@ -23,8 +30,7 @@ class TenantIsolationConstraint(Constraint):
     summary = 'hosts in aggregates that name projects accept only these projects'
     needs = ('aggregates', 'hosts')
     filters = (_FILTER,)
-    is_host_specific = False
-    uses_resources = False
+    reads = ('aggregates',)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'tenant_isolation.everybody': Reason('accepts every project'),
         'tenant_isolation.own': Reason('accepts project {project}'),
@@ -39,32 +45,38 @@ class TenantIsolationConstraint(Constraint):
         ),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def prepare(self, resolved: ResolvedRequest) -> str | Verdict | None:
+        """Return the project of the servers; None if it is unknown.
+
+        About every host: SKIP ``not_enforced`` without the filter; PASS ``unknown``, at most,
+        without aggregates; PASS ``everybody`` if none names projects.
+        """
+        if not resolved.is_enforced(_FILTER):
+            return Verdict.skipped('tenant_isolation.not_enforced')
+        known = resolved.snapshot.aggregates
+        if known is None:
+            return Verdict.passed('tenant_isolation.unknown', is_at_most=True)
+        if not any(tenants(each.metadata) for each in known):
+            return Verdict.passed('tenant_isolation.everybody')
+        return resolved.project_id
+
+    def check(self, asked: str | None, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Reject (``other``) a host whose aggregates name projects, but not this one.
 
         The keys begin with ``filter_tenant_id``; a value may list several projects. PASS ``own`` if
         any names the project, ``everybody`` if none names projects, and, at most, ``unknown`` if
-        the aggregates or a needed project are. SKIP ``not_enforced`` without the filter.
+        the project is.
         """
-        if not resolved.is_enforced(_FILTER):
-            return Verdict.skipped('tenant_isolation.not_enforced')
-        project, aggregates = resolved.project_id, aggregates_of(resolved, host)
-        if aggregates is None:
-            return Verdict.passed('tenant_isolation.unknown', is_at_most=True)
-        metadata = (item for each in aggregates for item in each.metadata.items())
-        projects = {one for key, text in metadata if key.startswith(TENANT) for one in values(text)}
+        aggregates = aggregates_of(cloud, host)
+        projects = frozenset().union(*(tenants(each.metadata) for each in aggregates))
         if not projects:
             return Verdict.passed('tenant_isolation.everybody')
-        if project is None:
+        if asked is None:
             return Verdict.passed('tenant_isolation.unknown', is_at_most=True)
-        if project in projects:
-            return Verdict.passed('tenant_isolation.own', project=project)
+        if asked in projects:
+            return Verdict.passed('tenant_isolation.own', project=asked)
         names = named(aggregates, TENANT)
-        return Verdict.rejected('tenant_isolation.other', aggregates=names, project=project)
-
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return ``('aggregates',)``, or () without the filter."""
-        return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
+        return Verdict.rejected('tenant_isolation.other', aggregates=names, project=asked)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Yield the filter if any aggregate names projects."""

@@ -7,14 +7,14 @@ images (``trait:NAME=required``).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
     ChangedHosts,
+    CloudSnapshot,
     Constraint,
     Data,
     Evaluated,
@@ -24,7 +24,6 @@ from senlin_affinity.constraints.base import (
     Switch,
     Verdict,
 )
-from senlin_affinity.model.flavor import Demand
 from senlin_affinity.nova import root_traits
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.isolated_aggregates import REQUIRED
@@ -43,7 +42,26 @@ _NOT_ASKED: Mapping[str, Assumption] = {
     IMAGE_TYPES.key: NO_TYPES,
     IMAGE_METADATA.key: NO_METADATA,
 }
-_READ = ('traits', 'is_nested', 'is_partial', 'resources', 'grants')
+
+
+class _Asked(NamedTuple):
+    """The traits that a request requires and forbids, and its resource classes.
+
+    ``is_open``: Nova may require a trait that is not known. ``may_need_owner``: it may require
+    OWNER_NOVA. ``query`` is the query that Placement answered.
+    """
+
+    required: frozenset[str]
+    forbidden: frozenset[str]
+    classes: frozenset[str]
+    is_open: bool
+    may_need_owner: bool
+    query: str | None
+
+    @property
+    def is_any(self) -> bool:
+        """Return whether any trait is required or forbidden, except perhaps OWNER_NOVA."""
+        return bool(self.required or self.forbidden or self.is_open)
 
 
 class TraitsConstraint(Constraint):
@@ -53,8 +71,7 @@ class TraitsConstraint(Constraint):
     order = 80
     summary = 'the host has the traits that the flavor and the image require'
     needs = ('hosts', 'flavors')
-    is_host_specific = False
-    uses_resources = False
+    reads = ('traits', 'is_nested', 'is_partial', 'resource_classes', 'granted')
     enforced_by_placement = True
     is_waivable = True
     options = IMAGE_TYPES, IMAGE_METADATA
@@ -81,40 +98,49 @@ class TraitsConstraint(Constraint):
         'traits.unknown': Reason('it is not known whether the host has the required traits'),
     }
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def prepare(self, resolved: ResolvedRequest) -> _Asked | Verdict:
+        """Return the traits of the flavor and the image.
+
+        About every host: ``unknown`` without flavor; SKIP ``none`` if Nova can require no trait.
+        """
+        demand = demand_of(resolved)
+        if demand is None:
+            return Verdict.unknown('traits.unknown')
+        asked = _Asked(
+            _required(resolved),
+            demand.forbidden,
+            frozenset(demand.amounts),
+            is_open=root_traits.is_open(resolved),
+            may_need_owner=root_traits.OWNER in resolved.memo(root_traits.of_hosts),
+            query=resolved.memo(placement_answer).query,
+        )
+        return asked if asked.may_need_owner or asked.is_any else Verdict.skipped('traits.none')
+
+    def check(self, asked: _Asked, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Check the required and forbidden traits of the flavor and the image.
 
-        SKIP ``none`` without any; REJECT ``missing`` or ``forbidden``; ``unknown`` without flavor,
-        if a missing or forbidden trait may be unlisted, and for a forbidden trait of a nested host.
-        Otherwise, and with a grant, PASS ``present``: at most if the host is nested without a
-        grant, or if Nova may require an unknown trait. PASS ``no_owner``, at most, if the host
-        lacks OWNER_NOVA and Nova may require it.
+        Without a grant: REJECT ``missing`` or ``forbidden``; ``unknown`` if a missing or forbidden
+        trait may be unlisted, and for a forbidden trait of a nested host. Otherwise: PASS
+        ``no_owner``, at most, if the host lacks OWNER_NOVA and Nova may require it; SKIP ``none``
+        without any traits; PASS ``present``, at most if the host is nested without a grant, or if
+        Nova may require an unknown trait.
         """
-        verdict = self._of_traits(resolved, host)
-        if verdict and verdict.bounds.is_known and root_traits.may_lack_owner(resolved, host):
+        is_granted = any(query == asked.query for query, _has_room in host.granted or ())
+        if not is_granted:
+            missing, unwanted = asked.required - host.traits, asked.forbidden & host.traits
+            may_have_more = _may_have_more(asked, host)
+            if missing and not may_have_more:
+                return Verdict.rejected('traits.missing', missing=', '.join(sorted(missing)))
+            if unwanted and not host.is_nested:
+                return Verdict.rejected('traits.forbidden', unwanted=', '.join(sorted(unwanted)))
+            if missing or unwanted or (asked.forbidden and may_have_more):
+                return Verdict.unknown('traits.unknown')
+        if asked.may_need_owner and host.traits and root_traits.OWNER not in host.traits:
             return Verdict.passed('traits.no_owner', is_at_most=True)
-        return verdict
-
-    def _of_traits(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Return the verdict of ``check_host``, without regard to OWNER_NOVA."""
-        asked = resolved.memo(_demand)
-        if asked is None:
-            return Verdict.unknown('traits.unknown')
-        is_open = resolved.memo(root_traits.is_open)
-        if not (asked.required or asked.forbidden or is_open):
+        if not asked.is_any:
             return Verdict.skipped('traits.none')
+        is_at_most = asked.is_open or (host.is_nested and not is_granted)
         required = ', '.join(sorted(asked.required)) or '(none)'
-        if host.grant(resolved.memo(placement_answer).query) is not None:
-            return Verdict.passed('traits.present', is_at_most=is_open, required=required)
-        missing = asked.required - host.traits
-        unwanted = asked.forbidden & host.traits
-        if missing and not _may_have_more(asked, host):
-            return Verdict.rejected('traits.missing', missing=', '.join(sorted(missing)))
-        if unwanted and not host.is_nested:
-            return Verdict.rejected('traits.forbidden', unwanted=', '.join(sorted(unwanted)))
-        if missing or unwanted or (asked.forbidden and _may_have_more(asked, host)):
-            return Verdict.unknown('traits.unknown')
-        is_at_most = host.is_nested or is_open
         return Verdict.passed('traits.present', is_at_most=is_at_most, required=required)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
@@ -129,19 +155,12 @@ class TraitsConstraint(Constraint):
             if is_open and not all(traits <= host.traits for host in hosts):
                 yield from (_NOT_ASKED[option.key], option)
 
-    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Return the fields; () without traits to check, and without hosts that have OWNER_NOVA."""
-        asked, traits = resolved.memo(_demand), resolved.memo(root_traits.of_hosts)
-        is_asked = asked is not None and (asked.required or asked.forbidden)
-        return _READ if is_asked or root_traits.OWNER in traits else ()
-
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield one change to hosts that have all required custom traits, perhaps to none.
 
         A nested host, and one that lacks a standard trait, is left out.
         """
-        asked = resolved.memo(_demand)
-        required = frozenset() if asked is None else asked.required
+        required = _required(resolved)
         hosts = tuple(
             host
             for host in evaluation.rejected
@@ -166,10 +185,10 @@ class TraitsConstraint(Constraint):
         return data | ({'removed_image_properties': of_image} if of_image else {})
 
 
-def _demand(resolved: ResolvedRequest) -> Demand | None:
-    """Return the demand, with the root provider's traits; None without a flavor."""
-    asked = demand_of(resolved)
-    return asked and replace(asked, required=asked.required | root_traits.required(resolved))
+def _required(resolved: ResolvedRequest) -> frozenset[str]:
+    """Return the required traits, with those of the root provider; none without a flavor."""
+    demand = demand_of(resolved)
+    return frozenset() if demand is None else demand.required | root_traits.required(resolved)
 
 
 def _is_custom(trait: str) -> bool:
@@ -181,14 +200,12 @@ def _asking(values: Mapping[str, str]) -> list[str]:
     return sorted(key for key in values if _KEY.match(key) and values[key] == REQUIRED)
 
 
-def _may_have_more(demand: Demand, host: Host) -> bool:
+def _may_have_more(asked: _Asked, host: Host) -> bool:
     """Check whether the host may have unlisted traits.
 
     True without traits if it has no resources or is partial, and for a partial host with resources
     that lacks a requested class.
     """
-    if not host.resources:
+    if not host.resource_classes:
         return not host.traits
-    return host.is_partial and (
-        not host.traits or any(name not in host.resources for name in demand.amounts)
-    )
+    return host.is_partial and not (host.traits and asked.classes.issubset(host.resource_classes))

@@ -96,6 +96,21 @@ class Host(Value, frozen=True, gc=False):
         return None
 
     @property
+    def resource_classes(self) -> tuple[str, ...] | None:
+        """Return the names in ``resources``; None if these are unknown."""
+        return None if self.resources is None else (*self.resources,)
+
+    @property
+    def granted(self) -> tuple[tuple[str, bool], ...] | None:
+        """Return each query of ``grants``, and whether Placement allocates any server for it.
+
+        None without ``grants``.
+        """
+        if self.grants is None:
+            return None
+        return tuple((each.query, each.room > 0) for each in self.grants)
+
+    @property
     def is_vsphere(self) -> bool:
         """Return whether the host is a vSphere cluster, which consists of ESXi hosts."""
         return is_vsphere(self.hypervisor_type)

@@ -36,10 +36,8 @@ def places(group: ServerGroup) -> tuple[Place, ...]:
     for member in group.members:
         by_host.setdefault(member.host or member.host_id, []).append(member.server)
     settled = Counter(each.host or each.host_id for each in group.members if each.state != BUILD)
-    known = sorted(
-        (host for host in by_host if host is not None),
-        key=lambda host: (-settled[host], -len(by_host[host]), host),
-    )
+    known = sorted(host for host in by_host if host is not None)
+    known.sort(key=lambda host: (-settled[host], -len(by_host[host])))
     limit = group.max_server_per_host
     found = []
     for number, host in enumerate(known):
@@ -54,5 +52,6 @@ def places(group: ServerGroup) -> tuple[Place, ...]:
 
 def violated(group: ServerGroup | None) -> tuple[Place, ...]:
     """Return the places that violate the policy; with affinity, all but the fullest."""
-    found = () if group is None else places(group)
-    return tuple(place for place in found if place.is_violated)
+    if group is None or (group.max_server_per_host is None and group.policy != AFFINITY):
+        return ()
+    return tuple(place for place in places(group) if place.is_violated)

@@ -5,7 +5,7 @@ Units: memory in MiB, disk in GiB. None is unknown, which is not the same as emp
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from senlin_affinity.model.aggregate import Aggregate as Aggregate
 from senlin_affinity.model.flavor import Flavor as Flavor
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.host_classes import HostClasses
 from senlin_affinity.model.member_of import CanonicalUuids
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.value import Capacity, Value
@@ -108,19 +107,7 @@ class CloudSnapshot(Value, frozen=True, dict=True):
         hosts = [*(self.hosts or ())]
         for index, host in changed.items():
             hosts[index : index + 1] = (host,)
-        other = replace(self, hosts=tuple(hosts))
-        vars(other)['host_classes'] = self.host_classes.with_hosts(changed.items())
-        return other
-
-    @cached_property
-    def host_classes(self) -> HostClasses:
-        """Return the classes of the hosts."""
-        return HostClasses.of(self.hosts or ())
-
-    @cached_property
-    def rooms_by_demand(self) -> dict[Hashable, Sequence[int]]:
-        """Return the cache of ``plain_rooms``, by requested amounts."""
-        return {}
+        return replace(self, hosts=tuple(hosts))
 
     @cached_property
     def located(self) -> Mapping[str, Member]:

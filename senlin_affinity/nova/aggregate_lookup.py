@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
 
 
-def aggregates_of(resolved: ResolvedRequest, host: Host) -> Sequence[Aggregate] | None:
-    """Return the host's aggregates in Nova, sorted by UUID; None if they are unknown."""
-    if resolved.snapshot.aggregates is None:
-        return None
-    known = resolved.snapshot.aggregates_by_uuid
+def aggregates_of(cloud: CloudSnapshot, host: Host) -> Sequence[Aggregate]:
+    """Return the known aggregates of the host in Nova, sorted by UUID."""
+    known = cloud.aggregates_by_uuid
     return [known[uuid] for uuid in sorted(host.aggregates) if uuid in known]
 
 

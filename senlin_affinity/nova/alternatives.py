@@ -6,7 +6,7 @@ for others joins no aggregate, and no host changes its zone while it has servers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from operator import ge
 from typing import Any
 
@@ -120,7 +120,16 @@ def joining(
     offered = sorted(offered, key=lambda each: each.name)[:_MOST_AGGREGATES]
 
     def joiners(aggregate: Aggregate) -> tuple[Host, ...]:
-        return tuple(host for host in hosts if _may_join(resolved.snapshot, host, aggregate))
+        known: dict[Hashable, bool | None] = {}
+        found = []
+        for host in hosts:
+            place = host.availability_zone, host.aggregates
+            if place not in known:
+                known[place] = _may_join(resolved.snapshot, host, aggregate)
+            may_join = known[place]
+            if may_join or (may_join is None and _is_empty(host)):
+                found.append(host)
+        return tuple(found)
 
     best = max(offered, key=lambda each: len(joiners(each)), default=None)
     if best is None or not (found := joiners(best)):
@@ -137,13 +146,21 @@ def joining(
     return (change,)
 
 
-def _may_join(snapshot: CloudSnapshot, host: Host, aggregate: Aggregate) -> bool:
-    """Check whether Nova would add the host to the aggregate."""
+def _is_empty(host: Host) -> bool:
+    """Check whether the resources of the host are known, and no server uses them."""
+    has = host.resources or {}
+    return bool(has) and not any(each.used for each in has.values())
+
+
+def _may_join(snapshot: CloudSnapshot, host: Host, aggregate: Aggregate) -> bool | None:
+    """Check whether Nova would add a host of this zone and these aggregates to the aggregate.
+
+    None: only if it :func:`_is_empty`.
+    """
     zone = aggregate.availability_zone
     if aggregate.uuid in host.aggregates:
         return False
     if zone in (None, host.availability_zone):
         return True
     carrying = snapshot.zones.carried_by.get(host.availability_zone or '', frozenset())
-    has_servers = any(has.used for has in (host.resources or {}).values())
-    return carrying.isdisjoint(host.aggregates) and not has_servers and bool(host.resources)
+    return None if carrying.isdisjoint(host.aggregates) else False

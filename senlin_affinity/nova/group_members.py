@@ -100,15 +100,20 @@ def is_any_hidden(resolved: ResolvedRequest) -> bool:
 
 
 def checked_late(resolved: ResolvedRequest) -> int:
-    """Return the greatest number of hosts that only the late check rejects.
+    """Return the greatest number of hosts that only the late check rejects, at most ATTEMPTS.
 
     Without the filter, they may be all hosts but one: that of the affinity group, or the last host
     that is not full.
     """
     group = resolved.server_group
     if is_only_checked_late(resolved):
-        hosts = resolved.snapshot.hosts or ()
-        return len({host.host for host in hosts if is_in_use(resolved, host)}) - 1
+        used = (host.host for host in resolved.snapshot.hosts or () if is_in_use(resolved, host))
+        most, found = resolved.option(ATTEMPTS), set[str]()
+        for name in used:
+            found.add(name)
+            if len(found) > most:  # more make no difference
+                break
+        return len(found) - 1
     if group is None or group.max_server_per_host is None or resolved.option(NO_LATE_CHECK):
         return 0
     chosen = group.held(is_checked=False)

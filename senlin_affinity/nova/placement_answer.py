@@ -41,10 +41,10 @@ def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:
     If the host has several providers of the class, Placement chooses one of them.
     """
     has = host.resources or {}
-    return any(name in has and has[name].is_sum for name in resolved.memo(_scarce))
+    return any(name in has and has[name].is_sum for name in resolved.memo(scarce_classes))
 
 
-def _scarce(resolved: ResolvedRequest) -> frozenset[str]:
+def scarce_classes(resolved: ResolvedRequest) -> frozenset[str]:
     """Return the resource classes of which a pool has less than its hosts together could use."""
     pools, demand = resolved.snapshot.pools, demand_of(resolved)
     asked = {} if demand is None else demand.amounts

@@ -84,7 +84,8 @@ def uncertain_traits(resolved: ResolvedRequest) -> tuple[str, ...]:
     forbidden = {name for group in groups for name in group.traits.forbidden} - _OF_NOVA
     if not forbidden or resolved.snapshot.traits is not None or _is_answered(resolved):
         return ()
-    return tuple(sorted(forbidden - resolved.memo(root_traits.of_hosts) - _accepted(resolved)))
+    uncertain = forbidden - resolved.memo(root_traits.of_hosts)
+    return tuple(sorted(uncertain - _accepted(resolved))) if uncertain else ()
 
 
 def _is_answered(resolved: ResolvedRequest) -> bool:

@@ -9,7 +9,6 @@ every compute service is new enough to have it, which is not visible.
 
 from __future__ import annotations
 
-from senlin_affinity.model.host import Host
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.nova import image_traits
@@ -34,12 +33,6 @@ def required(resolved: ResolvedRequest) -> frozenset[str]:
         if resolved.option(option):
             traits |= of_image(resolved, option)
     return frozenset(traits)
-
-
-def may_lack_owner(resolved: ResolvedRequest, host: Host) -> bool:
-    """Check whether Nova may require ``OWNER_NOVA``, which other hosts have and this one lacks."""
-    is_lacking = bool(host.traits) and OWNER not in host.traits
-    return is_lacking and OWNER in resolved.memo(of_hosts)
 
 
 def of_hosts(resolved: ResolvedRequest) -> frozenset[str]:

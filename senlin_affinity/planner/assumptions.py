@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from senlin_affinity.model.assumption import Assumption, OpenAssumption
-from senlin_affinity.model.constraint import Constraint, Switch
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.nova.aggregate_sync import is_assumed
-from senlin_affinity.planner import plugin_errors
 from senlin_affinity.planner.capacity import Capacity
+from senlin_affinity.scenario import plugin_errors
+from senlin_affinity.scenario.constraint import Constraint, Switch
 
 _ANSWERS = 'an Assumption, a filter, or an Option that is False by default'
 DEFAULT = Assumption('nova.filters', "Nova's default filters")

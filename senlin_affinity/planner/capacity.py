@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
 from operator import and_
 
-from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, finite, limited
-from senlin_affinity.model.flavor import DISK_GB
-from senlin_affinity.model.host import Host
+import numpy as np
+
+from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, limited
+from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES
+from senlin_affinity.model.host import Host, is_vsphere
 from senlin_affinity.model.reason import Reason, caveat
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.server_group import AFFINITY
@@ -20,8 +21,12 @@ from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.group_policy import holding, is_only_checked_late
 from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
 from senlin_affinity.planner.domains import DomainCapacity
-from senlin_affinity.planner.matrix import VerdictMatrix
 from senlin_affinity.planner.row import Row
+from senlin_affinity.planner.table import Table
+from senlin_affinity.scenario.column import in_order
+from senlin_affinity.scenario.columns import UNLIMITED as NO_LIMIT
+from senlin_affinity.scenario.columns import Numbers
+from senlin_affinity.scenario.scenario import Scenario
 
 #: The caveat for a number that Placement's answers do not determine.
 CHOICE = 'resources of several providers (Placement chooses)'
@@ -56,8 +61,8 @@ def has_unknown_host(resolved: ResolvedRequest) -> bool:
 
 def total_capacity(
     resolved: ResolvedRequest,
-    hosts: Sequence[Host] | None,
-    matrix: VerdictMatrix,
+    scenario: Scenario,
+    table: Table,
     domains: DomainCapacity | None,
     request: Mapping[str, Verdict],
     unmodelled: Sequence[str],
@@ -71,26 +76,25 @@ def total_capacity(
     number that fits if every caveat applies. Caveats are ordered: ``unmodelled``, hosts, unknown
     parts or crossing domains, quotas, flavor.
 
-    :param hosts: None: unknown, so nothing is expected to fit.
     :param most_caveats: the maximum number of caveats about hosts; None: all.
     """
     of_request = [verdict.bounds for verdict in request.values()]
-    of_hosts = _of_hosts(hosts, matrix, domains)
+    of_hosts = _of_hosts(resolved, table, domains)
     bounds = reduce(and_, of_request, of_hosts)
-    matrix = matrix if domains is None else domains.matrix
+    table = table if domains is None else domains.table
     upper, expected = bounds.upper, bounds.expected or 0
     if upper == 0:
         return Capacity(NONE, of_hosts=of_hosts)
     caveats = dict.fromkeys(unmodelled)
     is_withheld = resolved.flavor is not None and resolved.flavor.is_shared is False
     is_uncertain = unmodelled or resolved.has_hidden_quotas or is_withheld
-    lower = 0 if is_uncertain else _lower(resolved, matrix, domains)
+    lower = 0 if is_uncertain else _lower(resolved, table, domains)
     is_less = lower < limited(upper)
     if is_open_affinity(resolved):
         if is_less:
             caveats['affinity without members (Nova chooses the host)'] = None
-    elif matrix.is_at_most and is_less:
-        caveats |= _caveats_of_hosts(resolved, hosts or (), matrix, reasons, most_caveats)
+    elif table.is_at_most and is_less:
+        caveats |= _caveats_of_hosts(resolved, scenario, table, reasons, most_caveats)
     elif domains is not None and is_less:
         caveats |= {_of_constraint(*each, reasons): None for each in domains.caveats.items()}
     if upper is not None and expected < upper:
@@ -113,18 +117,17 @@ def total_capacity(
     return Capacity(bounds, texts, of_hosts)
 
 
-def _of_hosts(
-    hosts: Sequence[Host] | None, matrix: VerdictMatrix, domains: DomainCapacity | None
-) -> Bounds:
+def _of_hosts(resolved: ResolvedRequest, table: Table, domains: DomainCapacity | None) -> Bounds:
     """Return the bounds of all hosts together."""
-    if hosts is None:
+    if resolved.snapshot.hosts is None:
         return Bounds.unknown()
     if domains is not None:
         return domains.bounds
-    return Bounds(sum(matrix.lower), sum(matrix.expected), finite(sum(matrix.upper)))
+    upper = None if (table.upper >= NO_LIMIT).any() else int(table.upper.sum())
+    return Bounds(int(table.lower.sum()), int(table.expected.sum()), upper)
 
 
-def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapacity | None) -> int:
+def _lower(resolved: ResolvedRequest, table: Table, domains: DomainCapacity | None) -> int:
     """Return the number of servers that fit even if every caveat about hosts applies.
 
     If Nova may choose any host for an affinity group, that of the worst host that no constraint
@@ -136,34 +139,34 @@ def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapa
         if is_any:
             return 0
         lower, expected, _upper = domains.bounds
-        return (lower if matrix.is_at_most or domains.caveats else expected) or 0
+        return (lower if table.is_at_most or domains.caveats else expected) or 0
     if is_any:
-        places = (index for index, row in enumerate(matrix.host_rows) if row.rejected_by is None)
-        lower = min((_alone(matrix, index) for index in places), default=0)
+        places = np.flatnonzero(table.where(row.rejected_by is None for row in table.rows))
+        lower = min((_alone(table, index) for index in places.tolist()), default=0)
         # The scheduler does not send the other servers to the host of the first one.
         return min(lower, 1) if is_only_checked_late(resolved) else lower
-    return sum(matrix.lower)
+    return int(table.lower.sum())
 
 
-def _alone(matrix: VerdictMatrix, index: int) -> int:
+def _alone(table: Table, index: int) -> int:
     """Return the number that the host at this index guarantees to a group without members.
 
     0 if a constraint gives no number; otherwise the smallest of the expected number and the lower
     bounds of verdicts with a caveat, except that of ``server_group``.
     """
-    row = matrix.host_rows[index]
+    row = table.rows[table.row_of[index]]
     others = (
         verdict.bounds.lower or 0
-        for name, verdict in matrix.verdicts(index).items()
+        for name, verdict in table.verdicts(index).items()
         if name != 'server_group' and verdict.bounds.is_at_most
     )
-    return 0 if row.unbounded else min([matrix.expected[index], *others])
+    return 0 if row.unbounded else min([int(table.expected[index]), *others])
 
 
 def _caveats_of_hosts(
     resolved: ResolvedRequest,
-    hosts: Sequence[Host],
-    matrix: VerdictMatrix,
+    scenario: Scenario,
+    table: Table,
     reasons: Mapping[str, Reason],
     most: int | None,
 ) -> dict[str, None]:
@@ -173,15 +176,37 @@ def _caveats_of_hosts(
     all with a finite one.
     """
     found: dict[str, None] = {}
+    capped_rows = table.where(row.is_at_most for row in table.rows)
+    is_capped = capped_rows & (table.upper < NO_LIMIT)
+    look = _look(resolved, scenario, table)
     for is_any in (False, True):
-        every = zip(hosts, matrix.host_rows, matrix.upper, matrix.lower, strict=True)
-        capped = (
-            (host, row)
-            for host, row, upper, lower in every
-            if row.is_at_most and upper < math.inf and (is_any or upper != lower)
-        )
+        places = np.flatnonzero(is_capped if is_any else is_capped & (table.upper != table.lower))
+        examples = places[in_order(look[places])[1]].tolist()
+        capped = ((scenario.hosts[at], table.rows[table.row_of[at]]) for at in examples)
         found = found or dict.fromkeys(islice(_caveats(resolved, capped, reasons), most))
     return found
+
+
+def _look(resolved: ResolvedRequest, scenario: Scenario, table: Table) -> Numbers:
+    """Return a number for each host, the same for hosts with the same caveats."""
+    columns, demand = scenario.columns, demand_of(resolved)
+    grants = columns.grants(resolved.memo(placement_answer).query)
+    flags = [
+        grants.is_asked,
+        grants.is_listed,
+        grants.room == grants.certain,
+        columns.flags('is_nested'),
+        columns.flags_by_class('hypervisor_type', is_vsphere),
+    ]
+    for name, amount in ({} if demand is None else demand.amounts).items():
+        has = columns.inventories(name)
+        flags += has.is_sum, has.is_pooled
+        if amount > 1 and name not in UNIT_CLASSES:
+            flags.append(has.max_unit >= NO_LIMIT)
+    look = table.row_of
+    for flag in flags:
+        look = in_order(look * 2 + flag)[0]
+    return look
 
 
 def _caveats(
@@ -203,25 +228,24 @@ def _caveats(
                 continue
         grant = host.grant(answer.query)
         is_exact = grant is not None and grant.room == grant.certain and not host.is_vsphere
-        resources = () if is_exact else (host.resources or {}).items()
+        has = host.resources or {}
+        resources = [] if is_exact else [(name, has[name]) for name in asked if name in has]
         is_choice = not is_exact or may_take_of_pools(resolved, host)
         if grant is not None and is_choice and not host.is_vsphere:
-            disk = (host.resources or {}).get(DISK_GB)
+            disk = has.get(DISK_GB)
             is_shared = disk is not None and disk.is_sum and DISK_GB in asked
             yield 'shared resources' if is_shared else CHOICE
         elif grant is None and host.grants is not None and answer.query and not answer.is_complete:
             yield "Placement's answer, which may be truncated"
         elif host.is_nested and not is_exact:
             yield 'hosts with nested resource providers'
-        elif any(has.is_sum for _name, has in resources):
+        elif any(each.is_sum for _name, each in resources):
             yield 'shared resources'
         elif host.is_vsphere:
             yield 'vSphere clusters'
-        elif any(
-            has.is_max_unit_unknown(name, asked[name]) for name, has in resources if name in asked
-        ):
+        elif any(each.is_max_unit_unknown(name, asked[name]) for name, each in resources):
             yield 'resource classes whose unit limits Placement does not show'
-        elif any(has.pool for _name, has in resources):
+        elif any(each.pool for _name, each in resources):
             yield 'shared resources'
         elif resolved.server_group is not None and resolved.server_group.has_lost_members:
             yield 'members whose host is not known'

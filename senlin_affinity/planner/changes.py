@@ -39,6 +39,7 @@ from senlin_affinity.model.suggestion import meant
 from senlin_affinity.nova.alternatives import with_aggregate
 from senlin_affinity.nova.host_status import enabled
 from senlin_affinity.planner.resolution import member_of
+from senlin_affinity.scenario.columns import Columns
 
 _Action = Callable[[ResolvedRequest, Any], ResolvedRequest]
 
@@ -65,17 +66,24 @@ def _with_rules(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
     return replace(resolved, rules=replace(resolved.rules, **fields))
 
 
-def _with_hosts(resolved: ResolvedRequest, hosts: Iterable[Host]) -> ResolvedRequest:
-    """Return the request with other hosts."""
-    return replace(resolved, snapshot=structs.replace(resolved.snapshot, hosts=tuple(hosts)))
+def _with_hosts(
+    resolved: ResolvedRequest, changed: Mapping[int, Host], **parts: Any
+) -> ResolvedRequest:
+    """Return the request with other hosts at these indexes, and other parts of the cloud.
+
+    An index after the last appends.
+    """
+    columns = Columns.of(resolved.snapshot).with_hosts(changed, **parts)
+    return replace(resolved, snapshot=columns.cloud)
 
 
 def _each_host(
     resolved: ResolvedRequest, names: Iterable[str], change: Callable[[Host], Host]
 ) -> ResolvedRequest:
     """Return the request with ``change`` applied to each host of these service hosts."""
-    chosen, hosts = set(names), resolved.snapshot.hosts or ()
-    return _with_hosts(resolved, (change(each) if each.host in chosen else each for each in hosts))
+    columns = Columns.of(resolved.snapshot)
+    indexes = (index for name in {*names} for index in columns.indexes_by_name.get(name, ()))
+    return _with_hosts(resolved, {index: change(columns.hosts[index]) for index in sorted(indexes)})
 
 
 def _new_host(value: Data) -> Host:
@@ -106,8 +114,8 @@ def _new_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     hosts, one = resolved.snapshot.hosts or (), _new_host(value)
     taken = [*resolved.snapshot.hosts_by_name, *resolved.members_on]
     names = islice(unused(one.host, taken, 1), value['number'])
-    new = (one.but(host=name) for name in names)
-    return _with_hosts(resolved, (*hosts, *new))
+    new = enumerate((one.but(host=name) for name in names), len(hosts))
+    return _with_hosts(resolved, dict(new))
 
 
 def _aggregate_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
@@ -154,7 +162,7 @@ def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
             raised[name] = structs.replace(
                 raised[name], of_user=structs.replace(of_user, limit=limit)
             )
-    return replace(resolved, snapshot=structs.replace(resolved.snapshot, quotas=raised))
+    return _with_hosts(resolved, {}, quotas=raised)
 
 
 def _member_of(resolved: ResolvedRequest, expressions: list[str]) -> ResolvedRequest:
@@ -184,7 +192,7 @@ def _created_traits(resolved: ResolvedRequest, names: Iterable[str]) -> Resolved
     """Add the traits to those that exist, if these are known."""
     known = resolved.snapshot.traits
     traits = None if known is None else known.union(names)
-    return replace(resolved, snapshot=structs.replace(resolved.snapshot, traits=traits))
+    return _with_hosts(resolved, {}, traits=traits)
 
 
 def _image_properties(resolved: ResolvedRequest, keys: Iterable[str]) -> ResolvedRequest:

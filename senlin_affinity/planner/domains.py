@@ -10,23 +10,27 @@ Units: numbers of servers; an unknown or unlimited one is infinite, and None out
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from senlin_affinity.model.bounds import Bounds, finite, limited
-from senlin_affinity.model.constraint import Constraint, Domain, is_of_domains
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.planner import plugin_errors
-from senlin_affinity.planner.matrix import VerdictMatrix, with_domains
 from senlin_affinity.planner.row import Row
+from senlin_affinity.planner.table import Table, with_domains
+from senlin_affinity.scenario import plugin_errors
+from senlin_affinity.scenario.columns import UNLIMITED
+from senlin_affinity.scenario.constraint import Constraint, Domain, is_of_domains
 
 #: The name of a constraint, and one of its domains.
 Key = tuple[str, Domain]
 _LOWER, _EXPECTED, _UPPER = range(3)
+_MOST_NAMED = 3
 
 
 class Criterion(NamedTuple):
@@ -55,7 +59,7 @@ class DomainCapacity:
     ``affinity_host`` is the service host that all servers share; with either, the lower bound is 0.
     """
 
-    matrix: VerdictMatrix
+    table: Table
     bounds: Bounds
     of_host: Mapping[int, Sequence[Key]]
     limits: Mapping[Key, int | None]
@@ -68,7 +72,7 @@ def domain_capacity(
     resolved: ResolvedRequest,
     constraints: Sequence[Constraint],
     hosts: Sequence[Host],
-    matrix: VerdictMatrix,
+    table: Table,
     *,
     is_together: bool = False,
 ) -> DomainCapacity | None:
@@ -80,8 +84,9 @@ def domain_capacity(
     if not criteria and not is_together:
         return None
     chains, crossing = _chains(criteria)
-    rows, upper = matrix.host_rows, matrix.upper
-    expected: Sequence[float] = matrix.expected
+    rows = table.host_rows
+    upper: Sequence[float] = [*map(_limited, table.upper.tolist())]
+    expected: Sequence[float] = table.expected.tolist()
     affinity_host = None
     if is_together:
         by_name: dict[str, list[int]] = defaultdict(list)
@@ -95,8 +100,8 @@ def domain_capacity(
     limits = {key: verdict for total in totals for key, verdict in total.verdicts.items()}
     caveats = {name: each for (name, _domain), each in limits.items() if each.bounds.is_at_most}
     lower = 0 if crossing or affinity_host else totals[0].number
-    if lower and (caveats or matrix.is_at_most):
-        lower = _add_up(resolved, chains[0], rows, matrix.lower, _LOWER).number
+    if lower and (caveats or table.is_at_most):
+        lower = _add_up(resolved, chains[0], rows, table.lower.tolist(), _LOWER).number
     of_host: dict[int, list[Key]] = defaultdict(list)
     for criterion in criteria:
         for domain, indexes in criterion.hosts.items():
@@ -105,7 +110,7 @@ def domain_capacity(
     verdicts = {key: verdict for total in uppers for key, verdict in total.verdicts.items()}
     number = finite(min(total.number for total in uppers))
     return DomainCapacity(
-        with_domains(constraints, matrix, of_host, verdicts),
+        with_domains(constraints, table, of_host, verdicts),
         Bounds(int(lower), int(totals[0].number), number),
         of_host,
         {key: finite(_bound(verdict, _EXPECTED)) for key, verdict in limits.items()},
@@ -113,6 +118,10 @@ def domain_capacity(
         crossing,
         affinity_host,
     )
+
+
+def _limited(number: int) -> float:
+    return math.inf if number >= UNLIMITED else number
 
 
 def _only_on(
@@ -287,10 +296,19 @@ def _check(
     constraint: Constraint, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
 ) -> Mapping[Domain, Verdict]:
     """Return the result of ``check_domains``; raise ConstraintError if it lacks a domain."""
-    with plugin_errors.attributing(constraint, 'check_domains', plugin_errors.domain_names(rooms)):
+    with plugin_errors.attributing(constraint, 'check_domains', _names(rooms)):
         verdicts = constraint.check_domains(resolved, rooms)
         for domain in rooms:
             if domain not in verdicts:
                 raise ValueError(f'the answer has no Verdict for {domain.by} {domain.name}')
             plugin_errors.check_verdict(constraint, verdicts[domain])
         return verdicts
+
+
+def _names(domains: Collection[Domain]) -> str:
+    """Return "rack r1, r2, r3 and 2 more" for domains of one criterion; '' for none."""
+    first = list(islice(domains, _MOST_NAMED))
+    by = ''.join({f'{domain.by} ' for domain in first})
+    more = len(domains) - len(first)
+    names = ', '.join(domain.name for domain in first)
+    return f'{by}{names}{f" and {more} more" if more else ""}'

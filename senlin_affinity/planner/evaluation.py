@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from operator import is_not
 
-from senlin_affinity.model.constraint import Constraint, is_of_hosts, is_of_requests
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import ResolvedRequest
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.placement_answer import placement_answer
-from senlin_affinity.planner import plugin_errors, scheduler_filters
+from senlin_affinity.planner import scheduler_filters
 from senlin_affinity.planner.assignment import choose
 from senlin_affinity.planner.capacity import Capacity, has_unknown_host, total_capacity
 from senlin_affinity.planner.domains import DomainCapacity, domain_capacity
-from senlin_affinity.planner.matrix import VerdictMatrix, evaluate_hosts
+from senlin_affinity.planner.table import Table, evaluate_hosts
+from senlin_affinity.scenario import plugin_errors
+from senlin_affinity.scenario.constraint import Constraint, is_of_hosts, is_of_requests
+from senlin_affinity.scenario.scenario import Scenario
 
 #: If criteria cross, the expected number is found by placing at most this many servers.
 _MOST_TRIED = 100_000
@@ -28,13 +28,14 @@ _MOST_TRIED = 100_000
 class Evaluation:
     """A request with the verdicts about it, and its capacity.
 
-    ``matrix`` is about single hosts; ``domains`` adds the verdicts about their domains (None:
+    ``table`` is about single hosts; ``domains`` adds the verdicts about their domains (None:
     nothing couples hosts). ``request`` are the verdicts about the request, by constraint.
     """
 
     resolved: ResolvedRequest
     constraints: Sequence[Constraint]
-    matrix: VerdictMatrix
+    scenario: Scenario
+    table: Table
     domains: DomainCapacity | None
     request: Mapping[str, Verdict]
     total: Capacity
@@ -57,20 +58,21 @@ class Evaluation:
     def chosen(self) -> list[int]:
         """Return the host index of each requested server that is expected to fit."""
         number = min(self.resolved.request.count, self.total.bounds.expected or 0)
-        return choose(self.resolved, self.hosts, self.matrix, self.domains, number)
+        return choose(self.resolved, self.scenario, self.table, self.domains, number)
 
 
 def evaluate(
     resolved: ResolvedRequest,
     constraints: Sequence[Constraint],
-    previous: Evaluation | None = None,
+    *,
+    is_brief: bool = False,
 ) -> Evaluation:
     """Evaluate each constraint that is not in ``given_up``, and compute the capacity.
 
-    :param previous: its verdicts about unchanged hosts are reused if :func:`_is_alike`. With it,
-        the result has at most one caveat about hosts.
+    :param is_brief: whether at most one caveat about hosts is enough.
     """
-    hosts = resolved.snapshot.hosts
+    hosts = resolved.snapshot.hosts or ()
+    scenario = Scenario.of(resolved.snapshot)
     constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
     request = {}
     for item in constraints:
@@ -78,59 +80,21 @@ def evaluate(
             with plugin_errors.attributing(item, 'check_request'):
                 verdict = item.check_request(resolved)
                 request[item.name] = plugin_errors.check_verdict(item, verdict)
-    of_hosts = [item for item in constraints if is_of_hosts(item)]
-    matrix = _matrix(resolved, of_hosts, previous)
+    table = evaluate_hosts(resolved, [*filter(is_of_hosts, constraints)], scenario)
     is_together = has_unknown_host(resolved)
-    domains = domain_capacity(resolved, constraints, hosts or (), matrix, is_together=is_together)
+    domains = domain_capacity(resolved, constraints, hosts, table, is_together=is_together)
     if domains is not None and domains.crossing:
-        tried = choose(resolved, hosts or (), matrix, domains, _MOST_TRIED)
+        tried = choose(resolved, scenario, table, domains, _MOST_TRIED)
         domains = replace(domains, bounds=domains.bounds._replace(expected=len(tried)))
-    phrases = tuple(_unmodelled(resolved, constraints, matrix))
+    phrases = tuple(_unmodelled(resolved, constraints, table))
     reasons = {code: why for item in constraints for code, why in item.reasons.items()}
-    most = None if previous is None else 1
-    total = total_capacity(resolved, hosts, matrix, domains, request, phrases, reasons, most)
-    return Evaluation(resolved, constraints, matrix, domains, request, total)
-
-
-def _matrix(
-    resolved: ResolvedRequest, constraints: Sequence[Constraint], previous: Evaluation | None
-) -> VerdictMatrix:
-    """Return the verdicts about all hosts; reuse the previous ones about unchanged hosts.
-
-    A host is unchanged if it is the same object. Evaluate all hosts if ``previous`` is None or has
-    more hosts, and unless :func:`_is_alike`.
-    """
-    hosts = resolved.snapshot.hosts or ()
-    old = () if previous is None else previous.hosts
-    if previous is None or len(hosts) < len(old) or not _is_alike(resolved, previous.resolved):
-        return evaluate_hosts(resolved, constraints, hosts, resolved.snapshot.host_classes)
-    changed = [index for index, other in enumerate(map(is_not, hosts, old)) if other]
-    changed += range(len(old), len(hosts))
-    if not changed:
-        return previous.matrix
-    others = evaluate_hosts(resolved, constraints, [hosts[index] for index in changed])
-    return previous.matrix.patched(changed, others)
-
-
-def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
-    """Check whether the requests differ at most in the count, the hosts and the quotas.
-
-    The zones must be equal; the other parts of both snapshots the same objects.
-    """
-    request = replace(one.request, count=two.request.count), one.flavor, one.rules, one.member_of
-    if request != (two.request, two.flavor, two.rules, two.member_of):
-        return False
-    if (one.server_group, one.placed) != (two.server_group, two.placed):
-        return False
-    clouds = one.snapshot, two.snapshot
-    changed = (each for each in CloudSnapshot.__struct_fields__ if each not in ('hosts', 'quotas'))
-    if any(getattr(clouds[0], each) is not getattr(clouds[1], each) for each in changed):
-        return False
-    return clouds[0].zones == clouds[1].zones
+    most = 1 if is_brief else None
+    total = total_capacity(resolved, scenario, table, domains, request, phrases, reasons, most)
+    return Evaluation(resolved, constraints, scenario, table, domains, request, total)
 
 
 def _unmodelled(
-    resolved: ResolvedRequest, constraints: Sequence[Constraint], matrix: VerdictMatrix
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], table: Table
 ) -> Iterator[str]:
     """Yield phrases about filters, flavor and constraints that may reduce the number of servers.
 
@@ -143,7 +107,7 @@ def _unmodelled(
         yield from demand.unmodelled
         only_placement = demand.only_placement
         query = resolved.memo(placement_answer).query
-        hosts = compress(resolved.snapshot.hosts or (), matrix.upper)
+        hosts = compress(resolved.snapshot.hosts or (), (table.upper > 0).tolist())
         if only_placement and any(host.grant(query) is None for host in hosts):
             yield from only_placement
     for item in constraints:

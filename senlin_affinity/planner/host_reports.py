@@ -7,19 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from msgspec import structs
-
-from senlin_affinity.model.constraint import is_of_hosts
-from senlin_affinity.model.flavor import Demand
-from senlin_affinity.model.host import Host
-from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.nova.group_policy import holding
 from senlin_affinity.planner.domains import domain_capacity
 from senlin_affinity.planner.evaluation import Evaluation
-from senlin_affinity.planner.matrix import evaluate_hosts, numbered, verdicts
 from senlin_affinity.planner.row import Row
+from senlin_affinity.planner.table import evaluate_hosts
+from senlin_affinity.scenario.column import Column, in_order
+from senlin_affinity.scenario.constraint import is_of_hosts
 
 
 class HostReport(NamedTuple):
@@ -44,15 +39,17 @@ class HostReport(NamedTuple):
 class HostsAfter:
     """All hosts after the placements, in the snapshot's order.
 
-    ``row_of`` is the index of the row of each host. ``columns`` and ``rooms`` have a value for each
-    host. ``members`` are numbers of servers by service host, ``placed`` by the index of the host.
+    ``rows`` are the distinct verdicts, ``row_of`` the row of each host, and ``columns`` the
+    verdicts with a number for each host, except for the hosts in ``exact``. ``members`` are numbers
+    of servers by service host, ``placed`` by the index of the host.
     """
 
     names: tuple[str, ...]
     rows: tuple[Row, ...] = field(hash=False)
     row_of: tuple[int, ...] = field(repr=False)
-    columns: Mapping[str, Sequence[Verdict]] = field(hash=False, repr=False)
     rooms: tuple[int | None, ...] = field(repr=False)
+    columns: Mapping[str, Column] = field(hash=False, repr=False)
+    exact: frozenset[int] = field(repr=False)
     members: Mapping[str, int] = field(hash=False, repr=False)
     placed: Mapping[int, int] = field(hash=False, repr=False)
 
@@ -69,65 +66,48 @@ class HostsAfter:
 
     def reports(self) -> tuple[HostReport, ...]:
         """Return the report of each host, in the snapshot's order."""
-        each = zip(self.names, map(self.rows.__getitem__, self.row_of), strict=True)
-        return tuple(
-            HostReport(
-                name,
-                self.rooms[index],
-                row.code,
-                verdicts(row, self.columns, index),
-                self.members.get(name, 0),
-                self.placed.get(index, 0),
-                row.rejected_by,
-            )
-            for index, (name, row) in enumerate(each)
+        return tuple(map(self._report, range(len(self.names))))
+
+    def _report(self, index: int) -> HostReport:
+        name, row = self.names[index], self.rows[self.row_of[index]]
+        verdicts = row.verdicts
+        if index not in self.exact:
+            own = {name: each.verdict(index) for name, each in self.columns.items()}
+            verdicts = {**verdicts, **own}
+        return HostReport(
+            name,
+            self.rooms[index],
+            row.code,
+            verdicts,
+            self.members.get(name, 0),
+            self.placed.get(index, 0),
+            row.rejected_by,
         )
 
 
 def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
     """Return the hosts after a server is placed on each index in ``chosen``, which may repeat."""
-    resolved, hosts, after, domains = now.resolved, now.hosts, now.matrix, now.domains
+    resolved, scenario, table, domains = now.resolved, now.scenario, now.table, now.domains
     names = resolved.snapshot.host_names
     placed = Counter(chosen)
     if placed:
-        affinity = resolved.memo(holding) == AFFINITY
-        on_host = Counter([names[index] for index in chosen])
-        changed = [index for index, name in enumerate(names) if affinity or name in on_host]
         asked = demand_of(resolved)
-        loaded = [_with_servers(hosts[index], placed[index], asked) for index in changed]
+        scenario = scenario.place(placed, {} if asked is None else asked.amounts)
+        on_host = Counter([names[index] for index in chosen])
         later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
-        after = after.patched(changed, evaluate_hosts(later, of_hosts, loaded))
-        domains = domain_capacity(later, now.constraints, hosts, after)
-    matrix = after if domains is None else domains.matrix
-    row_of, firsts = numbered(matrix.row_of)
+        table = evaluate_hosts(later, of_hosts, scenario)
+        domains = domain_capacity(later, now.constraints, scenario.hosts, table)
+    if domains is not None:
+        table = domains.table
+    row_of, firsts = in_order(table.row_of)
     return HostsAfter(
         names,
-        tuple(matrix.rows[matrix.row_of[first]] for first in firsts),
-        tuple(row_of),
-        {name: tuple(column) for name, column in matrix.columns.items()},
-        matrix.room,
+        tuple(table.rows[row] for row in table.row_of[firsts].tolist()),
+        tuple(row_of.tolist()),
+        table.room(),
+        {name: each.plain() for name, each in table.counted.items()},
+        table.exact,
         resolved.members_on,
         placed,
-    )
-
-
-def _with_servers(host: Host, servers: int, demand: Demand | None) -> Host:
-    """Return the host with this many more servers.
-
-    Each uses the amounts of ``demand`` (None: none), and reduces Placement's grants. Unknown fields
-    stay None.
-    """
-    if not servers:
-        return host
-    amounts = {} if demand is None else demand.amounts
-    has, grants = host.resources, host.grants
-    return host.but(
-        resources=has
-        and {
-            name: structs.replace(each, used=each.used + servers * amounts.get(name, 0))
-            for name, each in has.items()
-        },
-        grants=grants and tuple(each.less(servers) for each in grants),
-        servers=None if host.servers is None else host.servers + servers,
     )

@@ -13,13 +13,12 @@ The last three only if they differ from the default.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from operator import attrgetter, eq, itemgetter
 from typing import Any
 
 from msgspec import structs
 
-from senlin_affinity.model.constraint import Domain, is_of_domains, is_of_hosts
 from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import ResolvedRequest
@@ -27,8 +26,9 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import started
 from senlin_affinity.nova.root_traits import OWNER
-from senlin_affinity.planner.matrix import numbered, specific_hosts
 from senlin_affinity.planner.what_if import WhatIf, WhatIfResult
+from senlin_affinity.scenario.constraint import OF_EACH_HOST, Domain, is_of_domains, is_of_hosts
+from senlin_affinity.scenario.scenario import FREE
 
 #: The largest number of new hosts, unless the cloud has more hosts.
 MOST_NEW_HOSTS = 1000
@@ -98,7 +98,7 @@ def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
         return tuple(each for item in limiting for each in item.domains(resolved, host))
 
     left: defaultdict[tuple[Domain, ...], float] = defaultdict(float)
-    for host, room in zip(what_if.before.hosts, what_if.before.matrix.upper, strict=True):
+    for host, room in zip(what_if.before.hosts, what_if.before.table.upper.tolist(), strict=True):
         left[domains(host)] += room
     of_domains = {domains(host): (host, room) for host, room in reversed(ranked)}
     least = sorted(of_domains, key=left.__getitem__)[:_MOST_DOMAINS]
@@ -135,22 +135,24 @@ def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
     """Return a new host of each kind (:func:`_empty`), and the number of hosts of its size.
 
     Hosts of one size have equal hypervisor types and inventories; hosts of one kind also equal
-    zones, aggregates, traits, nesting, and codes of the constraints that tell any host apart.
+    zones, aggregates, traits, nesting, and codes of the constraints that read names or servers.
     """
-    hosts, matrix = what_if.before.hosts, what_if.before.matrix
+    hosts, table = what_if.before.hosts, what_if.before.table
     of_any = [
         item.name
         for item in what_if.before.constraints
-        if is_of_hosts(item) and specific_hosts(what_if.resolved, item) is None
+        if is_of_hosts(item) and not OF_EACH_HOST.difference((FREE,)).isdisjoint(item.reads)
     ]
-    of_rows = [(*(row.verdicts[name].code for name in of_any),) for row in matrix.rows]
-    codes = map(of_rows.__getitem__, matrix.row_of)
+    of_rows = [(*(row.verdicts[name].code for name in of_any),) for row in table.rows]
+    codes = map(of_rows.__getitem__, table.row_of.tolist())
     resources = [host.resources or {} for host in hosts]
     types = map(attrgetter('hypervisor_type'), hosts)
     inventories = (tuple(map(_size, each.values())) for each in resources)
     sizes = [*zip(types, map(tuple, resources), inventories, strict=True)]
-    firsts = numbered(zip(map(_view, hosts), sizes, codes, strict=True)).firsts
-    number = Counter(sizes)
+    first_of: dict[Hashable, int] = {}
+    for index, look in enumerate(zip(map(_view, hosts), sizes, codes, strict=True)):
+        first_of.setdefault(look, index)
+    number, firsts = Counter(sizes), first_of.values()
     return [_empty(hosts[first]) for first in firsts], [number[sizes[first]] for first in firsts]
 
 

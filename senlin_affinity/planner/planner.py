@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from senlin_affinity.model import member_locations
-from senlin_affinity.model.constraint import Constraint
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -25,6 +24,7 @@ from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.planner.host_reports import hosts_after
 from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.planner.row import capacity_constraints
+from senlin_affinity.scenario.constraint import Constraint
 
 
 def plan(

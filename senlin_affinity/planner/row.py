@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
-from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.scenario.constraint import Constraint, counts_resources
 
 PASS, REJECT = Outcome.PASS, Outcome.REJECT
 
@@ -58,16 +58,18 @@ def row_of(
     is_known, is_at_most, is_eligible, rejected_by = True, False, True, None
     for name, verdict in verdicts.items():
         constraint = constraints[name]
+        if verdict.bounds is UNLIMITED and not counts_resources(constraint):
+            continue  # it changes nothing
         is_known = is_known and verdict.bounds.is_known
         if verdict.outcome is REJECT:
             rejected_by = rejected_by or name
             is_eligible = is_eligible and constraint.is_capacity_rule
             continue
         is_at_most = is_at_most or verdict.bounds.is_at_most
-        if name not in counted and verdict.bounds is not UNLIMITED:
+        if name not in counted:
             bounds &= verdict.bounds
         is_unbounded = verdict.bounds.upper is None and verdict.outcome is PASS
-        if is_unbounded and constraint.uses_resources and is_of_hosts(constraint):
+        if is_unbounded and counts_resources(constraint):
             unbounded.append(name)
     eligible = (is_known or None) if is_eligible else False
     if rejected_by is not None:

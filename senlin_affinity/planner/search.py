@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, compress, count, islice, permutations
 from typing import Any
 
-from senlin_affinity.model.constraint import Constraint, overrides
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import (
     Change,
@@ -30,12 +29,14 @@ from senlin_affinity.model.proposal import (
 from senlin_affinity.model.reason import is_for_owner
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.alternatives import with_existing_flavor
-from senlin_affinity.planner import new_hosts, plugin_errors
+from senlin_affinity.planner import new_hosts
 from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import TWO, Remedy
 from senlin_affinity.planner.evaluation import Evaluation
 from senlin_affinity.planner.host_reports import HostsAfter
 from senlin_affinity.planner.what_if import PlannedRemedy, WhatIf, WhatIfResult
+from senlin_affinity.scenario import plugin_errors
+from senlin_affinity.scenario.constraint import Constraint, counts_resources, overrides
 
 #: The number of changes for which a second one is searched.
 _MOST_FIRSTS = 2
@@ -159,9 +160,9 @@ def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
     by_name = {
         item.name: item
         for item in what_if.before.constraints
-        if overrides(item, 'proposals') and not item.uses_resources
+        if overrides(item, 'proposals') and not counts_resources(item)
     }
-    verdicts = (row.verdicts.items() for row in what_if.before.matrix.used_rows)
+    verdicts = (row.verdicts.items() for row in what_if.before.table.used_rows)
     rejecting = (tuple(name for name, verdict in items if not verdict) for items in verdicts)
     for names in dict.fromkeys(rejecting):
         if len(names) == 2 and by_name.keys() >= {*names}:
@@ -183,15 +184,15 @@ class ProposalInput:
     @property
     def rejected(self) -> Sequence[Host]:
         """The hosts that the constraint rejects."""
-        matrix = self.before.matrix
-        verdicts = [row.verdicts.get(self.name) for row in matrix.rows]
-        is_rejected = [verdict is not None and not verdict for verdict in verdicts]
-        return [*compress(self.before.hosts, map(is_rejected.__getitem__, matrix.row_of))]
+        table = self.before.table
+        verdicts = [row.verdicts.get(self.name) for row in table.rows]
+        is_rejected = table.where(verdict is not None and not verdict for verdict in verdicts)
+        return [*compress(self.before.hosts, is_rejected.tolist())]
 
     @property
     def codes(self) -> frozenset[str]:
         """The codes of the first rejection of each host."""
-        return frozenset(filter(None, (row.code for row in self.before.matrix.used_rows)))
+        return frozenset(filter(None, (row.code for row in self.before.table.used_rows)))
 
     @property
     def is_limiting(self) -> bool:
@@ -199,10 +200,12 @@ class ProposalInput:
 
         Also if a host takes as many servers, one or more, as its free resources allow.
         """
-        matrix = self.before.matrix
-        each = zip(matrix.host_rows, matrix.free, matrix.upper, strict=True)
-        return not all(self.before.request.values()) or any(
-            row.rejected_by == self.name or free == room != 0 for row, free, room in each
+        table = self.before.table
+        is_full = (table.free == table.upper) & (table.upper != 0)
+        return (
+            not all(self.before.request.values())
+            or any(row.rejected_by == self.name for row in table.used_rows)
+            or bool(is_full.any())
         )
 
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.bounds import limited
-from senlin_affinity.model.constraint import Switch
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.server_group import SOFT_AFFINITY, SOFT_ANTI_AFFINITY
 from senlin_affinity.planner.assumptions import declared
 from senlin_affinity.planner.capacity import Capacity
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
+from senlin_affinity.scenario.constraint import Switch
 
 ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} fit without, {number} with it)')
 
@@ -129,7 +129,8 @@ def _with(now: Evaluation, switches: Sequence[Switch]) -> Evaluation:
     request, rules = resolved.request, resolved.rules
     request = replace(request, enabled_filters=(*request.enabled_filters, *filters))
     rules = replace(rules, options={**rules.options, **options})
-    return evaluate(replace(resolved, request=request, rules=rules), now.constraints, now)
+    resolved = replace(resolved, request=request, rules=rules)
+    return evaluate(resolved, now.constraints, is_brief=True)
 
 
 def _is_less(one: Capacity, two: Capacity) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
-from senlin_affinity.model.constraint import is_of_hosts
+import numpy as np
+
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import ResolvedRequest
@@ -15,8 +16,11 @@ from senlin_affinity.planner import commands
 from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import Remedy
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
-from senlin_affinity.planner.matrix import evaluate_hosts
+from senlin_affinity.planner.table import evaluate_hosts
 from senlin_affinity.planner.unspecified import is_decisive
+from senlin_affinity.scenario.columns import UNLIMITED
+from senlin_affinity.scenario.constraint import is_of_hosts
+from senlin_affinity.scenario.scenario import Scenario
 
 
 class WhatIfResult(NamedTuple):
@@ -62,13 +66,13 @@ class WhatIf:
     def plan(self, data: Data) -> WhatIfResult:
         """Evaluate the request with the change in ``data`` (``changes.carry_out``)."""
         resolved = carry_out(data, self.resolved)
-        return WhatIfResult(data, evaluate(resolved, self.before.constraints, self.before))
+        return WhatIfResult(data, evaluate(resolved, self.before.constraints, is_brief=True))
 
     def plan_hosts(self, data: Data, changed: Mapping[int, Host]) -> WhatIfResult:
         """Evaluate the request with these hosts, by index, as the result of ``data``."""
-        snapshot = self.resolved.snapshot.with_hosts(changed)
+        snapshot = self.before.scenario.columns.with_hosts(changed).cloud
         resolved = replace(self.resolved, snapshot=snapshot)
-        return WhatIfResult(data, evaluate(resolved, self.before.constraints, self.before))
+        return WhatIfResult(data, evaluate(resolved, self.before.constraints, is_brief=True))
 
     def rooms(self, hosts: Sequence[Host], without: str = '') -> list[int]:
         """Return the upper bound of each host, without a named constraint and without domains.
@@ -78,8 +82,10 @@ class WhatIf:
         others = [
             item for item in self.before.constraints if is_of_hosts(item) and item.name != without
         ]
-        classes = self.resolved.snapshot.host_classes if hosts is self.before.hosts else None
-        return [room or 0 for room in evaluate_hosts(self.resolved, others, hosts, classes).room]
+        scenario = Scenario.of_hosts(self.resolved.snapshot, hosts)
+        rooms = evaluate_hosts(self.resolved, others, scenario).upper
+        found: list[int] = np.where(rooms >= UNLIMITED, 0, rooms).tolist()
+        return found
 
     def smallest(
         self,

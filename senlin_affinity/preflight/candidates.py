@@ -22,7 +22,6 @@ from msgspec import structs
 from senlin_affinity.constraints.availability_zone import any_zone_change
 from senlin_affinity.constraints.server_group import new_group_change, soft_policy_change
 from senlin_affinity.constraints.spread import SpreadConstraint
-from senlin_affinity.model.constraint import Constraint, is_of_domains, is_of_hosts
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.request import ResolvedRequest
@@ -45,6 +44,7 @@ from senlin_affinity.preflight.sample import (
     verdicts_in,
 )
 from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.scenario.constraint import Constraint, is_of_domains, is_of_hosts
 
 #: Constraints whose aggregates are a part of Nova's query.
 _IN_QUERY = ('availability_zone', 'reservations')
@@ -137,7 +137,7 @@ def _is_spread(item: Constraint, resolved: ResolvedRequest) -> bool:
 
 def _is_of_place(item: Constraint, resolved: ResolvedRequest) -> bool:
     """Check whether the constraint treats hosts with equal aggregates alike."""
-    return item.name in _IN_QUERY or _is_spread(item, resolved) or reads_aggregates(item, resolved)
+    return item.name in _IN_QUERY or _is_spread(item, resolved) or reads_aggregates(item)
 
 
 def _domains(resolved: ResolvedRequest, text: str) -> Iterator[DomainQuery]:
@@ -179,9 +179,9 @@ def fits(request: ScaleRequest, view: CloudView) -> bool | None:
     for each in request.constraints:
         is_host_known = is_pinned and is_of_hosts(each) and not is_of_domains(each)
         is_host_known |= _is_spread(each, resolved)
-        if not (is_host_known or reads_aggregates(each, resolved) or is_settled(each, evaluation)):
+        if not (is_host_known or reads_aggregates(each) or is_settled(each, evaluation)):
             return None
-    rows = [*zip(evaluation.hosts, evaluation.matrix.host_rows, strict=True)]
+    rows = [*zip(evaluation.hosts, evaluation.table.host_rows, strict=True)]
     of_read = [row for host, row in rows if is_read(host)]
     if not all(row.verdicts.get(name, True) for row in of_read for name in _IN_QUERY):
         return None  # Nova does not have the host in an aggregate in which Placement has it

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.constraints.quota import are_quotas_known
-from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.errors import AffinityError, BindingError, CloudError, InvalidSpec
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.proposal import Kind
@@ -35,6 +34,7 @@ from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
+from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 
 NO_ROOM = 'no host accepts more of these servers (operators can find out why)'
 NOT_KNOWN = 'it could not be determined whether the servers fit (operators can find out why)'

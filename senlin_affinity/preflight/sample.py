@@ -26,7 +26,6 @@ from msgspec import structs
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
-from senlin_affinity.model.constraint import is_of_domains, is_of_hosts
 from senlin_affinity.model.flavor import MEMORY_MB
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
@@ -41,6 +40,7 @@ from senlin_affinity.nova.group_policy import holding
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, overrides
 
 #: The set of aggregates of each host.
 AggregateSets = Collection[frozenset[str]]
@@ -53,7 +53,7 @@ _MOST_SMALL = 20
 #: The parts of a snapshot that are complete beside a sample.
 _COMPLETE = frozenset({'flavors', 'server_groups', 'quotas'})
 #: The fields of a host that follow from its aggregates and Placement's answer.
-_READ = frozenset({'aggregates', 'unmirrored', 'stale_aggregates', 'grants'})
+_READ = frozenset({'aggregates', 'unmirrored', 'stale_aggregates', 'grants', 'granted'})
 #: A host of which nothing is known.
 _ANY = Host('any', 'any')
 _INSTANCES = ('quota.instances', 'quota.user_instances')
@@ -105,7 +105,7 @@ def outline(request: ScaleRequest, view: CloudView) -> Outline:
     readers = [
         each
         for each in request.constraints
-        if reads_aggregates(each, resolved) and not is_settled(each, evaluation)
+        if reads_aggregates(each) and not is_settled(each, evaluation)
     ]
     rejected = [verdict for verdict in evaluation.request.values() if not verdict]
     is_by_quota = [verdict.code in _INSTANCES for verdict in rejected] == [True]
@@ -113,10 +113,10 @@ def outline(request: ScaleRequest, view: CloudView) -> Outline:
     return Outline(readers, bool(readers) or zone is not None, left_by_quota)
 
 
-def reads_aggregates(item: Constraint, resolved: ResolvedRequest) -> bool:
+def reads_aggregates(item: Constraint) -> bool:
     """Check whether the constraint checks single hosts, by nothing but their aggregates."""
-    is_alone = is_of_hosts(item) and not (is_of_domains(item) or item.is_host_specific)
-    return is_alone and _READ.issuperset(item.host_fields(resolved)) and 'aggregates' in item.needs
+    is_alone = overrides(item, 'check') and not (overrides(item, 'column') or is_of_domains(item))
+    return is_alone and _READ.issuperset(item.reads) and 'aggregates' in item.needs
 
 
 def query(
@@ -317,5 +317,5 @@ def _placed(
 
 def _verdicts(name: str, evaluation: Evaluation) -> Iterator[Verdict]:
     """Yield the verdicts of a constraint about the hosts and the request."""
-    every = chain((row.verdicts for row in evaluation.matrix.used_rows), (evaluation.request,))
+    every = chain((row.verdicts for row in evaluation.table.used_rows), (evaluation.request,))
     return (verdicts[name] for verdicts in every if name in verdicts)

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from senlin_affinity.model.constraint import Constraint, is_of_domains
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.request import ResolvedRequest
@@ -23,6 +22,7 @@ from senlin_affinity.nova.effective_zone import default_zone
 from senlin_affinity.planner.decision import Decision, PlacedServer
 from senlin_affinity.planner.row import capacity_constraints
 from senlin_affinity.policy.placement import Refusal
+from senlin_affinity.scenario.constraint import Constraint, is_of_domains
 
 NOT_SPREAD = (
     'the nodes are not spread over the zones: it is not known which zones have room for them, and '
@@ -56,8 +56,9 @@ class ZoneAssignment:
 
     def _is_unmirrored(self, placed: PlacedServer) -> bool:
         """Check whether Placement lacks the planned host in the aggregate of its zone."""
-        host = self.resolved.snapshot.hosts_by_name[placed.host]
-        return bool(aggregate_membership.unmirrored_in_zone(self.resolved, host, placed.zone))
+        cloud = self.resolved.snapshot
+        host = cloud.hosts_by_name[placed.host]
+        return bool(aggregate_membership.unmirrored_in_zone(cloud, host, placed.zone))
 
     def hard(self, constraints: Sequence[Constraint]) -> tuple[str, ...] | Refusal:
         """Return a zone for every node, the planned zones first, or a Refusal if slots are missing.

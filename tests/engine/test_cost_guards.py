@@ -30,6 +30,8 @@ HEIGHTS = {
 HOSTS = tuple(FakeHost(f'cmp-{number:02}') for number in range(20))
 #: The implementation of the port through which the decisions fetch.
 PORT = 'senlin_affinity.cloud.stages.'
+#: The base class of the constraints, in a lower package, calls their methods.
+BASE, CONSTRAINTS = 'senlin_affinity.scenario.', 'senlin_affinity.constraints.'
 LOADED = """
 import sys, senlin_affinity.plugins.nova.{}
 print(*(name for name in sorted(sys.modules) if name.startswith('senlin_affinity')))
@@ -55,6 +57,8 @@ class Trace:
         if not callee or not caller or frame.f_code.co_name == '<genexpr>':
             return  # a generator expression runs where its values are used
         if callee.startswith(PORT):
+            return
+        if caller.startswith(BASE) and callee.startswith(CONSTRAINTS):
             return
         if HEIGHTS[package_of(callee)] > HEIGHTS[package_of(caller)]:
             self.upward.add(f'{caller} -> {callee}')

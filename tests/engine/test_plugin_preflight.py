@@ -231,7 +231,7 @@ def test_a_constraint_that_does_not_load_fails_closed(desk, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    'error', [KeyError('oops'), ConstraintError('odd', 'check_host', "KeyError: 'oops'", 'host x')]
+    'error', [KeyError('oops'), ConstraintError('odd', 'check', "KeyError: 'oops'", 'host x')]
 )
 def test_a_defect_rejects_only_nodes_whose_host_or_zone_the_policy_chooses(
     desk, monkeypatch, caplog, error

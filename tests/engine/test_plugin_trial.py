@@ -98,7 +98,7 @@ def test_only_operators_read_errors_with_host_names(desk, caplog, monkeypatch):
     """Also if a host must be chosen, so that the action is rejected."""
 
     def mistaken(*_arguments):
-        raise ConstraintError('odd', 'check_host', "KeyError: 'win-1'", 'host cmp-1')
+        raise ConstraintError('odd', 'check', "KeyError: 'win-1'", 'host cmp-1')
 
     monkeypatch.setattr(planner, 'decide', mistaken)
     for wanted, status in ((spec(), 'NONE'), (spec(pin_hosts=True), 'ERROR')):

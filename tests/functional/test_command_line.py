@@ -35,13 +35,13 @@ ON_A_FILE = ('plan', '--count', '1', '--flavor', 'm1.small', '--snapshot', CLOUD
 @pytest.mark.parametrize(
     ('arguments', 'heavy'),
     [
-        (('--help',), HEAVY | {'yaml', 'senlin_affinity.model.snapshot'}),
+        (('--help',), HEAVY | {'numpy', 'yaml', 'senlin_affinity.model.snapshot'}),
         (('plan', '--help'), HEAVY),
         (ON_A_FILE, HEAVY),
         ((*ON_A_FILE, '-f', 'json'), HEAVY | {'yaml'}),
         (('constraint', 'list'), HEAVY),
         (('policy', 'validate', str(files.example('policies/anti-affinity.yaml'))), OF_CLOUDS),
-        (('extra-spec', 'validate', 'hw:cpu_policy=shared'), OF_CLOUDS),
+        (('extra-spec', 'validate', 'hw:cpu_policy=shared'), OF_CLOUDS | {'numpy'}),
     ],
     ids=['--help', 'plan --help', 'a table', 'JSON', 'constraint', 'policy', 'extra-spec'],
 )

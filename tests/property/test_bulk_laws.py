@@ -1,17 +1,17 @@
-"""A constraint gives the same verdicts for many hosts at once as for each host alone."""
+"""Evaluating a constraint once for each class of hosts equals evaluating each host alone."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
-from senlin_affinity.model.constraint import is_of_hosts
 from senlin_affinity.model.host import Resource
-from senlin_affinity.model.host_classes import CLASS_FIELDS
-from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.request import DEFAULT_FILTERS, Rules
+from senlin_affinity.model.spread import Spread
 from senlin_affinity.planner.resolution import resolve
-from tests.property.cloud_strategies import clouds, hidden
-from tests.property.cloud_strategies import hosts as generated
+from senlin_affinity.scenario.columns import Columns
+from senlin_affinity.scenario.constraint import is_of_hosts
+from senlin_affinity.scenario.scenario import Scenario
+from tests.property.cloud_strategies import NAMES, clouds, hidden
 from tests.support.our_constraints import OURS
 from tests.support.values import replace
 
@@ -24,58 +24,85 @@ FIGURES = st.builds(
     st.sampled_from([False, False, True]),
     st.sampled_from([None, None, 'pool']),
 )
-NAMES = ('VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'CUSTOM_GPU')
-RESOURCES = st.none() | st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, FIGURES))
+CLASSES = ('VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'CUSTOM_GPU')
+RESOURCES = st.none() | st.fixed_dictionaries({}, optional=dict.fromkeys(CLASSES, FIGURES))
 UNUSUAL_FIELDS = {
     'is_nested': st.booleans(),
     'is_partial': st.booleans(),
     'hypervisor_type': st.sampled_from(['QEMU', 'VMware vCenter Server']),
     'grants': st.sampled_from([None, (), (CandidateCapacity('resources=VCPU:1', 2, 1),)]),
     'resources': RESOURCES,
+    'servers': st.none() | st.integers(0, 3),
     'stale_aggregates': st.sampled_from([frozenset(), frozenset({'1'})]),
 }
-CONSTRAINTS = [
-    constraint
-    for constraint in (kind() for kind in OURS)
-    if is_of_hosts(constraint) and constraint.name != ResourcesConstraint.name
-]
+CONSTRAINTS = [constraint for constraint in (kind() for kind in OURS) if is_of_hosts(constraint)]
+FILTERS = (*DEFAULT_FILTERS, *(name for constraint in OURS for name in constraint.filters))
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        'isolated_hosts': st.just(NAMES[:2]),
+        'isolated_images': st.just(('an-image',)),
+        'max_instances_per_host': st.integers(1, 4),
+        'drs_pattern': st.just('1'),
+    },
+)
 #: The number of enabled filters: from the default ones to all that our constraints model.
-COUNTS = st.integers(len(DEFAULT_FILTERS), 20)
+COUNTS = st.integers(len(DEFAULT_FILTERS), len(FILTERS))
+IMAGES = st.sampled_from([None, {}, {'hw_architecture': 'x86_64', 'os_type': 'linux'}])
+METADATA = st.sampled_from(
+    [{}, {'rack': 'r1'}, {'rack': 'r1,r2', 'max_instances_per_host': '2', 'os_type': 'windows'}]
+)
 
 
-@settings(max_examples=40)
-@given(st.data())
-def test_verdicts_for_many_hosts_equal_those_for_each_host(data):
-    request, snapshot = data.draw(clouds(policies=None))
+@st.composite
+def requests(draw):
+    """Generate a resolved request to which many constraints apply."""
+    request, snapshot = draw(clouds())
     hosts = []
     for host in snapshot.hosts:
-        changes = data.draw(st.fixed_dictionaries({}, optional=UNUSUAL_FIELDS))
-        hosts += [host, replace(host, **changes)]
-    image = data.draw(st.sampled_from([None, {}]))
-    snapshot = data.draw(hidden(replace(snapshot, hosts=tuple(hosts))))
-    resolved = resolve(replace(request, image_properties=image), snapshot)
-    hosts = snapshot.hosts or ()
-    for constraint in (*CONSTRAINTS, ResourcesConstraint()):
+        hosts += [host, replace(host, **draw(st.fixed_dictionaries({}, optional=UNUSUAL_FIELDS)))]
+    aggregates = [replace(each, metadata=draw(METADATA)) for each in snapshot.aggregates]
+    criteria = ['availability_zone', *(['rack'] if 'rack' in aggregates[0].metadata else ())]
+    snapshot = draw(hidden(replace(snapshot, hosts=tuple(hosts), aggregates=tuple(aggregates))))
+    request = replace(
+        request,
+        image_properties=draw(IMAGES),
+        member_of=('one',) * draw(st.booleans()),
+        enabled_filters=FILTERS[: draw(COUNTS)],
+        spread=draw(st.sampled_from([(), *((Spread(by),) for by in criteria)])),
+    )
+    options, is_drs_required = draw(OPTIONS), draw(st.booleans())
+    return resolve(request, snapshot, Rules.of(is_drs_required=is_drs_required, **options))
+
+
+@settings(max_examples=60)
+@given(requests())
+def test_verdicts_by_class_equal_those_for_each_host(resolved):
+    hosts, scenario = resolved.snapshot.hosts or (), Scenario.of(resolved.snapshot)
+    for constraint in CONSTRAINTS:
+        column = constraint.column(resolved, scenario)
+        by_class = [column.verdict(index) for index in range(len(hosts))]
         alone = [constraint.check_host(resolved, host) for host in hosts]
-        assert [*constraint.check_hosts(resolved, hosts)] == alone, constraint.name
+        assert by_class == alone, constraint.name
 
 
-@settings(max_examples=40)
-@given(st.data())
-def test_a_verdict_depends_only_on_the_declared_fields(data):
-    """Hosts that differ only in other fields have equal verdicts."""
-    request, snapshot = data.draw(clouds())
-    filters = (*DEFAULT_FILTERS, *(name for constraint in OURS for name in constraint.filters))
-    member_of = ('one',) * data.draw(st.booleans())
-    request = replace(request, member_of=member_of, enabled_filters=filters[: data.draw(COUNTS)])
-    resolved = resolve(request, snapshot)
-    for host in snapshot.hosts:
-        changes = data.draw(st.fixed_dictionaries({}, optional=UNUSUAL_FIELDS))
-        other = replace(data.draw(generated(host.host)), **changes)
-        for constraint in CONSTRAINTS:
-            read = {name: getattr(host, name) for name in constraint.host_fields(resolved)}
-            assert {*read} <= CLASS_FIELDS
-            same = replace(other, **read, servers=host.servers)
-            assert constraint.check_host(resolved, same) == constraint.check_host(resolved, host), (
-                constraint.name
-            )
+@settings(max_examples=60)
+@given(requests(), st.data())
+def test_verdicts_about_changed_hosts_equal_those_of_another_cloud(resolved, data):
+    """The verdicts about the hosts before the change are kept."""
+    hosts = resolved.snapshot.hosts or ()
+    if not hosts:
+        return
+    for constraint in CONSTRAINTS:
+        constraint.column(resolved, Scenario.of(resolved.snapshot))
+    index = data.draw(st.integers(0, len(hosts) - 1))
+    changes = data.draw(st.fixed_dictionaries({}, optional=UNUSUAL_FIELDS))
+    changed = {index: replace(hosts[index], enabled=False, aggregates={'2'}, **changes)}
+    columns = Columns.of(resolved.snapshot).with_hosts(changed)
+    after = replace(resolved, snapshot=columns.cloud)
+    afresh = replace(resolved, snapshot=replace(resolved.snapshot, hosts=columns.cloud.hosts))
+    for constraint in CONSTRAINTS:
+        kept = constraint.column(after, Scenario(columns))
+        new = constraint.column(afresh, Scenario.of(afresh.snapshot))
+        for at in range(len(hosts)):
+            assert kept.verdict(at) == new.verdict(at), constraint.name

@@ -274,7 +274,7 @@ def is_spread(request, whole, placements):
     now = evaluate(request.resolve(whole), request.constraints)
     rack_of = {host.host: domain_of(now.resolved, 'rack', host) for host in now.hosts}
     held = servers(now.resolved, 'rack') + Counter(rack_of[each.host] for each in placements)
-    rows = zip(now.hosts, now.matrix.host_rows, strict=True)
+    rows = zip(now.hosts, now.table.host_rows, strict=True)
     least = min((held[rack_of[host.host]] for host, row in rows if row.is_eligible), default=0)
     ahead = [held[rack_of[each.host]] - least for each in placements]
     return not spread.is_hard or max(ahead) <= spread.max_skew

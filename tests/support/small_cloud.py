@@ -210,14 +210,14 @@ class Fence(Constraint):
     summary = 'no host behind a fence'
     needs = ('hosts',)
     filters = ('FenceFilter',)
-    is_host_specific = False
+    reads = ('aggregates',)
     is_waivable = True
     reasons: ClassVar = {
         'fence.open': Reason('there is no fence'),
         'fence.forbidden': Reason('in {aggregates}, which is fenced', advice='open the fence'),
     }
 
-    def check_host(self, resolved, host):
+    def check(self, asked, host, cloud):
         fenced = sorted(name for name in host.aggregates if name.startswith('fenced'))
         if fenced:
             return Verdict.rejected('fence.forbidden', aggregates=', '.join(fenced))

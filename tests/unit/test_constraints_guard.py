@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from senlin_affinity.model.constraint import is_of_domains, is_of_hosts, is_of_requests
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, is_of_requests
 from tests.support.our_constraints import OURS
 from tests.support.tables import CASES, read
 
@@ -62,13 +62,10 @@ def test_an_at_most_names_no_host(constraint):
 
 
 def test_it_has_all_declarations(constraint):
-    """A class without explicit declarations would be evaluated for each host separately."""
     assert levels(constraint)
     assert constraint.summary
     assert not constraint.summary.endswith('.')
     assert isinstance(constraint.order, int)
-    if is_of_hosts(constraint):
-        assert {'is_host_specific', 'uses_resources'} <= vars(type(constraint)).keys()
     assert isinstance(constraint.filters, tuple)
     assert constraint.reasons
     assert constraint.needs

@@ -29,14 +29,13 @@ def test_our_constraints_keep_the_rules(row):
 
 CLOUD = {'hosts': {'cmp-1': {'traits': ['A'], 'servers': 3}, 'cmp-2': {'servers': 3}}}
 OK = Verdict.passed('odd.ok')
+FULL = Verdict.rejected('odd.full', servers=1)
 
 
 class Odd(Constraint):
     """A constraint that keeps all rules, until one of its members is replaced."""
 
     name, order, summary, needs = 'odd', 50, 'odd', ('hosts',)
-    is_host_specific = False
-    uses_resources = False
     reasons = {
         'odd.ok': Reason('ok'),
         'odd.full': Reason('{servers:d} servers', advice='add hosts'),
@@ -44,14 +43,17 @@ class Odd(Constraint):
         'odd.advised': Reason('ok', advice='add hosts'),
     }
 
-    def check_host(self, resolved, host):
+    def check(self, asked, host, cloud):
         return OK
 
 
-def ok_if(is_ok):
-    """Return a check_host that passes if the condition holds."""
-    full = Verdict.rejected('odd.full', servers=1)
-    return lambda self, resolved, host: OK if is_ok(resolved, host) else full
+def ok_if(is_ok, *reads, prepare=lambda self, resolved: None):
+    """Return a check that passes if the condition on what was asked, host and cloud holds."""
+    return {
+        'reads': reads,
+        'prepare': prepare,
+        'check': lambda self, asked, host, cloud: OK if is_ok(asked, host, cloud) else FULL,
+    }
 
 
 def of_domains(verdict):
@@ -62,25 +64,46 @@ def of_domains(verdict):
 
 
 def always(verdict):
-    return {'check_host': lambda self, resolved, host: verdict}
+    return {'check': lambda self, asked, host, cloud: verdict}
 
 
-HAS_A = ok_if(lambda resolved, host: 'A' in host.traits)
-IS_FEW = ok_if(lambda resolved, host: (host.servers or 0) < 10)
-IS_FREE = ok_if(lambda resolved, host: host.resources['VCPU'].used < 10)
-IS_FIRST = ok_if(lambda resolved, host: host.host == 'cmp-1')
-IS_NOT_PLACED = ok_if(lambda resolved, host: not resolved.placed.get(host.host))
-SPECIFIC = 'is_host_specific must be True: the verdict about host cmp-1 depends on its name or its '
-CLASS = 'host_fields or specific_hosts is wrong: the verdict about host '
+def keep(self, resolved):
+    """Store the number of servers in the constraint, instead of returning it."""
+    self.count = resolved.request.count
+
+
+KEEPS = {
+    'count': 0,
+    'prepare': keep,
+    'check': lambda self, asked, host, cloud: OK if self.count == 0 else FULL,
+}
+READS_MORE = 'check must read nothing but the result of prepare, the fields of the host, and the '
 
 
 @pytest.mark.parametrize(
     ('members', 'message'),
     [
         pytest.param({}, None, id='all rules'),
-        pytest.param({'check_host': HAS_A}, None, id='reads a trait'),
-        pytest.param({'check_host': IS_FEW, 'is_host_specific': True}, None, id='by servers'),
-        pytest.param({'check_host': IS_FREE, 'uses_resources': True}, None, id='by resources'),
+        pytest.param(
+            ok_if(lambda asked, host, cloud: 'A' in host.traits, 'traits'), None, id='by trait'
+        ),
+        pytest.param(
+            ok_if(lambda asked, host, cloud: (host.servers or 0) < 10, 'servers'),
+            None,
+            id='by servers',
+        ),
+        pytest.param(
+            ok_if(lambda asked, host, cloud: host.free['VCPU'] > 0, 'free'), None, id='by resources'
+        ),
+        pytest.param(
+            ok_if(
+                lambda asked, host, cloud: host.host != asked,
+                'host',
+                prepare=lambda self, resolved: resolved.snapshot.hosts[0].host,
+            ),
+            None,
+            id='by the hosts of the cloud',
+        ),
         pytest.param(of_domains(Verdict.passed('odd.ok', room=1)), None, id='domains'),
         pytest.param(
             {'needs': ('host',)},
@@ -88,8 +111,13 @@ CLASS = 'host_fields or specific_hosts is wrong: the verdict about host '
             id='needs',
         ),
         pytest.param(
+            {'reads': ('trait',)},
+            "constraint Broken: reads: a host has no 'trait': did you mean traits?",
+            id='reads',
+        ),
+        pytest.param(
             always(Verdict.passed('odd.o')),
-            'check_host failed on host cmp-1: ValueError: code odd.o is not in reasons',
+            'check failed on host cmp-1: ValueError: code odd.o is not in reasons',
             id='an undeclared code',
         ),
         pytest.param(
@@ -123,32 +151,22 @@ CLASS = 'host_fields or specific_hosts is wrong: the verdict about host '
             id='advice that is never shown',
         ),
         pytest.param(
-            {'check_host': HAS_A, 'check_hosts': lambda self, resolved, hosts: [OK] * len(hosts)},
-            'check_hosts and check_host differ: the verdict about host cmp-2',
-            id='check_hosts',
-        ),
-        pytest.param({'check_host': IS_FEW}, SPECIFIC, id='reads the servers'),
-        pytest.param({'check_host': IS_FIRST}, SPECIFIC, id='reads the name'),
-        pytest.param({'check_host': IS_NOT_PLACED}, SPECIFIC, id='reads the placed servers'),
-        pytest.param(
-            {'check_host': IS_FREE},
-            'uses_resources must be True: the verdict about host cmp-1 depends on its resources',
-            id='reads the resources',
+            ok_if(lambda asked, host, cloud: 'A' in host.traits),
+            "check failed on host cmp-1: AttributeError: 'traits' is not in reads",
+            id='reads another field',
         ),
         pytest.param(
-            {'check_host': HAS_A, 'host_fields': lambda self, resolved: ['up']},
-            f'{CLASS}cmp-2 is odd.full, but odd.ok for all hosts like it',
-            id='host_fields',
+            ok_if(lambda asked, host, cloud: len(cloud.hosts) == 2),
+            f'{READS_MORE}cloud without its hosts, zones and quotas: the verdict about host cmp-1',
+            id='reads the hosts of the cloud',
         ),
         pytest.param(
-            {
-                'check_host': IS_FIRST,
-                'is_host_specific': True,
-                'specific_hosts': lambda self, resolved: ['cmp-2'],
-            },
-            f'{CLASS}cmp-1 is odd.ok, but odd.full for all hosts like it',
-            id='specific_hosts',
+            ok_if(lambda asked, host, cloud: cloud.hosts_by_name['cmp-1']),
+            f'{READS_MORE}cloud without its hosts, zones and quotas; otherwise: constraint odd: '
+            "check failed on host cmp-1: KeyError: 'cmp-1'",
+            id='needs the hosts of the cloud',
         ),
+        pytest.param(KEEPS, f'{READS_MORE}cloud', id='keeps the request'),
         pytest.param(
             {
                 'proposals': lambda self, resolved, evaluation: [

@@ -451,10 +451,10 @@ class Licensed(Constraint):
     """A constraint of another package, on an aggregate or a trait."""
 
     name, order, summary = 'licence', 300, 'licensed hosts'
-    needs, is_host_specific = ('hosts', 'aggregates'), False
+    needs, reads = ('hosts', 'aggregates'), ('aggregates', 'traits')
     reasons: ClassVar = {'licence.ok': Reason('licensed'), 'licence.no': Reason('no licence')}
 
-    def check_host(self, resolved, host):
+    def check(self, asked, host, cloud):
         is_licensed = host.aggregates or RARE in host.traits
         return Verdict.passed('licence.ok') if is_licensed else Verdict.rejected('licence.no')
 

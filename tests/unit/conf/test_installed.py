@@ -76,6 +76,14 @@ class NoOrder(Constraint):
         return Verdict.passed('no_order.ok')
 
 
+class OldForm(NoCheck):
+    name = 'old_form'
+    is_host_specific = False
+
+    def check_host(self, resolved, host):
+        return Verdict.passed('old_form.ok')
+
+
 class NoDomains(NoCheck):
     name = 'no_domains'
 
@@ -98,7 +106,13 @@ FOREIGN = third_party('foreign', reasons={'server_group.full': FULL})
         ('none', None, 'cannot be created'),
         ('needs', lambda _one: None, 'cannot be created'),
         ('no_subclass', NoSubclass, 'is not a subclass of senlin_affinity.constraints.base.'),
-        ('no_check', NoCheck, 'must define one of check_host, check_domains, check_request'),
+        ('no_check', NoCheck, 'must define one of check, column, check_domains, check_request'),
+        (
+            'old_form',
+            OldForm,
+            'defines check_host, which nothing calls any more: define reads, prepare and check '
+            'instead (see "howto/own-constraint" in the manual)',
+        ),
         ('no_order', NoOrder, 'has no order, needs'),
         ('no_domains', NoDomains, 'has no domains'),
         ('text', str, 'is not a subclass of senlin_affinity.constraints.base.Constraint'),
@@ -115,6 +129,12 @@ FOREIGN = third_party('foreign', reasons={'server_group.full': FULL})
             'odd',
             third_party('odd', needs=('hosts', 'servergroups')),
             "needs: a snapshot has no 'servergroups': did you mean server_groups?",
+        ),
+        ('odd', third_party('odd', reads='traits'), "reads must be a tuple of str, not 'traits'"),
+        (
+            'odd',
+            third_party('odd', reads=('traits', 'aggregate')),
+            "reads: a host has no 'aggregate': did you mean aggregates?",
         ),
     ],
     ids=lambda each: each if isinstance(each, str) else '',
@@ -142,6 +162,11 @@ def test_a_constraint_that_does_not_load_is_named(monkeypatch, error, words):
     with pytest.raises(PluginError) as caught:
         installed.load_constraints()
     assert str(caught.value) == f'constraint acme (acme:Ends) does not load: {words}'
+
+
+def test_a_constraint_may_read_fields_properties_and_free_amounts():
+    kind = third_party('odd', reads=('traits', 'is_vsphere', 'free', 'servers'))
+    assert len(installed.check_constraints([extension('odd', kind)])) == 1
 
 
 def test_two_constraints_of_one_name():

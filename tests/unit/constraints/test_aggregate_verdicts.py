@@ -142,18 +142,6 @@ def test_an_image_that_may_have_a_reservation(rules, image, codes):
     assert all(isinstance(item, OpenAssumption) for item in found)
 
 
-def test_reservations_are_resolved_once_for_all_hosts():
-    asked, host = about_aggregates({'rules': ['forbidden']})
-    rule = ReservationsConstraint()
-    first = rule.check_host(asked, host)
-    asked.snapshot.aggregates[0].metadata.clear()
-    in_a = Host('cmp-2', 'cmp-2', aggregates=frozenset({uuid_of('A')}))
-    assert (first.code, rule.check_host(asked, in_a).code) == (
-        'reservations.admitted',
-        'reservations.reserved',
-    )
-
-
 @pytest.mark.parametrize('constraint', ROWS, ids=lambda constraint: constraint.name)
 def test_exactly_the_rejections_have_advice(constraint):
     """In each table, exactly the rejections have advice."""

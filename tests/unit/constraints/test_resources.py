@@ -4,6 +4,7 @@ import pytest
 
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.planner.resolution import resolve
+from senlin_affinity.scenario.scenario import Scenario
 from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of
 from tests.support.values import replace
 
@@ -29,4 +30,6 @@ def question(names, **changes):
 def test_the_order_of_hosts_is_irrelevant(names):
     asked, rule = question(names), ResourcesConstraint()
     hosts = asked.snapshot.hosts
-    assert [*rule.check_hosts(asked, hosts)] == [rule.check_host(asked, host) for host in hosts]
+    column = rule.column(asked, Scenario.of(asked.snapshot))
+    found = [column.verdict(index) for index in range(len(hosts))]
+    assert found == [rule.check_host(asked, host) for host in hosts]

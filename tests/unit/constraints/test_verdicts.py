@@ -10,13 +10,13 @@ from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
-from senlin_affinity.model.constraint import is_of_hosts
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova import quotas
+from senlin_affinity.scenario.constraint import is_of_hosts
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import (
     aggregates_of,

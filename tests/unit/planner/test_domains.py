@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import pytest
 
-from senlin_affinity.model.constraint import Constraint, Domain
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.planner.planner import plan
+from senlin_affinity.scenario.constraint import Constraint, Domain
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 ROOM = Verdict.passed('row.room', room=2)
@@ -78,7 +78,7 @@ def test_a_constraint_without_a_verdict_about_a_row():
 class RowsAndHosts(Rows):
     """It also limits each host."""
 
-    def check_host(self, _question, _host):
+    def check(self, _asked, _host, _cloud):
         return ROOM
 
 

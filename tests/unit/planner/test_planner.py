@@ -15,6 +15,7 @@ from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.planner import assignment
 from senlin_affinity.planner.planner import plan
 from senlin_affinity.planner.resolution import resolve
 from tests.support.small_cloud import CONSTRAINTS, Fence, granted, request_of, rules_of, snapshot_of
@@ -66,10 +67,7 @@ def test_plan(row):
     assert decision.line() == row.get('line', decision.line())
     if decision.hosts_after is not None:
         first = decision.hosts_after.first(1)
-        assert (first.reports(), first.rooms) == (
-            decision.hosts[:1],
-            decision.hosts_after.rooms[:1],
-        )
+        assert first.reports() == decision.hosts[:1]
     reports = {report.host: report for report in decision.hosts}
     for host, code in row.get('codes', {}).items():
         assert reports[host].code == code
@@ -356,20 +354,55 @@ def test_verdicts_about_the_request(verdict, fits, capacity, placed):
     assert decision.advice() == ()
 
 
-def test_only_hosts_with_new_servers_are_evaluated_again():
-    """With the resources of the new servers."""
+def test_a_constraint_reads_the_free_amounts_after_the_placements():
     asked = []
 
     class Watch(Fence):
-        def check_host(self, resolved, host):
+        reads = ('host', 'aggregates', 'free')
+
+        def check(self, _asked, host, cloud):
             asked.append(host)
-            return super().check_host(resolved, host)
+            return super().check(_asked, host, cloud)
 
     gpu = {'VCPU': [9, 0], 'MEMORY_MB': [9999, 0], 'DISK_GB': [9, 0], 'CUSTOM_GPU': [2, 1]}
     row = {'hosts': {'cmp-1': {'resources': gpu}, 'cmp-2': {'free': 0}}}
     row |= {'flavor': {'vcpus': 2}, 'request': {'count': 2}}
     decision = plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Watch()))
     assert [report.placed for report in decision.hosts] == [2, 0]
-    assert [host.host for host in asked] == ['cmp-1', 'cmp-2', 'cmp-1']
-    used = {name: has.used for name, has in asked[-1].resources.items()}
-    assert used == {'VCPU': 4, 'MEMORY_MB': 1024, 'DISK_GB': 2, 'CUSTOM_GPU': 1}
+    assert [host.host for host in asked] == ['cmp-1', 'cmp-2'] * 2
+    before, after = (asked[index].free for index in (0, 2))
+    assert before == {'VCPU': 9, 'MEMORY_MB': 9999, 'DISK_GB': 9, 'CUSTOM_GPU': 1}
+    assert after == {'VCPU': 5, 'MEMORY_MB': 8975, 'DISK_GB': 7, 'CUSTOM_GPU': 1}
+
+
+@pytest.mark.parametrize(
+    'amount', [2**43, 2**43 + 1, 2**63, 10**30], ids=['2^43', '2^43+1', '2^63', '10^30']
+)
+def test_an_amount_above_that_of_any_host_is_exhausted(amount):
+    gpus = {'CUSTOM_GPU': {'capacity': 8, 'used': 0}}
+    row = {'hosts': {'cmp-1': {'resources': gpus}}, 'request': {'count': 1}}
+    row['flavor'] = {
+        'extra_specs': {'resources:CUSTOM_GPU': str(amount)},
+        'vcpus': 0, 'ram': 0, 'disk': 0,
+    }  # fmt: skip
+    (report,) = plan(request_of(row), snapshot_of(row), CONSTRAINTS).hosts
+    assert report.code == 'resources.exhausted'
+    facts = report.verdicts['resources'].facts
+    assert (facts['free'], facts['amount']) == (8, amount)
+
+
+@pytest.mark.parametrize('policy', ['anti-affinity', 'soft-affinity'])
+def test_a_full_domain_ends_the_search_for_a_host(policy, monkeypatch):
+    """Each host of it is looked at once, however many servers it could take."""
+    hosts = {f'cmp-{n}': {'zone': 'az-1', 'free': 10**6} for n in range(120)}
+    row = {'hosts': {**hosts, 'last': {'zone': 'az-2', 'free': 1}}, 'request': {'count': 6}}
+    row['request']['spread'] = [{'by': 'availability_zone'}]
+    row['aggregates'] = {zone: {'zone': zone} for zone in ('az-1', 'az-2')}
+    row['group'] = {'policy': policy, 'rules': {}}
+    looked, is_open = [], assignment._Choice._is_open
+    monkeypatch.setattr(
+        assignment._Choice, '_is_open', lambda self, at: looked.append(at) or is_open(self, at)
+    )
+    decision = plan(request_of(row), snapshot_of(row), CONSTRAINTS)
+    assert len(decision.placements) < 6
+    assert len(looked) < 2000

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
 from senlin_affinity.constraints.base import (
@@ -24,6 +25,7 @@ from senlin_affinity.model.errors import (
 )
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.planner.planner import plan
+from senlin_affinity.scenario.column import Column
 from tests.support.small_cloud import request_of, rules_of, snapshot_of
 from tests.support.values import replace
 
@@ -38,6 +40,7 @@ class Odd(Constraint):
     summary = 'odd'
     needs = ('hosts',)
     filters = ()
+    reads = ('host', 'free')
     reasons: ClassVar = {
         'odd.ok': Reason('ok'),
         'odd.of': Reason('{host} is fine'),
@@ -45,7 +48,7 @@ class Odd(Constraint):
         'odd.detail': Reason('ok', detail='rack'),
     }
 
-    def check_host(self, resolved, host):
+    def check(self, asked, host, cloud):
         return Verdict.passed('odd.ok', room=2)
 
     def has_domains(self, resolved):
@@ -78,24 +81,28 @@ NO_ROOM = ' on host cmp-1: ValueError: room must be None or an integer'
 @pytest.mark.parametrize(
     ('method', 'wrong', 'words'),
     [
-        ('check_host', fails, " on host cmp-1: KeyError: 'rack'"),
-        ('check_host', lambda *_: None, ' on host cmp-1: ValueError: the answer must be a Verdict'),
-        ('check_host', lambda *_: Verdict.passed('odd.ok', room=0.5), NO_ROOM),
-        ('check_host', lambda *_: Verdict.passed('odd.ok', room=-1), NO_ROOM),
-        ('check_host', lambda *_: Verdict.passed('odd.o'),
+        ('check', fails, " on host cmp-1: KeyError: 'rack'"),
+        ('check', lambda *_: None, ' on host cmp-1: ValueError: the answer must be a Verdict'),
+        ('check', lambda *_: Verdict.passed('odd.ok', room=0.5), NO_ROOM),
+        ('check', lambda *_: Verdict.passed('odd.ok', room=-1), NO_ROOM),
+        ('check', lambda *_: Verdict.passed('odd.o'),
          ' on host cmp-1: ValueError: code odd.o is not in reasons'),
-        ('check_host', lambda *_: Verdict.rejected('odd.of', rack='r1'),
+        ('check', lambda *_: Verdict.rejected('odd.of', rack='r1'),
          ' on host cmp-1: ValueError: verdict odd.of lacks the fact host of its sentence'),
-        ('check_host', lambda *_: Verdict.rejected('odd.detail', host='a'),
+        ('check', lambda *_: Verdict.rejected('odd.detail', host='a'),
          ' on host cmp-1: ValueError: verdict odd.detail lacks the fact rack of its sentence'),
-        ('check_hosts', lambda _question, hosts: [Verdict.skipped('odd.o')] * len(hosts),
+        ('check', lambda _asked, host, _cloud: host.traits,
+         " on host cmp-1: AttributeError: 'traits' is not in reads"),
+        ('prepare', lambda *_: Verdict.skipped('odd.o'),
          ': ValueError: code odd.o is not in reasons'),
+        ('prepare', fails, ": KeyError: 'rack'"),
         ('check_domains', lambda _question, rooms: dict.fromkeys(rooms, Verdict.skipped('odd.o')),
          ' on row cmp-1, cmp-2, cmp-3 and 2 more: ValueError: code odd.o is not in reasons'),
         ('check_request', lambda *_: Verdict.skipped('odd.o'),
          ': ValueError: code odd.o is not in reasons'),
-        ('check_hosts', fails, ": KeyError: 'rack'"),
-        ('check_hosts', lambda *_: [], ': ValueError: the answer has 0 verdicts for '),
+        ('column', fails, ": KeyError: 'rack'"),
+        ('column', lambda *_: Column.of([], np.zeros(0, int)),
+         ': ValueError: the answer has 0 verdicts for '),
         ('has_domains', fails, ": KeyError: 'rack'"),
         ('domains', fails, " on host cmp-1: KeyError: 'rack'"),
         ('domains', lambda *_: ['r1'], ' on host cmp-1: AttributeError: '),
@@ -119,10 +126,8 @@ NO_ROOM = ' on host cmp-1: ValueError: room must be None or an integer'
         ('proposals', lambda *_: ['more'], ": ValueError: each answer must be a Change"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize('is_host_specific', [True, False])
-def test_an_exception_is_reported(method, wrong, words, is_host_specific):
-    wrong = {method: staticmethod(wrong), 'is_host_specific': is_host_specific}
-    odd = type('Odd', (Odd,), wrong)()
+def test_an_exception_is_reported(method, wrong, words):
+    odd = type('Odd', (Odd,), {method: staticmethod(wrong)})()
     with pytest.raises(ConstraintError) as caught:
         plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
     said = str(caught.value)
@@ -134,19 +139,10 @@ def test_an_exception_is_reported(method, wrong, words, is_host_specific):
     assert ' on ' not in in_words(caught.value)
 
 
-@pytest.mark.parametrize(
-    ('method', 'more'),
-    [
-        ('host_fields', {'is_host_specific': False, 'uses_resources': False}),
-        ('specific_hosts', {'is_host_specific': True}),
-        ('without', {'is_waivable': True, 'check_host': lambda *_: Verdict.rejected('odd.ok')}),
-    ],
-)
-def test_an_exception_in_an_optional_method_is_reported(method, more):
+def test_an_exception_of_a_waiver_is_reported():
     odd = Odd()
-    for name, each in {**more, method: fails}.items():
-        setattr(odd, name, each)
-    with pytest.raises(ConstraintError, match=f'^constraint odd: {method} failed'):
+    odd.is_waivable, odd.check, odd.without = True, lambda *_: Verdict.rejected('odd.ok'), fails
+    with pytest.raises(ConstraintError, match='^constraint odd: without failed'):
         plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
 
 
@@ -169,32 +165,31 @@ def test_the_innermost_constraint_is_reported():
 
 
 ONE = {'hosts': {'cmp-1': {'free': 9}}}
+FREE = ('free',)
 
 
 @pytest.mark.parametrize(
-    ('answer', 'uses_resources', 'at_most'),
+    ('answer', 'reads', 'at_most'),
     [
-        (Verdict.passed('odd.ok'), None, ('constraint odd, which returns no number of servers',)),
-        (Verdict.passed('odd.ok'), True, ('constraint odd, which returns no number of servers',)),
-        (Verdict.passed('odd.ok'), False, ()),
-        (Verdict.skipped('odd.ok'), True, ()),
-        (Verdict.passed('odd.ok', room=9), True, ()),
-        (Verdict.passed('odd.ok', room=9, is_at_most=True), True, ('constraint odd (ok)',)),
-        (Verdict.passed('odd.of', room=9, is_at_most=True, host='a'), True, ('constraint odd',)),
+        (Verdict.passed('odd.ok'), FREE, ('constraint odd, which returns no number of servers',)),
+        (Verdict.passed('odd.ok'), ('host',), ()),
+        (Verdict.skipped('odd.ok'), FREE, ()),
+        (Verdict.passed('odd.ok', room=9), FREE, ()),
+        (Verdict.passed('odd.ok', room=9, is_at_most=True), FREE, ('constraint odd (ok)',)),
+        (Verdict.passed('odd.of', room=9, is_at_most=True, host='a'), FREE, ('constraint odd',)),
         (
             Verdict.passed('odd.why', room=9, is_at_most=True, host='a'),
-            True,
+            FREE,
             ('constraint odd (who knows)',),
         ),
     ],
 )
-def test_an_unknown_room_is_at_most(answer, uses_resources, at_most):
+def test_an_unknown_room_is_at_most(answer, reads, at_most):
     """A constraint that reads resources may reject after they are used."""
     odd = Odd()
-    odd.check_host = lambda *_: answer
+    odd.check = lambda *_: answer
     odd.has_domains = lambda _question: False
-    if uses_resources is not None:
-        odd.uses_resources = uses_resources
+    odd.reads = reads
     decision = plan(request_of(ONE), snapshot_of(ONE), [odd, ResourcesConstraint()])
     assert (decision.capacity, decision.fits, decision.at_most) == (9, True, at_most)
     assert decision.capacity_certain == (0 if at_most else 9)
@@ -245,7 +240,7 @@ def test_a_domains_upper_bound_marks_the_capacity(is_at_most):
 )
 def test_a_host_has_the_stricter_verdict_of_itself_and_its_domain(of_host, code, at_most):
     odd = Odd()
-    odd.check_host = lambda *_: replace(of_host, facts={'rack': 'a'})
+    odd.check = lambda *_: replace(of_host, facts={'rack': 'a'})
     odd.domains = lambda _question, _host: [Domain('row', 'a')]
     odd.check_domains = lambda _question, rooms: dict.fromkeys(
         rooms, Verdict.passed('odd.ok', room=5)

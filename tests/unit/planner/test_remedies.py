@@ -69,9 +69,9 @@ def planned_for(row, monkeypatch):
     """Return the requests that are planned for remedies."""
     resolved, planned = resolve(request_of(row), snapshot_of(row), rules_of(row)), []
 
-    def watched(changed, *others):
+    def watched(changed, *others, **more):
         planned.append(changed)
-        return evaluate(changed, *others)
+        return evaluate(changed, *others, **more)
 
     monkeypatch.setattr(what_if, 'evaluate', watched)
     decide(resolved, CONSTRAINTS)
@@ -353,9 +353,9 @@ def test_pairs_that_waive_a_constraint_come_beside_one_that_does_not():
 class OnlyGpuHosts(Fence):
     """A constraint on the names of hosts, which proposes one change in two ways."""
 
-    is_host_specific = True
+    reads = ('host',)
 
-    def check_host(self, resolved, host):
+    def check(self, _asked, host, _cloud):
         if host.host.startswith('gpu-'):
             return Verdict.skipped('fence.open')
         return Verdict.rejected('fence.forbidden', aggregates='no GPU')

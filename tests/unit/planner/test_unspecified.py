@@ -5,6 +5,7 @@ import pytest
 from senlin_affinity.constraints.base import Option
 from senlin_affinity.model.errors import ConstraintError
 from senlin_affinity.model.request import Rules
+from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner.planner import plan
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import Fence, request_of, snapshot_of
@@ -106,9 +107,9 @@ class Theirs(Fence):
     def assumptions(self, _resolved):
         yield self.answer
 
-    def check_host(self, resolved, host):
+    def prepare(self, resolved):
         is_on = resolved.is_enforced('FenceFilter') or resolved.option(self.switch)
-        return super().check_host(resolved, host if is_on else host.but(aggregates=frozenset()))
+        return None if is_on else Verdict.skipped('fence.open')
 
 
 @pytest.mark.parametrize(

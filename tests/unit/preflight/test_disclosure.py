@@ -6,7 +6,6 @@ from uuid import UUID
 import pytest
 
 from senlin_affinity.constraints.quota import DRIVER, QuotaConstraint
-from senlin_affinity.model.constraint import Constraint, is_of_hosts
 from senlin_affinity.model.errors import BindingError, CloudError, ConstraintError, InvalidSpec
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.reason import Reason
@@ -18,6 +17,7 @@ from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.policy.placement import Placement
 from senlin_affinity.preflight import disclosure, hook
 from senlin_affinity.preflight.cloud_view import Coverage
+from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
@@ -177,8 +177,7 @@ def revealing_constraint(kind, code):
     declared = {'name': kind.name, 'order': kind.order, 'reasons': kind.reasons}
     declared |= {'summary': '', 'needs': kind.needs, 'filters': ()}
     if is_of_hosts(kind()):
-        check = {'check_host': lambda self, resolved, host: verdict}
-        check['shape'] = lambda self, resolved, host: None
+        check = {'check': lambda self, asked, host, cloud: verdict}
     else:
         check = {'check_request': lambda self, resolved: verdict}
     return type('Poisoned', (Constraint,), declared | check)()
@@ -376,7 +375,7 @@ def test_a_remedy_is_hidden_from_tenants_by_default(kind):
         (InvalidSpec('there is no such group', 'properties.servergroup'), True),
         (BindingError('attach it again'), True),
         (InvalidSpec('no aggregate has the name x; the nearest are y', 'member_of[0]'), False),
-        (ConstraintError('rack', 'check_host', "KeyError: 'r-7'", 'host cmp-1'), False),
+        (ConstraintError('rack', 'check', "KeyError: 'r-7'", 'host cmp-1'), False),
         (CloudError('Nova answered 500: cmp-1'), False),
         (KeyError('cmp-1'), False),
     ],

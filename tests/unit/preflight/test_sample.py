@@ -34,7 +34,7 @@ class ForeignHostConstraint(Constraint):
     name, order, summary, reasons = 'foreign', 5, 'foreign', FOREIGN
     needs, filters = ('hosts',), ()
 
-    def check_host(self, resolved, host):
+    def check(self, asked, host, cloud):
         return Verdict.passed('foreign.ok')
 
 
@@ -64,23 +64,17 @@ class ForeignDomainConstraint(Constraint):
 class ForeignAggregateConstraint(ForeignHostConstraint):
     """A constraint of another package, which rejects all aggregates."""
 
-    needs, is_host_specific = ('hosts', 'aggregates'), False
+    needs, reads = ('hosts', 'aggregates'), ('aggregates',)
     reasons: ClassVar = {**FOREIGN, 'foreign.no': Reason('no')}
 
-    def host_fields(self, resolved):
-        return ('aggregates',)
-
-    def check_host(self, resolved, host):
+    def check(self, asked, host, cloud):
         return Verdict.rejected('foreign.no') if host.aggregates else Verdict.passed('foreign.ok')
 
 
 class AggregateRequest(ForeignRequestConstraint):
     """A constraint of another package on the request, which reads aggregates."""
 
-    needs, is_host_specific = ('aggregates',), False
-
-    def host_fields(self, resolved):
-        return ()
+    needs = ('aggregates',)
 
 
 class AggregateDomains(ForeignAggregateConstraint):
@@ -280,9 +274,8 @@ BY_AGGREGATES = [
 
 def test_the_constraints_that_read_only_the_aggregates_of_single_hosts():
     rules = (*RULES, ForeignHostConstraint(), AggregateDomains(), AggregateRequest())
-    request, view = scale_request_and_view(rules=(*rules, ForeignAggregateConstraint()))
-    resolved = request.resolve(view)
-    found = [each for each in request.constraints if sample.reads_aggregates(each, resolved)]
+    request, _view = scale_request_and_view(rules=(*rules, ForeignAggregateConstraint()))
+    found = [each for each in request.constraints if sample.reads_aggregates(each)]
     assert {type(each).__name__.removesuffix('Constraint') for each in found} == {
         *('AggregateMetadata', 'ForeignAggregate', 'ImageAggregates', 'MemberOf', 'Reservations'),
         *('FlavorAggregates', 'TenantIsolation'),

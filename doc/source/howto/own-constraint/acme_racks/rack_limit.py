@@ -14,8 +14,7 @@ class RackLimit(base.Constraint):
     order = 106
     summary = 'no more servers of one group in one rack than most_per_rack'
     needs = ('hosts', 'aggregates', 'server_groups')
-    is_host_specific = False
-    uses_resources = False
+    reads = ('aggregates',)
     couples_domains = False
     options = (MOST,)
     reasons = {
@@ -35,12 +34,15 @@ class RackLimit(base.Constraint):
     def has_domains(self, resolved):
         return resolved.option(MOST) > 0 and resolved.request.server_group is not None
 
-    def check_host(self, resolved, host):
+    def prepare(self, resolved):
         if not self.has_domains(resolved):
             return Verdict.skipped('rack_limit.off')
-        racks = base.domains_of(resolved.snapshot, BY, host)
-        if racks is None or resolved.server_group is None:
+        if resolved.server_group is None or resolved.snapshot.aggregates is None:
             return Verdict.unknown('rack_limit.unknown')
+        return None  # check needs nothing of the request
+
+    def check(self, asked, host, cloud):
+        racks = base.domains_of(cloud, BY, host)
         if len(racks) > 1:
             return Verdict.rejected('rack_limit.several')
         return Verdict.passed('rack_limit.in_rack' if racks else 'rack_limit.no_rack')
@@ -48,7 +50,7 @@ class RackLimit(base.Constraint):
     def domains(self, resolved, host):
         racks = base.domains_of(resolved.snapshot, BY, host) or ()
         if resolved.server_group is None or len(racks) != 1:
-            return []  # check_host has the verdict
+            return []  # prepare or check has the verdict
         return [Domain(BY, rack) for rack in racks]
 
     def check_domains(self, resolved, rooms):

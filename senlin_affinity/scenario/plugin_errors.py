@@ -2,24 +2,34 @@
 
 Example::
 
-    constraint rack_limit: check_host failed on host cmp-1: KeyError: 'rack'
+    constraint rack_limit: check failed on host cmp-1: KeyError: 'rack'
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
+from typing import Protocol
 
-from senlin_affinity.model.constraint import Constraint, Domain
 from senlin_affinity.model.errors import ConstraintError, in_words
+from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.verdict import Verdict
 
-_MOST_NAMED = 3
+
+class Named(Protocol):
+    """What an error says of a constraint."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def reasons(self) -> Mapping[str, Reason]:
+        """The reason of each of its codes."""
 
 
 @contextmanager
-def attributing(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
+def attributing(constraint: Named, method: str, where: str = '') -> Iterator[None]:
     """Convert an exception of the block into a ConstraintError; a ConstraintError stays.
 
     :param where: such as "host cmp-1", or ''.
@@ -32,14 +42,12 @@ def attributing(constraint: Constraint, method: str, where: str = '') -> Iterato
         raise attributed(constraint, method, error, where) from error
 
 
-def attributed(
-    constraint: Constraint, method: str, error: Exception, where: str
-) -> ConstraintError:
+def attributed(constraint: Named, method: str, error: Exception, where: str) -> ConstraintError:
     """Return the error, as in the example of this module."""
     return ConstraintError(constraint.name, method, in_words(error), where)
 
 
-def check_verdict(constraint: Constraint, verdict: object) -> Verdict:
+def check_verdict(constraint: Named, verdict: object) -> Verdict:
     """Return the verdict.
 
     Raise ValueError for another type, for a room that is not None or 0 or more, and for a code
@@ -57,12 +65,3 @@ def check_verdict(constraint: Constraint, verdict: object) -> Verdict:
         missing = ', '.join(sorted(reason.facts.difference(verdict.facts)))
         raise ValueError(f'verdict {verdict.code} lacks the fact {missing} of its sentence')
     return verdict
-
-
-def domain_names(domains: Collection[Domain]) -> str:
-    """Return "rack r1, r2, r3 and 2 more" for domains of one criterion; '' for none."""
-    first = list(islice(domains, _MOST_NAMED))
-    by = ''.join({f'{domain.by} ' for domain in first})
-    more = len(domains) - len(first)
-    names = ', '.join(domain.name for domain in first)
-    return f'{by}{names}{f" and {more} more" if more else ""}'

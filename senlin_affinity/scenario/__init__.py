@@ -1,0 +1,1 @@
+"""Describe a cloud as columns, the cloud after changes, and the conditions on its hosts."""

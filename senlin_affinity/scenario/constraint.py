@@ -1,0 +1,270 @@
+"""The base class of all constraints: what they declare, and what they check.
+
+A constraint is evaluated once for each class of hosts with equal values of the fields that it
+``reads``::
+
+    class Licence(Constraint):
+        name, reads = 'licence', ('traits',)
+
+        def prepare(self, resolved):
+            wanted = resolved.extra_specs.get('licence')
+            return Verdict.skipped('licence.none') if wanted is None else f'CUSTOM_{wanted}'
+
+        def check(self, asked, host, cloud):
+            if asked in host.traits:
+                return Verdict.passed('licence.present')
+            return Verdict.rejected('licence.missing', licence=asked)
+
+A constraint raises nothing. It returns ``Verdict.unknown`` if the snapshot lacks a needed part.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.proposal import Change, Data, Evaluated
+from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.scenario import plugin_errors
+from senlin_affinity.scenario.column import Column, distinct
+from senlin_affinity.scenario.columns import Classes
+from senlin_affinity.scenario.scenario import FREE, SERVERS, Scenario
+
+#: The name of a scheduler filter, or an option that is off by default.
+Switch = str | Option
+#: The fields that tell hosts apart which are otherwise alike.
+OF_EACH_HOST = frozenset({'host', 'hypervisor_hostname', FREE, SERVERS})
+
+
+class Domain(NamedTuple):
+    """A set of hosts that share one ``name`` by one criterion (``by``: rack, zone, ...)."""
+
+    by: str
+    name: str
+
+
+class Constraint:
+    """A condition on hosts, on sets of hosts, or on the request as a whole.
+
+    A constraint must declare:
+
+    * ``name``: the prefix of its codes, and the name of its entry point.
+    * ``order``: its position among the constraints. A host counts under its first REJECT.
+    * ``summary``: the condition in one line.
+    * ``needs``: the parts of the snapshot that it reads, as names of fields.
+
+    It may declare:
+
+    * ``filters``: Nova's scheduler filters that enforce it; any one suffices. Empty: it always
+      applies.
+    * ``reasons``: a :class:`~senlin_affinity.model.reason.Reason` for each code of its verdicts.
+    * ``options``: what an operator can set; ``resolved.option`` returns the values.
+    * ``reads``: the fields of a host that ``check`` reads; it gets no other field. ``free`` is a
+      mapping of the free amounts by resource class (None: unknown), ``servers`` the number of
+      servers; both count the servers that were placed.
+    * ``is_capacity_rule``: a host that it rejects is only full, and stays eligible for a spread.
+    * ``is_unresolvable``: freeing or starting a host does not change its rejections. An attach
+      evaluates it to check whether the cluster can reach its ``max_size``.
+    * ``couples_domains``: the number of servers that a domain takes depends on other domains.
+    * ``is_waivable``: a remedy may propose to drop it; never if it protects others.
+    * ``enforced_by_placement``: a host that Placement returns for this request satisfies it, as far
+      as a lower bound requires.
+    """
+
+    name: str
+    order: int
+    summary: str
+    needs: tuple[str, ...]
+    filters: tuple[str, ...] = ()
+    reasons: ClassVar[Mapping[str, Reason]] = {}
+    options: tuple[Option, ...] = ()
+    reads: ClassVar[tuple[str, ...]] = ()
+    is_capacity_rule: bool = False
+    is_unresolvable: bool = False
+    couples_domains: bool = True
+    is_waivable: bool = False
+    enforced_by_placement: bool = False
+
+    def prepare(self, resolved: ResolvedRequest) -> Any:
+        """Return what the request asks of hosts, for ``check``; or a Verdict about every host.
+
+        The verdicts are kept for later requests that ask the same: if it is hashable, if the
+        instance has no attributes, and if ``reads`` tells not each host apart.
+        """
+        return None
+
+    def check(self, asked: Any, host: Any, cloud: CloudSnapshot) -> Verdict:
+        """Return whether servers may run on the hosts that equal this one, and how many.
+
+        :param asked: the result of ``prepare``.
+        :param host: has the fields in ``reads``.
+        :param cloud: its hosts, quotas and zones must not be read here.
+        """
+        raise NotImplementedError
+
+    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
+        """Return the verdicts about all hosts. Override this to compute them at once."""
+        try:
+            asked = self.prepare(resolved)
+            if isinstance(asked, Verdict):
+                verdict = plugin_errors.check_verdict(self, asked)
+                return Column.of_all(verdict, len(scenario.hosts))
+        except Exception as error:
+            raise plugin_errors.attributed(self, 'prepare', error, '') from error
+        # Instances with attributes of their own may change.
+        is_kept = not _has_state(self) and OF_EACH_HOST.isdisjoint(self.reads)
+        if not (is_kept and _is_hashable(asked)):
+            return self._by_class(asked, scenario, {})
+        columns, key = scenario.columns, (self.name, type(self), asked)
+        known = columns.verdicts_by_class(key)
+        return columns.known(key, lambda: self._by_class(asked, scenario, known))
+
+    def _by_class(self, asked: Any, scenario: Scenario, known: dict[Any, Verdict]) -> Column:
+        """Return the verdicts about all hosts, with one ``check`` for each class.
+
+        :param known: verdicts by the values of a class, to which new ones are added.
+        """
+        classes = scenario.classes(self.reads)
+        as_host = _view(self.reads)._make
+        of_classes: list[Verdict] = []
+        for number, value in enumerate(classes.values):
+            kept = number if FREE in self.reads else value
+            if kept not in known:
+                where = partial(_where, scenario, classes, number)
+                known[kept] = self._checked(asked, as_host(value), scenario.cloud, where)
+            of_classes.append(known[kept])
+        found, numbers = distinct(of_classes)
+        of_host = np.array(numbers, np.int64)[classes.of_host]
+        return Column.of(found, of_host, is_counted=FREE in self.reads)
+
+    def _checked(
+        self, asked: Any, host: Any, cloud: CloudSnapshot, where: Callable[[], str]
+    ) -> Verdict:
+        """Return the verdict of ``check``; raise ConstraintError if it fails or is invalid."""
+        try:
+            return plugin_errors.check_verdict(self, self.check(asked, host, cloud))
+        except AttributeError as error:
+            if error.obj is host:
+                error = AttributeError(f'{error.name!r} is not in reads')
+            raise plugin_errors.attributed(self, 'check', error, where()) from error
+        except Exception as error:
+            raise plugin_errors.attributed(self, 'check', error, where()) from error
+
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+        """Return the verdict about one host."""
+        return self.column(resolved, Scenario.of_hosts(resolved.snapshot, [host])).verdict(0)
+
+    def has_domains(self, resolved: ResolvedRequest) -> bool:
+        """Return False if the constraint limits no set of hosts for this request."""
+        return True
+
+    def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
+        """Return the domains of the host; none if the constraint does not limit it.
+
+        A host has one domain per criterion, unless the sets of that criterion overlap.
+        """
+        raise NotImplementedError
+
+    def check_domains(
+        self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
+    ) -> Mapping[Domain, Verdict]:
+        """Return how many more servers each of these domains takes.
+
+        :param rooms: the number of servers that the hosts of each domain take according to the
+            other constraints (None: unknown). It holds every domain of one criterion that has a
+            host that other constraints accept, or reject only because it is full.
+        """
+        raise NotImplementedError
+
+    def check_request(self, resolved: ResolvedRequest) -> Verdict:
+        """Return whether the request can be met, and by how many servers."""
+        raise NotImplementedError
+
+    def assumptions(self, resolved: ResolvedRequest) -> Iterable[Assumption | Switch]:
+        """Return the assumptions about unspecified inputs that the number depends on.
+
+        * An ``Assumption`` about an input that could change the number.
+        * The name of a scheduler filter, or an ``Option`` of nova.conf that is off by default, if
+          the flavor, the image or the aggregates would use it. If it is unspecified, the lower
+          bound is the capacity with it enabled.
+        """
+        return ()
+
+    def caveats(self, resolved: ResolvedRequest) -> Iterable[str]:
+        """Return why Nova may place fewer servers than the constraints allow.
+
+        The capacity is then an upper bound.
+        """
+        return ()
+
+    def without(self, resolved: ResolvedRequest) -> Data:
+        """Return the change that drops it (:mod:`~senlin_affinity.planner.changes`)."""
+        return {'given_up': [self.name]}
+
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterable[Change]:
+        """Return other changes that could satisfy it, in the order in which the planner tries them.
+
+        See :mod:`~senlin_affinity.model.proposal`.
+        """
+        return ()
+
+
+def _where(scenario: Scenario, classes: Classes, number: int) -> str:
+    """Return "host cmp-1" for the first host of a class; '' if all its hosts were changed."""
+    members = np.flatnonzero(classes.of_host == number)
+    return f'host {scenario.hosts[members[0]].host}' if len(members) else ''
+
+
+def _has_state(constraint: Constraint) -> bool:
+    return bool(vars(constraint)) or any(
+        '__slots__' in vars(each) for each in type(constraint).__mro__
+    )
+
+
+def _is_hashable(asked: Any) -> bool:
+    try:
+        hash(asked)
+    except TypeError:
+        return False
+    return True
+
+
+@cache
+def _view(fields: tuple[str, ...]) -> Any:
+    """Return the class of hosts with these fields only."""
+    return namedtuple('Host', fields)
+
+
+def overrides(constraint: Constraint, method: str) -> bool:
+    """Check whether the class of the constraint overrides a method."""
+    return getattr(type(constraint), method) is not getattr(Constraint, method)
+
+
+def is_of_hosts(constraint: Constraint) -> bool:
+    """Check whether the constraint checks hosts."""
+    return overrides(constraint, 'check') or overrides(constraint, 'column')
+
+
+def is_of_domains(constraint: Constraint) -> bool:
+    """Check whether the constraint checks sets of hosts."""
+    return overrides(constraint, 'check_domains')
+
+
+def is_of_requests(constraint: Constraint) -> bool:
+    """Check whether the constraint checks the request as a whole."""
+    return overrides(constraint, 'check_request')
+
+
+def counts_resources(constraint: Constraint) -> bool:
+    """Check whether the constraint reads the free resources of hosts."""
+    return FREE in constraint.reads and is_of_hosts(constraint)

@@ -1,0 +1,103 @@
+"""The columns of a cloud: arrays, classes, and the columns of a cloud with other hosts."""
+
+import pytest
+
+from senlin_affinity.model.candidate_capacity import CandidateCapacity
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
+from senlin_affinity.scenario.columns import UNLIMITED, Columns
+from senlin_affinity.scenario.scenario import Scenario
+from tests.support.values import replace
+
+HOST = Host('cmp-1', resources={'VCPU': Resource(8, 2, 4, 2)}, servers=3)
+GRANT = CandidateCapacity('q', 5, 4)
+
+
+def columns_of(*hosts, **parts):
+    return Columns.of(CloudSnapshot(hosts, **parts))
+
+
+def test_inventories_have_an_element_for_each_host():
+    pool = replace(HOST, resources={'VCPU': Resource(10**40, 0, pool='p')})
+    none = replace(HOST, resources={})
+    has = columns_of(HOST, pool, none, replace(HOST, resources=None)).inventories('VCPU')
+    assert [*has.is_listed] == [True, True, False, False]
+    assert [*has.free] == [6, UNLIMITED - 1, 0, 0]
+    assert [*has.max_unit] == [4, UNLIMITED, 0, 0]
+    assert [*has.step_size] == [2, 1, 1, 1]
+    assert [*has.is_pooled] == [False, True, False, False]
+
+
+def test_grants_are_those_of_one_query():
+    other = HOST.but(grants=(replace(GRANT, query='other'),))
+    found = columns_of(HOST, HOST.but(grants=(GRANT,)), other).grants('q')
+    assert [*found.is_asked] == [False, True, True]
+    assert [*found.is_listed] == [False, True, False]
+    assert ([*found.room], [*found.certain]) == ([0, 5, 0], [0, 4, 0])
+
+
+def test_classes_are_numbered_as_they_appear():
+    classes = columns_of(HOST, replace(HOST, up=False), HOST).classes(('up', 'enabled'))
+    assert [*classes.of_host] == [0, 1, 0]
+    assert classes.values == [(True, True), (False, True)]
+
+
+@pytest.mark.parametrize('changed', [{}, {1: 'other'}, {0: 'other', 2: 'new', 3: 'newer'}])
+def test_columns_with_other_hosts_equal_those_of_such_a_cloud(changed):
+    """Whether or not an array was read before."""
+    before = columns_of(HOST, replace(HOST, host='cmp-2', up=False))
+    resources = {'VCPU': Resource(99, 1)}
+    hosts = {
+        index: replace(HOST, host=name, enabled=False, resources=resources, grants=(GRANT,))
+        for index, name in changed.items()
+    }
+    for is_read in (False, True):
+        if is_read:
+            before.classes(('up', 'enabled')), before.inventories('VCPU'), before.flags('up')
+        after = before.with_hosts(hosts)
+        fresh = Columns(after.cloud)
+        assert [host.host for host in after.hosts] == [host.host for host in fresh.hosts]
+        for name in ('up', 'enabled'):
+            assert [*after.flags(name)] == [*fresh.flags(name)]
+        for one, two in zip(
+            (*after.inventories('VCPU'), *after.grants('q')),
+            (*fresh.inventories('VCPU'), *fresh.grants('q')),
+            strict=True,
+        ):
+            assert [*one] == [*two]
+        of_both = [
+            [each.values[number] for each in (columns.classes(('up', 'enabled')),)
+             for number in each.of_host]
+            for columns in (after, fresh)
+        ]  # fmt: skip
+        assert of_both[0] == of_both[1]
+        for fields in ((), ('host',), ('traits',)):
+            assert len(after.classes(fields).of_host) == len(fresh.hosts)
+        assert before.with_hosts({}).hosts == before.hosts
+
+
+def test_verdicts_are_shared_only_while_nothing_but_the_hosts_differs():
+    before = columns_of(HOST, aggregates=(Aggregate('a', 'one'),))
+    before.verdicts_by_class('key')['class'] = 'verdict'
+    assert before.with_hosts({0: replace(HOST, up=False)}).verdicts_by_class('key')
+    assert not before.with_hosts({0: replace(HOST, availability_zone='b')}).verdicts_by_class('key')
+    other = replace(before.cloud, aggregates=())
+    assert not Columns(other, before).verdicts_by_class('key')
+
+
+def test_the_cache_of_verdicts_is_bounded():
+    columns = columns_of(HOST)
+    for number in range(10_000):
+        columns.verdicts_by_class(number)
+    assert len(columns.verdicts) < 1000
+
+
+def test_placed_servers_use_what_they_request():
+    cloud = CloudSnapshot((HOST, HOST.but(grants=(GRANT,))))
+    before = Scenario.of(cloud)
+    after = before.place({0: 2, 1: 1}, {'VCPU': 2}).place({0: 1}, {'VCPU': 2, 'DISK_GB': 1})
+    assert [*after.free('VCPU')] == [0, 4]
+    assert after.free_on(1) == {'VCPU': 4}
+    assert [after.servers_on(index) for index in range(2)] == [6, 4]
+    assert [*after.grants('q').room] == [0, 4]
+    assert [*before.free('VCPU')] == [6, 6]
