@@ -21,9 +21,9 @@ def case(seed: int) -> Case:
     chosen = dice.sample(('disabled', 'unmirrored', 'orphans'), dice.choice([1, 1, 2]))
     free = sorted(set(names) - {server.host for server in servers})
     stale = Stale(
-        (dice.choice(names),) if 'disabled' in chosen else (),
-        (dice.choice(zoned),) if 'unmirrored' in chosen and zoned else (),
-        {dice.choice(free): _amounts(dice)} if 'orphans' in chosen and free else {},
+        disabled=(dice.choice(names),) if 'disabled' in chosen else (),
+        unmirrored=(dice.choice(zoned),) if 'unmirrored' in chosen and zoned else (),
+        orphans={dice.choice(free): _amounts(dice)} if 'orphans' in chosen and free else {},
     )
     zones = [{'zone': dice.choice([None, 'az-1' if zoned else 'nova'])}, {'zone': None}]
     made = Case(
