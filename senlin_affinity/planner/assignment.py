@@ -124,6 +124,8 @@ class _Choice:
         self._placed: Counter[int] = Counter()
         arrays = held, table.free, columns.name_ranks, table.expected
         is_shared = resolved.snapshot.has_shared_services
+        # With affinity, more members come first.
+        self._is_shared, self._sign = is_shared, -1 if is_together else 1
         self._cells = {
             cell: self._sequence(
                 *(array[each] for array in arrays),
@@ -152,7 +154,7 @@ class _Choice:
         chosen = None
         while self._heap and chosen is None:
             key, cell = self._heap[0]
-            if not self._is_open(self._first[cell][-1]) and not self._advance(cell):
+            if not self._is_current(self._first[cell]) and not self._advance(cell):
                 heapq.heappop(self._heap)
             elif (now := self._key(cell)) != key:
                 heapq.heapreplace(self._heap, (now, cell))
@@ -172,10 +174,10 @@ class _Choice:
 
         Many hosts are sorted together. In a heap, hosts that share a service share its members.
         """
-        if is_together:
+        if is_together and not is_shared:
             return self._together(*arrays)
         if is_shared or len(arrays[0]) < _FEW:
-            return self._apart_in_heap(*arrays)
+            return self._in_heap(*arrays)
         return self._apart(*arrays)
 
     def _place(self, index: int, cell: Cell) -> None:
@@ -196,6 +198,11 @@ class _Choice:
     def _is_open(self, index: int) -> bool:
         """Check whether no domain of a host is full."""
         return all(self._left.get(key) != 0 for key in self._of_host.get(index, ()))
+
+    def _is_current(self, key: _Key) -> bool:
+        """Check whether a host is open, and no other cell has counted a server on its service."""
+        is_same = not self._is_shared or key[0] == self._sign * self._members[key[2]]
+        return is_same and self._is_open(key[-1])
 
     def _advance(self, cell: Cell) -> bool:
         """Take the next host of a cell whose domains are not full; False if there is none."""
@@ -253,25 +260,30 @@ class _Choice:
                 each[is_open] for each in (held, free, ranks, rooms, indexes)
             )
 
-    def _apart_in_heap(
+    def _in_heap(
         self, held: Numbers, free: Numbers, ranks: Numbers, rooms: Numbers, indexes: Numbers
     ) -> Iterator[_Key]:
-        """Yield the keys of :meth:`_apart`; the hosts of a service share its members."""
+        """Yield the keys of :meth:`_apart` or :meth:`_together`.
+
+        The hosts of a service share its members, which other cells may change meanwhile.
+        """
         room_of = dict(zip(indexes.tolist(), rooms.tolist(), strict=True))
-        keys = held.tolist(), (-free).tolist(), ranks.tolist(), indexes.tolist()
+        keys = (self._sign * held).tolist(), (-free).tolist(), ranks.tolist(), indexes.tolist()
         heap = [*zip(*keys, strict=True)]
         heapq.heapify(heap)
         while heap:
             members, used, rank, index = heap[0]
             if self._placed[index] >= room_of[index] or not self._is_open(index):
                 heapq.heappop(heap)
-            elif members != self._members[rank]:
-                heapq.heapreplace(heap, (self._members[rank], used, rank, index))
+            elif members != self._sign * self._members[rank]:
+                heapq.heapreplace(heap, (self._sign * self._members[rank], used, rank, index))
             else:
                 before = self._placed[index]
                 yield heap[0]
                 more = self._placed[index] - before  # 0: its domain became full
-                heapq.heapreplace(heap, (self._members[rank], used + more, rank, index))
+                heapq.heapreplace(
+                    heap, (self._sign * self._members[rank], used + more, rank, index)
+                )
 
     def _eligible(self, domains: DomainCapacity | None) -> Mapping[int, set[str]]:
         """Return the names of the domains in ``domains.limits``, by the index of each hard spread.
