@@ -268,10 +268,10 @@ def _by_model(resolved: ResolvedRequest, scenario: Scenario, asked: Demand) -> _
     for place, (name, amount) in enumerate(asked.amounts.items()):
         has, free = columns.inventories(name), scenario.free(name)
         is_hidden = ~has.is_listed & is_partial
-        if name == VCPU and asked.may_be_pinned:
-            is_hidden |= _is_more_pinned(min(amount, UNLIMITED - 1), scenario)
-        is_known &= ~is_hidden
         counted = min(amount, UNLIMITED - 1)  # more than any host has
+        if name == VCPU and asked.may_be_pinned:
+            is_hidden |= _is_more_pinned(counted, scenario)
+        is_known &= ~is_hidden
         here = free // counted
         conditions = {
             _Code.NOT_OFFERED: ~has.is_listed,
@@ -343,9 +343,8 @@ def _is_excluded(resolved: ResolvedRequest, scenario: Scenario) -> Flags:
     """
     columns = scenario.columns
     is_excluded = ~columns.flags('enabled')
-    is_excluded |= columns.flags_by_class(
-        'traits', lambda traits: DISABLED in traits
-    ) & ~columns.flags('is_nested')
+    is_marked = columns.flags_by_class('traits', lambda traits: DISABLED in traits)
+    is_excluded |= is_marked & ~columns.flags('is_nested')
     for each in _IN_QUERY:
         column = each.column(resolved, scenario)
         rejects = np.array([not verdict for verdict in column.verdicts], bool)

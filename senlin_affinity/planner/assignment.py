@@ -122,7 +122,7 @@ class _Choice:
         self._ranks = columns.name_ranks
         self._members = dict(zip(self._ranks.tolist(), held.tolist(), strict=True))
         self._placed: Counter[int] = Counter()
-        arrays = held, table.free, columns.name_ranks, table.expected
+        arrays = held, table.free, self._ranks, table.expected
         is_shared = resolved.snapshot.has_shared_services
         # With affinity, more members come first.
         self._is_shared, self._sign = is_shared, -1 if is_together else 1

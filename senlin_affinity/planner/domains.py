@@ -10,7 +10,6 @@ Units: numbers of servers; an unknown or unlimited one is infinite, and None out
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner.row import Row
 from senlin_affinity.planner.table import Table, with_domains
 from senlin_affinity.scenario import plugin_errors
-from senlin_affinity.scenario.columns import UNLIMITED
 from senlin_affinity.scenario.constraint import Constraint, Domain, is_of_domains
 
 #: The name of a constraint, and one of its domains.
@@ -85,7 +83,7 @@ def domain_capacity(
         return None
     chains, crossing = _chains(criteria)
     rows = table.host_rows
-    upper: Sequence[float] = [*map(_limited, table.upper.tolist())]
+    upper: Sequence[float] = [*map(limited, table.room())]
     expected: Sequence[float] = table.expected.tolist()
     affinity_host = None
     if is_together:
@@ -118,10 +116,6 @@ def domain_capacity(
         crossing,
         affinity_host,
     )
-
-
-def _limited(number: int) -> float:
-    return math.inf if number >= UNLIMITED else number
 
 
 def _only_on(

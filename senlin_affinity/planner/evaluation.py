@@ -71,7 +71,6 @@ def evaluate(
 
     :param is_brief: whether at most one caveat about hosts is enough.
     """
-    hosts = resolved.snapshot.hosts or ()
     scenario = Scenario.of(resolved.snapshot)
     constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
     request = {}
@@ -82,7 +81,7 @@ def evaluate(
                 request[item.name] = plugin_errors.check_verdict(item, verdict)
     table = evaluate_hosts(resolved, [*filter(is_of_hosts, constraints)], scenario)
     is_together = has_unknown_host(resolved)
-    domains = domain_capacity(resolved, constraints, hosts, table, is_together=is_together)
+    domains = domain_capacity(resolved, constraints, scenario.hosts, table, is_together=is_together)
     if domains is not None and domains.crossing:
         tried = choose(resolved, scenario, table, domains, _MOST_TRIED)
         domains = replace(domains, bounds=domains.bounds._replace(expected=len(tried)))

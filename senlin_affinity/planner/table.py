@@ -17,7 +17,6 @@ import numpy as np
 
 from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
 from senlin_affinity.model.bounds import limited
-from senlin_affinity.model.errors import ConstraintError
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.verdict import Verdict
@@ -150,16 +149,12 @@ def evaluate_hosts(
 
 def _column(constraint: Constraint, resolved: ResolvedRequest, scenario: Scenario) -> Column:
     """Return the column of a constraint; raise ConstraintError if that fails."""
-    try:
+    with plugin_errors.attributing(constraint, 'column'):
         column = constraint.column(resolved, scenario)
         if len(column.verdict_of) != len(scenario.hosts):
             found, hosts = len(column.verdict_of), len(scenario.hosts)
             raise ValueError(f'the answer has {found} verdicts for {hosts} hosts')
         return column
-    except ConstraintError:
-        raise
-    except Exception as error:
-        raise plugin_errors.attributed(constraint, 'column', error, '') from error
 
 
 def _marks(column: Column, reasons: Mapping[str, Reason]) -> Numbers:
@@ -194,7 +189,7 @@ def _combined(marks: Sequence[Numbers], size: int) -> tuple[Numbers, Numbers]:
     for each in marks if size else ():
         kinds = int(each.max()) + 1
         if most * kinds >= _MOST_COMBINATIONS:
-            _values, combined = np.unique(combined, return_inverse=True)
+            combined, _firsts = in_order(combined)
             most = int(combined.max()) + 1
         combined = combined * kinds + each
         most *= kinds

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
-
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import ResolvedRequest
@@ -18,7 +16,6 @@ from senlin_affinity.planner.decision import Remedy
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.planner.table import evaluate_hosts
 from senlin_affinity.planner.unspecified import is_decisive
-from senlin_affinity.scenario.columns import UNLIMITED
 from senlin_affinity.scenario.constraint import is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -83,9 +80,7 @@ class WhatIf:
             item for item in self.before.constraints if is_of_hosts(item) and item.name != without
         ]
         scenario = Scenario.of_hosts(self.resolved.snapshot, hosts)
-        rooms = evaluate_hosts(self.resolved, others, scenario).upper
-        found: list[int] = np.where(rooms >= UNLIMITED, 0, rooms).tolist()
-        return found
+        return [room or 0 for room in evaluate_hosts(self.resolved, others, scenario).room()]
 
     def smallest(
         self,

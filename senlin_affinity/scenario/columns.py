@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -33,6 +33,7 @@ Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 _Arrays = TypeVar('_Arrays', bound=tuple[Any, ...])
 _Derived = TypeVar('_Derived')
+_Key = TypeVar('_Key', bound=str | None)
 
 #: A number of servers without a limit, above that of any host. Half a million of them have a valid
 #: sum.
@@ -114,7 +115,7 @@ class Columns:
         self._own = self.hosts if base is None else [self.hosts[index] for index in changed]
         self._flags: dict[str, Flags] = {}
         self._same: dict[str, bool] = {}
-        self._tables: dict[str, Any] = {}
+        self._tables: dict[tuple[str, str | None], Any] = {}
         self._classes: dict[tuple[str, ...], Classes] = {}
         self._derived: dict[Hashable, Any] = {}
 
@@ -226,25 +227,25 @@ class Columns:
 
     def inventories(self, name: str) -> Inventories:
         """Return the inventories of a resource class."""
-        if self._base is not None and self._has_same('resources'):
-            return self._base.inventories(name)
-        return self._table(name, partial(_inventories, name=name))
+        return self._table('resources', name, _inventories)
 
     def grants(self, query: str | None) -> Grants:
         """Return Placement's answers to a query."""
-        if self._base is not None and self._has_same('grants'):
-            return self._base.grants(query)
-        return self._table(f'?{query}', partial(_grants, query=query))
+        return self._table('grants', query, _grants)
 
-    def _table(self, key: str, of_hosts: Callable[[Sequence[Host]], _Arrays]) -> _Arrays:
-        """Return the arrays of a NamedTuple, which ``of_hosts`` computes for some hosts."""
-        known: _Arrays | None = self._tables.get(key)
+    def _table(
+        self, field: str, key: _Key, of_hosts: Callable[[Sequence[Host], _Key], _Arrays]
+    ) -> _Arrays:
+        """Return the arrays of a NamedTuple, which ``of_hosts`` makes of one field of hosts."""
+        if self._base is not None and self._has_same(field):
+            return self._base._table(field, key, of_hosts)
+        known: _Arrays | None = self._tables.get((field, key))
         if known is None:
-            known = of_hosts(self._own)
+            known = of_hosts(self._own, key)
             if self._base is not None:
-                pairs = zip(self._base._table(key, of_hosts), known, strict=True)
+                pairs = zip(self._base._table(field, key, of_hosts), known, strict=True)
                 known = type(known)(*(self._patched(old, new) for old, new in pairs))
-            self._tables[key] = known
+            self._tables[field, key] = known
         return known
 
     def classes(self, fields: tuple[str, ...]) -> Classes:

@@ -114,13 +114,11 @@ class Constraint:
 
     def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
         """Return the verdicts about all hosts. Override this to compute them at once."""
-        try:
+        with plugin_errors.attributing(self, 'prepare'):
             asked = self.prepare(resolved)
             if isinstance(asked, Verdict):
                 verdict = plugin_errors.check_verdict(self, asked)
                 return Column.of_all(verdict, len(scenario.hosts))
-        except Exception as error:
-            raise plugin_errors.attributed(self, 'prepare', error, '') from error
         # Instances with attributes of their own may change.
         is_kept = not _has_state(self) and OF_EACH_HOST.isdisjoint(self.reads)
         if not (is_kept and _is_hashable(asked)):
@@ -226,6 +224,7 @@ def _where(scenario: Scenario, classes: Classes, number: int) -> str:
 
 
 def _has_state(constraint: Constraint) -> bool:
+    """Check whether an instance may differ from another one of its class."""
     return bool(vars(constraint)) or any(
         '__slots__' in vars(each) for each in type(constraint).__mro__
     )
