@@ -33,7 +33,8 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.question import FetchScope, Question, ask, scope_of
+from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
+from senlin_affinity.scenario.scenario import Scenario
 
 __all__ = (
     'CloudView',
@@ -115,7 +116,8 @@ def answer(
     :param remedies: whether to search for remedies, most of the cost of a rejection.
     """
     chosen = load_constraints() if constraints is None else constraints
-    return planner.decide(ask(_read(question, chosen), view), chosen, remedies=remedies)
+    request, cloud = resolve_question(_read(question, chosen), view)
+    return planner.plan(request, Scenario.of(cloud), chosen, remedies=remedies)
 
 
 def _read(question: Question, constraints: Sequence[Constraint]) -> Question:

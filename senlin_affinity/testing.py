@@ -19,13 +19,14 @@ from msgspec import structs
 
 from senlin_affinity.conf import opts
 from senlin_affinity.conf.installed import check_declarations
-from senlin_affinity.constraints.base import Constraint, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import Constraint, Request, Verdict
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.planner import planner
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.question import Question, ask
+from senlin_affinity.preflight.question import Question, resolve_question
 from senlin_affinity.scenario.constraint import overrides
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -50,23 +51,24 @@ def check(constraint: Constraint, question: Question, view: CloudView) -> None:
     try:
         check_declarations(constraint, f'constraint {type(constraint).__name__}')
         options = opts.read(question.options, [constraint])
-        resolved = ask(replace(question, options=options), view)
-        for verdict in _verdicts(constraint, resolved):
+        request, cloud = resolve_question(replace(question, options=options), view)
+        for verdict in _verdicts(constraint, request, cloud):
             _check_words(constraint, verdict)
         if overrides(constraint, 'check') and not overrides(constraint, 'column'):
-            _check_inputs(constraint, unused, resolved)
+            _check_inputs(constraint, unused, request, cloud)
     except PluginError as error:
         raise AssertionError(str(error)) from error
 
 
-def _verdicts(constraint: Constraint, resolved: ResolvedRequest) -> Iterator[Verdict]:
+def _verdicts(constraint: Constraint, request: Request, cloud: CloudSnapshot) -> Iterator[Verdict]:
     """Yield its verdicts in the decision, and in that for one more server than fits."""
     is_alone = isinstance(constraint, ResourcesConstraint)
     constraints = [constraint] if is_alone else [constraint, ResourcesConstraint()]
-    decisions = [planner.decide(resolved, constraints)]
+    scenario = Scenario.of(cloud)
+    decisions = [planner.plan(request, scenario, constraints)]
     if decisions[0].capacity is not None:
-        request = replace(resolved.request, count=decisions[0].capacity + 1)
-        decisions.append(planner.decide(replace(resolved, request=request), constraints))
+        request = replace(request, count=decisions[0].capacity + 1)
+        decisions.append(planner.plan(request, scenario, constraints))
     for decision in decisions:
         for found in (decision.request, *(report.verdicts for report in decision.hosts)):
             if constraint.name in found:
@@ -84,19 +86,20 @@ def _check_words(constraint: Constraint, verdict: Verdict) -> None:
         raise AssertionError(f'{code} {why}')
 
 
-def _check_inputs(constraint: Constraint, unused: Constraint, resolved: ResolvedRequest) -> None:
+def _check_inputs(
+    constraint: Constraint, unused: Constraint, request: Request, cloud: CloudSnapshot
+) -> None:
     """Check that ``check`` reads nothing but its arguments, and no hosts and quotas of the cloud.
 
     :param unused: a copy whose ``prepare`` was never called.
     """
-    cloud = resolved.snapshot
     hosts = cloud.hosts or ()
     other = structs.replace(cloud, hosts=(), quotas={})
-    asked = constraint.prepare(resolved)
-    unused.prepare = lambda resolved: asked  # type: ignore[method-assign]
-    column = constraint.column(resolved, Scenario.of_hosts(cloud, hosts))
+    asked = constraint.prepare(request, cloud)
+    unused.prepare = lambda request, cloud: asked  # type: ignore[method-assign]
+    column = constraint.column(request, Scenario.of_hosts(cloud, hosts))
     try:
-        alone = unused.column(resolved, Scenario.of_hosts(other, hosts))
+        alone = unused.column(request, Scenario.of_hosts(other, hosts))
     except PluginError as error:
         raise AssertionError(f'{_READS_MORE}; otherwise: {error}') from error
     for index, host in enumerate(hosts):

@@ -19,7 +19,8 @@ from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.planner import planner
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
-from senlin_affinity.preflight.question import ask
+from senlin_affinity.preflight.question import resolve_question
+from senlin_affinity.scenario.scenario import Scenario
 
 LOG = logging.getLogger(__name__)
 
@@ -104,13 +105,13 @@ class Plan(base.ShowOne):
         constraints = load_constraints()
         settings, found = request_options.read_settings(parsed_args, constraints)
         asked, view = self._view(parsed_args, _question(parsed_args, settings))
-        looked_up = ask(asked, view)
+        request, cloud = resolve_question(asked, view)
         modelled = {name for constraint in constraints for name in constraint.filters}
-        for name, near in view_notes.misspelt(looked_up.request.enabled_filters, modelled):
+        for name, near in view_notes.misspelt(request.settings.enabled_filters, modelled):
             LOG.warning('enabled_filters: unknown filter %s: did you mean %s?', name, near)
-        decision = planner.decide(looked_up, constraints)
+        decision = planner.plan(request, Scenario.of(cloud), constraints)
         is_file = parsed_args.snapshot is not None
-        self._answer = view_notes.Answer(decision, looked_up, view, found, is_file)
+        self._answer = view_notes.Answer(decision, request, cloud, view, asked, found, is_file)
         self.exit_status = request_options.status(decision, parsed_args)
         answer = decision.as_dict(skipped=not parsed_args.no_skipped)
         return tuple(answer), tuple(answer.values())

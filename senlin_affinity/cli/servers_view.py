@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from senlin_affinity.model.member_locations import Place, places
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.topology import domain_of, domains_of, servers
 from senlin_affinity.planner.decision import Decision
@@ -34,14 +34,13 @@ def in_words(spread: Spread) -> str:
     return f'{spread.by} (max_skew {spread.max_skew}{most}{"" if spread.is_hard else ", soft"})'
 
 
-def columns(resolved: ResolvedRequest) -> dict[str, dict[str, str]]:
+def columns(request: Request, cloud: CloudSnapshot) -> dict[str, dict[str, str]]:
     """Return the domains of each host but zones: ``{'By rack': {'cmp-1': 'r1, r2'}}``."""
     return {
         f'By {spread.by}': {
-            host.host: _names(domains_of(resolved.snapshot, spread.by, host))
-            for host in resolved.snapshot.hosts or ()
+            host.host: _names(domains_of(cloud, spread.by, host)) for host in cloud.hosts or ()
         }
-        for spread in resolved.request.spread
+        for spread in request.spread
         if spread.by != ZONE
     }
 
@@ -50,13 +49,15 @@ def _names(domains: frozenset[str] | None) -> str:
     return '?' if domains is None else ', '.join(sorted(domains)) or '-'
 
 
-def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) -> Iterator[str]:
+def in_domains(
+    request: Request, cloud: CloudSnapshot, spread: Spread, decision: Decision
+) -> Iterator[str]:
     """Yield a line for each number of servers, the largest first: ``2 servers: r1, r3``."""
-    snapshot = resolved.snapshot
-    found = (domain_of(resolved, spread.by, host) for host in snapshot.hosts or ())
+    found = (domain_of(request, cloud, spread.by, host) for host in cloud.hosts or ())
     names = sorted({name for name in found if name is not None})
-    later = replace(resolved, placed=Counter(each.host for each in decision.placements))
-    held = servers(later, spread.by)
+    of_group = {} if request.server_group is None else request.server_group.held()
+    placed = Counter(each.host for each in decision.placements)
+    held = servers(request, cloud, spread.by, placed)
     with_number: dict[int, list[str]] = {}
     for name in names:
         with_number.setdefault(held[name], []).append(name)
@@ -64,23 +65,25 @@ def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
         more = len(each) - _MOST_NAMES
         shown = [*each[:_MOST_NAMES], *([f'... and {more:,} more'] if more > 0 else [])]
         yield f'{counted(number, "server")}: {", ".join(shown)}'
-    outside = sum(later.members_on.values()) - sum(held.values())
+    outside = sum(placed.values()) + sum(of_group.values()) - sum(held.values())
     if names and outside:
         yield f'{counted(outside, "server")}: on hosts in no domain, or in several'
     if spread.is_hard:
-        yield from _uncounted(resolved, spread, decision)
+        yield from _uncounted(request, cloud, spread, decision)
 
 
-def _uncounted(resolved: ResolvedRequest, spread: Spread, decision: Decision) -> Iterator[str]:
+def _uncounted(
+    request: Request, cloud: CloudSnapshot, spread: Spread, decision: Decision
+) -> Iterator[str]:
     """Yield a sentence for each domain that the skew does not count, with the reasons."""
     why: dict[str, list[str | None]] = {}
-    for host, report in zip(resolved.snapshot.hosts or (), decision.hosts, strict=False):
+    for host, report in zip(cloud.hosts or (), decision.hosts, strict=False):
         against = (
             short_sentence(verdict, decision)
             for name, verdict in report.verdicts.items()
             if not verdict and name not in decision.about_capacity and verdict.code not in _FULL
         )
-        names = domains_of(resolved.snapshot, spread.by, host) or ()
+        names = domains_of(cloud, spread.by, host) or ()
         for name in names if len(names) == 1 else ():
             why.setdefault(name, []).append(next(against, None))
     for name, words in sorted(why.items()):

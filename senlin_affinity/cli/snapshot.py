@@ -14,10 +14,10 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base
 from senlin_affinity.model.errors import AffinityError
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import placement_rejection
-from senlin_affinity.preflight.question import ask
+from senlin_affinity.preflight.question import resolve_question
 
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
 _WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
@@ -57,7 +57,7 @@ class SaveSnapshot(base.ShowOne):
             api.clients_of(self.connection(timeout)), api.FetchScope(question=question), timeout
         )
         # This fails if the flavor does not exist.
-        resolved = None if question is None else ask(question, taken)
+        resolved = None if question is None else resolve_question(question, taken)
         with _writing(path):
             snapshot_file.save(taken.snapshot, path)
         if taken.snapshot.hosts is None:
@@ -65,7 +65,7 @@ class SaveSnapshot(base.ShowOne):
             self.app.stderr.write(f'warning: {words}\n')
         facts = {'file': path, **_counts(taken.snapshot)}
         if resolved is not None:
-            facts['answer for the flavor'] = _answer(resolved)
+            facts['answer for the flavor'] = _answer(*resolved)
         facts['not known'] = '; '.join(f'{part}: {why}' for part, why in taken.unavailable.items())
         facts['not known'] = facts['not known'] or '(nothing)'
         return tuple(facts), tuple(facts.values())
@@ -81,15 +81,14 @@ def _writing(path: str) -> Iterator[None]:
         raise kind(f'{path} cannot be written: {error.strerror}') from error
 
 
-def _answer(resolved: ResolvedRequest) -> str:
+def _answer(request: Request, cloud: CloudSnapshot) -> str:
     """Return how many hosts Placement's allocation candidates contain, or that it answers 400."""
-    if placement_rejection.find(resolved) is not None:
+    if placement_rejection.find(request, cloud) is not None:
         return 'rejected: Placement answers 400'
-    snapshot = resolved.snapshot
-    number = sum(bool(host.grants) for host in snapshot.hosts or ())
-    if not snapshot.answered:
+    number = sum(bool(host.grants) for host in cloud.hosts or ())
+    if not cloud.answered:
         return f'{number} hosts have room, perhaps more' if number else 'not known'
-    return f'{number} of {len(snapshot.hosts or ())} hosts have room'
+    return f'{number} of {len(cloud.hosts or ())} hosts have room'
 
 
 def _counts(snapshot: CloudSnapshot) -> dict[str, Any]:

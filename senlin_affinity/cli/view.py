@@ -42,14 +42,14 @@ _Sections = Iterable[tuple[str, Iterable[str]]]
 
 def show_plan(answer: Answer, stream: TextIO, *, is_long: bool = False) -> None:
     """Print a decision to a stream; use colours only on a terminal."""
-    decision, resolved = answer.decision, answer.resolved
+    decision, request = answer.decision, answer.request
     remedies = ((str(each), each.commands) for each in decision.remedies)
     spreads = (
         (
             f'Servers by {servers_view.in_words(spread)}',
-            servers_view.in_domains(resolved, spread, decision),
+            servers_view.in_domains(request, answer.cloud, spread, decision),
         )
-        for spread in resolved.request.spread
+        for spread in request.spread
     )
     _show(answer, _plan_sentences(answer), remedies, spreads, stream, is_long=is_long)
 
@@ -58,7 +58,7 @@ def show_explanation(
     explained: Explanation, view: api.CloudView, stream: TextIO, *, is_long: bool = False
 ) -> None:
     """Print the explanation of a failed server to a stream."""
-    answer = Answer(explained.decision, explained.resolved, view, is_explained=True)
+    answer = Answer(explained.decision, explained.request, explained.cloud, view, is_explained=True)
     hidden = explained.failed.hidden if explained.decision.fits is not False else {}
     options = (f'{what}: {option}' for option, what in hidden.items())
     required = () if explained.decision.is_hosts_known else explained.requirements
@@ -102,7 +102,7 @@ def _rest(
     yield from _section('What is not known', view_notes.unknown(answer, is_long=is_long), width)
     differences = host_status.differences(view.snapshot)
     yield from _section('Where Nova and Placement differ', differences, width)
-    group = answer.resolved.server_group
+    group = answer.request.server_group
     if group is not None and not decision.is_hosts_known:
         title = f'What is known of server group {group.name}'
         yield from _section(title, servers_view.together(group), width)
@@ -142,13 +142,13 @@ def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
 
 def _plan_sentences(answer: Answer) -> Iterator[str]:
     """Yield whether the servers fit, and what is special about their server group."""
-    decision, group = answer.decision, answer.resolved.server_group
+    decision, group = answer.decision, answer.request.server_group
     yield fit(decision)
     if decision.fits and decision.wanted and (limit := _limiting_quota(decision)):
         yield f'The limit is {limit}.'
     if group is not None and decision.violated:
         yield f'{servers_view.violation(group, decision.violated)}.'
-    if group is not None and group.policy in FILTERS and holding(answer.resolved) is None:
+    if group is not None and group.policy in FILTERS and holding(answer.request) is None:
         yield f'{why_not_enforced(group.policy)}.'
 
 

@@ -113,7 +113,9 @@ def _zones(answer: Answer) -> dict[str, str]:
 def table(answer: Answer, width: int) -> Iterator[str]:
     """Yield a line for each host: its domains, its servers, and the codes of all rejections."""
     decision, zones = answer.decision, _zones(answer)
-    columns = ({'Zone': zones} if zones else {}) | servers_view.columns(answer.resolved)
+    columns = ({'Zone': zones} if zones else {}) | servers_view.columns(
+        answer.request, answer.cloud
+    )
     rows = [('Host', *columns, 'Members', 'New', 'Free', 'Rejected by')]
     for report in decision.hosts:
         domains = (by_host.get(report.host, '?') for by_host in columns.values())

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from senlin_affinity import api
 from senlin_affinity.model.reason import sentence
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.suggestion import typo_of
+from senlin_affinity.nova.quotas import quotas_of
 from senlin_affinity.planner.scheduler_filters import KNOWN
 
 _DENIED = 'Nova answered 403'
@@ -26,15 +28,17 @@ _NEW_GROUP_NEEDED = (
 
 @dataclass(frozen=True)
 class Answer:
-    """A decision, the resolved request and the snapshot that it is based on.
+    """A decision, and what it is based on.
 
     ``options`` are the effective options by the file that sets them. ``is_file``: the snapshot
     comes from a file. ``is_explained``: the project is that of a failed server.
     """
 
     decision: api.Decision
-    resolved: ResolvedRequest
+    request: Request
+    cloud: CloudSnapshot
     view: api.CloudView
+    question: api.Question | None = None
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_file: bool = False
     is_explained: bool = False
@@ -43,7 +47,7 @@ class Answer:
 def of_remedies(answer: Answer) -> str:
     """Return a note if a remedy needs a new server group; '' otherwise."""
     is_named = any('server_group' in remedy.data for remedy in answer.decision.remedies)
-    group, known = answer.resolved.server_group, answer.view.snapshot.server_groups or ()
+    group, known = answer.request.server_group, answer.view.snapshot.server_groups or ()
     # An attach would create a group that is not in the snapshot.
     is_there = group is not None and any(each.id == group.id for each in known)
     return _NEW_GROUP_NEEDED if is_named and is_there else ''
@@ -51,14 +55,14 @@ def of_remedies(answer: Answer) -> str:
 
 def basis(answer: Answer) -> Iterator[str]:
     """Yield project, user, named host, the assumptions that count, and the options of each file."""
-    if answer.resolved.request.is_forced and answer.decision.is_hosts_known:
-        names = {host.host for host in answer.resolved.snapshot.hosts or ()}
+    if answer.request.is_forced and answer.decision.is_hosts_known:
+        names = {host.host for host in answer.cloud.hosts or ()}
         yield _FORCED.format(', '.join(sorted(names)))
     if (found := project(answer)) and not answer.is_explained:
         yield f'project: {found}'
         if requester := user(answer):
             yield f'user: {requester}'
-    if answer.resolved.are_quotas_ignored:
+    if answer.request.are_quotas_ignored:
         yield 'quotas are ignored'
     if assumptions := answer.decision.decisive_assumptions:
         yield f'assuming {", ".join(item.text for item in assumptions)}'
@@ -79,7 +83,7 @@ def unknown(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
         yield f'the {part.replace("_", " ")}: {why}'
     if decision.fits is not None:
         return
-    yield from missing(answer.resolved, view)
+    yield from missing(answer.request, answer.cloud, view)
     for name, verdict in decision.request.items():
         if not verdict.bounds.is_known:
             yield f'{name}: {sentence(verdict, decision.reasons)}'
@@ -87,53 +91,52 @@ def unknown(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
 
 def project(answer: Answer) -> str:
     """Return the project of the servers and its origin; '' if it or the hosts are unknown."""
-    resolved = answer.resolved
-    request, group, own = resolved.request, resolved.server_group, resolved.snapshot.project_id
-    if resolved.project_id is None or not answer.decision.is_hosts_known:
+    request, asked, own = answer.request, answer.question, answer.cloud.project_id
+    group, is_named = request.server_group, asked is not None and asked.project_id is not None
+    if request.project_id is None or not answer.decision.is_hosts_known:
         return ''
-    if request.project_id is not None:
+    if is_named:
         why = 'from --project'
     elif group is not None and group.project_id is not None:
         why = f'that of server group {group.name}'
     else:
         why = 'your own; --project selects another'
-    if answer.is_file and resolved.project_id == own:
-        why = f'that of the snapshot{"" if request.project_id else "; --project selects another"}'
-    is_open = resolved.quotas or resolved.are_quotas_ignored
+    if answer.is_file and request.project_id == own:
+        why = f'that of the snapshot{"" if is_named else "; --project selects another"}'
+    is_open = quotas_of(request, answer.cloud) or request.are_quotas_ignored
     quotas = '' if is_open else '; its quotas are not known'
-    return f'{resolved.project_id} ({why}{quotas})'
+    return f'{request.project_id} ({why}{quotas})'
 
 
 def user(answer: Answer) -> str:
     """Return the user whose quotas apply, and its origin; '' for the caller, and without quotas."""
-    resolved, group = answer.resolved, answer.resolved.server_group
-    if not resolved.quotas or resolved.user_id is None:
+    request, group = answer.request, answer.request.server_group
+    if not quotas_of(request, answer.cloud) or request.user_id is None:
         return ''
-    if resolved.request.user_id is not None:
-        return f'{resolved.user_id} (from --user)'
-    if group is None or group.user_id != resolved.user_id:
+    if answer.question is not None and answer.question.user_id is not None:
+        return f'{request.user_id} (from --user)'
+    if group is None or group.user_id != request.user_id:
         return ''
-    return f'{resolved.user_id} (the creator of server group {group.name}; --user selects another)'
+    return f'{request.user_id} (the creator of server group {group.name}; --user selects another)'
 
 
-def missing(resolved: ResolvedRequest, view: api.CloudView) -> Iterator[str]:
+def missing(request: Request, cloud: CloudSnapshot, view: api.CloudView) -> Iterator[str]:
     """Yield a phrase for each relevant part that the snapshot lacks without a reported reason."""
-    request, snapshot = resolved.request, resolved.snapshot
     keys = ', '.join(item.by for item in request.spread if item.by != ZONE)
     of_keys = f'the domains by {keys} are not known'
     lacking = {
         'hosts': (view.snapshot.hosts, _ADMINS),
         'aggregates': (
-            snapshot.aggregates if request.member_of or keys else (),
+            cloud.aggregates if request.member_of or keys else (),
             'the names in member_of cannot be looked up' if request.member_of else of_keys,
         ),
-        'flavors': (snapshot.flavors, f'{request.flavor!r} is not checked'),
+        'flavors': (cloud.flavors, f'{request.unknown_flavor!r} is not checked'),
         'server_groups': (
-            snapshot.server_groups if request.server_group is not None else (),
-            f'{request.server_group!r} is not checked',
+            cloud.server_groups if request.unknown_group is not None else (),
+            f'{request.unknown_group!r} is not checked',
         ),
         'quotas': (
-            () if resolved.are_quotas_ignored else snapshot.quotas,
+            () if request.are_quotas_ignored else cloud.quotas,
             'quotas are not checked',
         ),
     }

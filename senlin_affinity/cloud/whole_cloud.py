@@ -10,12 +10,12 @@ from senlin_affinity.cloud import connection, flavors, images, mirrors, snapshot
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query, placement_rejection
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
 from senlin_affinity.preflight.cloud_view import ANSWER, IMAGE, CloudView
-from senlin_affinity.preflight.question import FetchScope, Question, ask
+from senlin_affinity.preflight.question import FetchScope, Question, resolve_question
 
 
 def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) -> CloudView:
@@ -56,11 +56,13 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     resolved = _resolved(needed.question, view)
     if resolved is None:
         return view
-    shared = _with_access(clients.owner, taken.snapshot, resolved, timeout)
+    request, cloud = resolved
+    shared = _with_access(clients.owner, taken.snapshot, request, timeout)
     taken = replace(taken, snapshot=shared)
-    checked = mirrors.compare(clients.operator, taken, asked_of_placement(resolved), timeout)
+    asked = asked_of_placement(request, cloud)
+    checked = mirrors.compare(clients.operator, taken, asked, timeout)
     view, taken = replace(view, snapshot=checked), replace(taken, snapshot=checked)
-    query = candidate_query.query(resolved)
+    query = candidate_query.query(request, cloud)
     if query is None:
         return view
     try:
@@ -68,19 +70,19 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     except CloudError as error:
         return replace(view, unavailable={**view.unavailable, ANSWER: str(error)})
     explained = structs.replace(answered, rejected={})
-    if answered.rejected and placement_rejection.find(replace(resolved, snapshot=explained)):
+    if answered.rejected and placement_rejection.find(request, explained):
         answered = explained
     return replace(view, snapshot=answered)
 
 
 def _with_access(
-    owner: OwnerClient, snapshot: CloudSnapshot, resolved: ResolvedRequest, timeout: float | None
+    owner: OwnerClient, snapshot: CloudSnapshot, request: Request, timeout: float | None
 ) -> CloudSnapshot:
     """Return the snapshot with whether the project may use the flavor. At most one request.
 
     Unchanged if that is known, or without a flavor or project.
     """
-    flavor, project = resolved.flavor, resolved.project_id
+    flavor, project = request.flavor, request.project_id
     if flavor is None or flavor.is_shared is not None or project is None:
         return snapshot
     is_shared = flavors.is_shared(connection.compute(owner, timeout), flavor.id, project)
@@ -91,11 +93,11 @@ def _with_access(
     return structs.replace(snapshot, flavors=tuple(known))
 
 
-def _resolved(question: Question | None, view: CloudView) -> ResolvedRequest | None:
+def _resolved(question: Question | None, view: CloudView) -> tuple[Request, CloudSnapshot] | None:
     """Return the resolved question; None without one, if hosts are unknown, or if it is invalid."""
     if question is None or view.snapshot.hosts is None:
         return None
     try:
-        return ask(question, view)
+        return resolve_question(question, view)
     except InvalidSpec:
         return None  # raised again when the question is answered

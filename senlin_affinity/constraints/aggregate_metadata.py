@@ -17,7 +17,7 @@ from senlin_affinity.constraints.base import (
     Evaluated,
     Host,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.constraints.reservations import kept_for_others
@@ -33,6 +33,7 @@ from senlin_affinity.nova.reserved_aggregates import (
     is_nova_keeping,
     reserved_prefixes,
 )
+from senlin_affinity.scenario.scenario import Scenario
 
 OURS = 'AggregateInstanceTypeFilter'
 ZONE = 'availability_zone'
@@ -75,18 +76,18 @@ class AggregateMetadataConstraint(Constraint):
         ),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> _Asked | Verdict:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Asked | Verdict:
         """Return the extra specs that the enabled filters compare.
 
         About every host: SKIP ``not_enforced`` without a filter; ``unknown`` without flavor or
         aggregates; the PASS of the first filter if the filters compare no extra spec, and no
         aggregate may force its metadata.
         """
-        asked = _Asked((*_of_filters(resolved),), _with_reserved(resolved))
+        asked = _Asked((*_of_filters(request),), _with_reserved(request))
         if not asked.of_filters:
             return Verdict.skipped('aggregate_metadata.not_enforced')
-        known = resolved.snapshot.aggregates
-        if resolved.flavor is None or known is None:
+        known = cloud.aggregates
+        if request.flavor is None or known is None:
             return Verdict.unknown('aggregate_metadata.unknown')
         every = (*asked.of_filters, *filter(None, [asked.with_reserved]))
         if not any(each.asked for each in every) and not _may_be_forced(known):
@@ -108,25 +109,27 @@ class AggregateMetadataConstraint(Constraint):
             return Verdict.unknown(UNCERTAIN)
         return verdict
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
         """Yield ``NOVAS`` for an extra spec that it compares.
 
         ``OURS`` if an aggregate has ``force_metadata_check``.
         """
-        if any(map(is_compared, resolved.extra_specs)):
+        if any(map(is_compared, request.extra_specs)):
             yield NOVAS
-        if _may_be_forced(resolved.snapshot.aggregates or ()):
+        if _may_be_forced(cloud.aggregates or ()):
             yield OURS
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield at most one change: rejected hosts added to an aggregate whose metadata agrees.
 
         Of several, the one that most hosts may join.
         """
-        rejected, asked = evaluation.rejected, self.prepare(resolved)
+        cloud = scenario.cloud
+        rejected, asked = evaluation.rejected, self.prepare(request, cloud)
         if isinstance(asked, Verdict):
             return
-        cloud = resolved.snapshot
         by_aggregates = {host.aggregates: host for host in rejected}
         examples = [*by_aggregates.values()][:_MOST_EXAMPLES]
         agreeing = [
@@ -134,14 +137,14 @@ class AggregateMetadataConstraint(Constraint):
             for each in cloud.aggregates or ()
             if any(self.check(asked, with_aggregate(host, each), cloud) for host in examples)
         ]
-        yield from joining(resolved, rejected, agreeing, kept_for_others(resolved))
+        yield from joining(request, cloud, rejected, agreeing, kept_for_others(request, cloud))
 
-    def without(self, resolved: ResolvedRequest) -> Data:
+    def without(self, request: Request) -> Data:
         """Return ``{'removed_extra_specs': [...]}``, the sorted keys that the filters compare.
 
         They are scoped (``aggregate_instance_extra_specs:``), or have no colon.
         """
-        return {'removed_extra_specs': sorted(filter(is_compared, resolved.extra_specs))}
+        return {'removed_extra_specs': sorted(filter(is_compared, request.extra_specs))}
 
 
 def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
@@ -154,25 +157,25 @@ def _may_be_forced(aggregates: Iterable[Aggregate]) -> bool:
     return any(FORCE in each.metadata for each in aggregates)
 
 
-def _of_filters(resolved: ResolvedRequest) -> Iterator[Requirements | NovaRequirements]:
+def _of_filters(request: Request) -> Iterator[Requirements | NovaRequirements]:
     """Yield the extra specs as each enabled filter reads them.
 
     ``OURS`` ignores keys of reservations if Nova runs the request filter of this project.
     """
-    if resolved.is_enforced(OURS):
-        ignored = reserved_prefixes(resolved.rules) if is_nova_keeping(resolved.rules) else ()
-        yield Requirements.parse(resolved.extra_specs, ignored)
-    if resolved.is_enforced(NOVAS):
-        yield NovaRequirements.parse(resolved.extra_specs)
+    if request.is_enforced(OURS):
+        ignored = reserved_prefixes(request.settings) if is_nova_keeping(request.settings) else ()
+        yield Requirements.parse(request.extra_specs, ignored)
+    if request.is_enforced(NOVAS):
+        yield NovaRequirements.parse(request.extra_specs)
 
 
-def _with_reserved(resolved: ResolvedRequest) -> Requirements | None:
+def _with_reserved(request: Request) -> Requirements | None:
     """Return the requirements with reservations, if Nova enforces these and isolates aggregates.
 
     None otherwise, and without ``OURS``.
     """
-    rules = resolved.rules
+    rules = request.settings
     is_unknown = is_nova_keeping(rules) and not are_asked_by_nova(rules)
-    if not is_unknown or not resolved.is_enforced(OURS):
+    if not is_unknown or not request.is_enforced(OURS):
         return None
-    return Requirements.parse(resolved.extra_specs)
+    return Requirements.parse(request.extra_specs)

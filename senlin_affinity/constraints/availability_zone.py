@@ -26,7 +26,7 @@ from senlin_affinity.constraints.base import (
     Kind,
     OpenAssumption,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.constraints.reservations import kept_for_others
@@ -43,6 +43,7 @@ from senlin_affinity.nova.effective_zone import (
     wanted_zone,
 )
 from senlin_affinity.nova.host_status import is_in_use
+from senlin_affinity.scenario.scenario import Scenario
 
 _MOST_ZONES = 10
 
@@ -123,22 +124,22 @@ class AvailabilityZoneConstraint(Constraint):
         UNKNOWN: Reason('it is not known whether the host is in the zone'),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> _Zone | Verdict:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Zone | Verdict:
         """Return the requested zone, or SKIP ``any`` if no server names a zone.
 
         The SKIP also holds if each names the zone of its host, and Nova only compares the names.
         """
-        wanted, zones = wanted_zone(resolved), resolved.snapshot.zones
-        is_filtered = resolved.is_enforced(ZONE_FILTER)
-        is_in_query = bool(resolved.option(ZONE_QUERY)) or not is_filtered
-        is_by_name = resolved.rules.is_pinned or is_filtered
-        is_own_named = resolved.rules.is_pinned or is_hard_spread(resolved)
+        wanted, zones = wanted_zone(request), cloud.zones
+        is_filtered = request.is_enforced(ZONE_FILTER)
+        is_in_query = bool(request.option(ZONE_QUERY)) or not is_filtered
+        is_by_name = request.is_pinned or is_filtered
+        is_own_named = request.is_pinned or is_hard_spread(request)
         if wanted is None and not (is_own_named and is_in_query):
             return Verdict.skipped('availability_zone.any')
-        elsewhere, is_guessed = OTHER_ZONE, resolved.snapshot.aggregates is None
+        elsewhere, is_guessed = OTHER_ZONE, cloud.aggregates is None
         if not is_by_name and wanted == zones.default:
             elsewhere = NOT_ENFORCED
-        elif not is_by_name and is_guessed and wanted == _default(resolved):
+        elif not is_by_name and is_guessed and wanted == _default(request):
             elsewhere = UNKNOWN
         carrying = zones.carried_by.get(wanted or '', frozenset())
         return _Zone(
@@ -148,7 +149,7 @@ class AvailabilityZoneConstraint(Constraint):
             is_only_in_query=not is_by_name,
             is_by_aggregate=bool(carrying) and zones.is_by_aggregate and not is_filtered,
             elsewhere=elsewhere,
-            is_ignorable=may_be_ignored(resolved),
+            is_ignorable=may_be_ignored(request),
         )
 
     def check(self, asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
@@ -162,61 +163,64 @@ class AvailabilityZoneConstraint(Constraint):
         zone = asked.wanted or host.availability_zone
         return Verdict.passed('availability_zone.not_asked', is_at_most=True, wanted=zone)
 
-    def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
+    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
         """Yield one phrase if Nova may send a server of a hard zone spread to another zone."""
-        if is_hard_spread(resolved) and resolved.memo(_is_any_stale):
+        if is_hard_spread(request) and request.memo(_is_any_stale, cloud):
             yield 'hosts that Placement has in the aggregates of another zone'
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
         """Yield NO_ZONE if no zone of several is requested, unless pinned or spread by zone.
 
         DEFAULT_ZONE if hosts are known, aggregates are not, and a zone other than the default is
         requested; SPREAD_ZONE if either is unknown, for an unpinned spread over several zones.
         Nothing about an explicit option.
         """
-        wanted, snapshot = wanted_zone(resolved), resolved.snapshot
-        is_explicit = resolved.rules.is_explicit
-        zones = {zone for zone, _aggregates in snapshot.places} - {None}
-        zones |= snapshot.availability_zones or set()
-        is_any = wanted is None and not is_of_host(resolved)
+        wanted = wanted_zone(request)
+        is_explicit = request.settings.is_explicit
+        zones = {zone for zone, _aggregates in cloud.places} - {None}
+        zones |= cloud.availability_zones or set()
+        is_any = wanted is None and not is_of_host(request)
         if is_any and len(zones) > 1 and not is_explicit(DEFAULT_SCHEDULE_ZONE):
             yield NO_ZONE
         if is_explicit(DEFAULT_AVAILABILITY_ZONE):
             return
-        is_by_name = wanted is not None and snapshot.hosts and snapshot.aggregates is None
-        default = _default(resolved)
+        is_by_name = wanted is not None and cloud.hosts and cloud.aggregates is None
+        default = _default(request)
         if is_by_name and wanted != default:
             yield DEFAULT_ZONE.of(zone=default)
-        is_pinned = resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)
-        is_guessed = snapshot.hosts is None or snapshot.aggregates is None
-        if is_guessed and len(zones) > 1 and is_of_host(resolved) and not is_pinned:
+        is_pinned = request.is_pinned or request.is_enforced(ZONE_FILTER)
+        is_guessed = cloud.hosts is None or cloud.aggregates is None
+        if is_guessed and len(zones) > 1 and is_of_host(request) and not is_pinned:
             yield SPREAD_ZONE.of(zone=default)
 
-    def without(self, _question: ResolvedRequest) -> Data:
+    def without(self, request: Request) -> Data:
         """Return ``{'availability_zone': None}``."""
         return {'availability_zone': None}
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield changes: up to ten other zones, no zone, hosts added to an aggregate of the zone.
 
         Nothing without a requested zone; ``any_zone`` only if the request itself names one.
         """
-        asked = wanted_zone(resolved)
+        cloud = scenario.cloud
+        asked = wanted_zone(request)
         if asked is None:
             return
-        zones = {host.availability_zone for host in resolved.snapshot.hosts or ()} - {None, asked}
+        zones = {host.availability_zone for host in cloud.hosts or ()} - {None, asked}
         for zone in sorted(map(str, zones))[:_MOST_ZONES]:
             change, data = f'availability_zone: {zone}', {'availability_zone': zone}
             yield Change('availability_zone', change, data, kind=Kind.ASKERS, for_tenant=True)
-        if resolved.request.availability_zone is not None:
+        if request.availability_zone is not None:
             yield any_zone_change()
-        carrying = resolved.snapshot.zones.carried_by.get(asked, ())
-        kept = kept_for_others(resolved)
-        yield from joining(resolved, evaluation.rejected, carrying, kept)
+        carrying = cloud.zones.carried_by.get(asked, ())
+        kept = kept_for_others(request, cloud)
+        yield from joining(request, cloud, evaluation.rejected, carrying, kept)
 
 
-def _default(resolved: ResolvedRequest) -> str:
-    return str(resolved.option(DEFAULT_AVAILABILITY_ZONE))
+def _default(request: Request) -> str:
+    return str(request.option(DEFAULT_AVAILABILITY_ZONE))
 
 
 def _of_zone(asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
@@ -255,16 +259,16 @@ def _of_zone(asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
     return Verdict.rejected(OTHER_ZONE, zone=zone, wanted=wanted)
 
 
-def _is_any_stale(resolved: ResolvedRequest) -> bool:
+def _is_any_stale(request: Request, cloud: CloudSnapshot) -> bool:
     """Check whether an aggregate that carries a zone has a usable host in Placement only.
 
     False with AvailabilityZoneFilter.
     """
-    if resolved.is_enforced(ZONE_FILTER):
+    if request.is_enforced(ZONE_FILTER):
         return False
-    carrying = frozenset().union(*resolved.snapshot.zones.carried_by.values())
-    hosts = resolved.snapshot.hosts or ()
+    carrying = frozenset().union(*cloud.zones.carried_by.values())
+    hosts = cloud.hosts or ()
     return any(
-        not carrying.isdisjoint(host.stale_aggregates) and is_in_use(resolved, host)
+        not carrying.isdisjoint(host.stale_aggregates) and is_in_use(request, host)
         for host in hosts
     )

@@ -19,13 +19,13 @@ from senlin_affinity.model.proposal import NewHosts as NewHosts
 from senlin_affinity.model.proposal import OneOf as OneOf
 from senlin_affinity.model.proposal import RaisedNumber as RaisedNumber
 from senlin_affinity.model.reason import Reason as Reason
-from senlin_affinity.model.request import ResolvedRequest as ResolvedRequest
+from senlin_affinity.model.request import Request as Request
 from senlin_affinity.model.snapshot import CloudSnapshot as CloudSnapshot
 from senlin_affinity.model.verdict import Verdict as Verdict
 from senlin_affinity.nova.topology import domains_of as domains_of
-from senlin_affinity.nova.topology import servers as servers
 from senlin_affinity.scenario.constraint import Constraint as Constraint
 from senlin_affinity.scenario.constraint import Domain as Domain
 from senlin_affinity.scenario.constraint import Switch as Switch
+from senlin_affinity.scenario.scenario import Scenario as Scenario
 
 NAMESPACE = 'senlin_affinity.constraints'

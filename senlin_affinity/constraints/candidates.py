@@ -20,16 +20,18 @@ from senlin_affinity.constraints.base import (
     Kind,
     Option,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import placement_rejection as rejections
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import is_forbidden, is_in_use
 from senlin_affinity.nova.options import ROUTED
+from senlin_affinity.scenario.scenario import Scenario
 
 LIMIT = Option(
     'max_placement_results',
@@ -101,31 +103,34 @@ class CandidatesConstraint(Constraint):
         ),
     }
 
-    def check_request(self, resolved: ResolvedRequest) -> Verdict:
+    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
         """Return a REJECT with the kind of the rejection as code, or else :func:`_verdict`."""
-        found = resolved.memo(rejections.find)
+        found = request.memo(rejections.find, cloud)
         if found is None:
-            return resolved.memo(_verdict)
-        flavor = '' if resolved.flavor is None else resolved.flavor.name
+            return request.memo(_verdict, cloud)
+        flavor = '' if request.flavor is None else request.flavor.name
         return Verdict.rejected(f'candidates.{found.kind}', names=found.names, flavor=flavor)
 
-    def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
+    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
         """Yield a phrase for ``candidates.cut``, and for forbidden traits that may not exist."""
-        if resolved.memo(_verdict).code == 'candidates.cut':
-            limit = f'{LIMIT.key} ({resolved.option(LIMIT)})'
+        if request.memo(_verdict, cloud).code == 'candidates.cut':
+            limit = f'{LIMIT.key} ({request.option(LIMIT)})'
             yield f'{limit} (filters may reject every host that Nova gets)'
-        if names := rejections.uncertain_traits(resolved):
+        if names := rejections.uncertain_traits(request, cloud):
             yield f'forbidden traits that may not exist ({", ".join(names)})'
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield the change of the flavor, or of the traits, with which Placement may accept it.
 
         Nothing without known hosts: only an operator can make these changes.
         """
-        found = resolved.memo(rejections.find)
-        if found is None or resolved.snapshot.hosts is None:
+        cloud = scenario.cloud
+        found = request.memo(rejections.find, cloud)
+        if found is None or cloud.hosts is None:
             return
-        if found.kind == rejections.NO_TRAITS and (names := rejections.creatable(resolved)):
+        if found.kind == rejections.NO_TRAITS and (names := rejections.creatable(request, cloud)):
             words = f'trait {", ".join(names)} created'
             yield Change('created_traits', words, {'created_traits': [*names]})
         if found.kind == rejections.NO_POLICY:
@@ -133,42 +138,42 @@ class CandidatesConstraint(Constraint):
         if found.extra_specs:
             words = f'flavor without {", ".join(found.extra_specs)}'
             data = {'removed_extra_specs': [*found.extra_specs]}
-            size = resolved.request.count
+            size = request.count
             yield Change('extra_specs', words, data, size, Kind.GIVEN_UP)
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
         """Yield NO_SEGMENTS if Nova reads segments."""
-        if resolved.option(ROUTED):
+        if request.option(ROUTED):
             yield NO_SEGMENTS
 
 
-def _verdict(resolved: ResolvedRequest) -> Verdict:
+def _verdict(request: Request, cloud: CloudSnapshot) -> Verdict:
     """Return a SKIP ``all`` if hosts are pinned, or not more than ``max_placement_results``.
 
     Also if Nova passes no limit. Else ``enough`` if filters may reject fewer; else ``all`` if
     Placement may return no more; else ``cut``.
     """
-    limit, hosts = resolved.option(LIMIT), resolved.snapshot.hosts or ()
-    if len(hosts) <= limit or resolved.rules.is_pinned or _is_unlimited(resolved):
+    limit, hosts = request.option(LIMIT), cloud.hosts or ()
+    if len(hosts) <= limit or request.is_pinned or _is_unlimited(request):
         return Verdict.skipped('candidates.all')
-    if _most_rejected(resolved) < limit:
+    if _most_rejected(request, cloud) < limit:
         return Verdict.skipped('candidates.enough', limit=limit)
-    offered = _offered(resolved, hosts)
+    offered = _offered(request, cloud, hosts)
     if next(islice(offered, limit, None), None) is None:
         return Verdict.skipped('candidates.all')
     return Verdict.skipped('candidates.cut', limit=limit)
 
 
-def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]:
+def _offered(request: Request, cloud: CloudSnapshot, hosts: Iterable[Host]) -> Iterator[Host]:
     """Yield the hosts that Placement may return: in the zone, and with free resources.
 
     A disabled host without the trait of one counts. Unknown resources and zones count; for the
     default zone, any zone.
     """
-    zone, zones = resolved.memo(wanted_zone), resolved.snapshot.zones
+    zone, zones = request.memo(wanted_zone), cloud.zones
     carrying = zones.carried_by.get(zone or '', frozenset())
     is_any = zone in (None, zones.default)
-    demand = demand_of(resolved)
+    demand = demand_of(request)
     amounts = [] if demand is None else [*demand.amounts.items()]
     for host in hosts:
         if is_forbidden(host):
@@ -183,19 +188,19 @@ def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]
             yield host
 
 
-def _is_unlimited(resolved: ResolvedRequest) -> bool:
+def _is_unlimited(request: Request) -> bool:
     """Check whether a named host, or a hint, lets Nova consider all hosts."""
-    request = resolved.request
     is_hinted = not scheduler_hints.OF_SERVERS.keys().isdisjoint(request.scheduler_hints)
-    return is_hinted or request.is_forced or request.server_group is not None
+    has_group = request.server_group is not None or request.unknown_group is not None
+    return is_hinted or request.is_forced or has_group
 
 
-def _most_rejected(resolved: ResolvedRequest) -> int:
+def _most_rejected(request: Request, cloud: CloudSnapshot) -> int:
     """Return the number of hosts that Placement may return, and filters may reject.
 
     All with a filter that is not ``_HARMLESS``; else those that ComputeFilter rejects.
     """
-    hosts = resolved.snapshot.hosts or ()
-    if not set(resolved.request.enabled_filters) <= {*_HARMLESS}:
+    hosts = cloud.hosts or ()
+    if not set(request.settings.enabled_filters) <= {*_HARMLESS}:
         return len(hosts)
-    return sum(not (is_forbidden(host) or is_in_use(resolved, host)) for host in hosts)
+    return sum(not (is_forbidden(host) or is_in_use(request, host)) for host in hosts)

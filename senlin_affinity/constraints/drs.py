@@ -15,7 +15,7 @@ from senlin_affinity.constraints.base import (
     Host,
     Option,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 
@@ -51,18 +51,18 @@ class DrsConstraint(Constraint):
         'drs.not_asked': Reason('the policy does not enable the DRS extension'),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> str | Verdict:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> str | Verdict:
         """Return ``drs_pattern``; SKIP ``not_asked`` without the extension."""
-        if not resolved.rules.is_drs_required:
+        if not request.is_drs_required:
             return Verdict.skipped('drs.not_asked')
-        pattern: str = resolved.option(PATTERN)
+        pattern: str = request.option(PATTERN)
         return pattern
 
     def check(self, asked: str, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Return :func:`check_drs_host` with the pattern."""
         return check_drs_host(host, asked)
 
-    def without(self, _question: ResolvedRequest) -> Data:
+    def without(self, request: Request) -> Data:
         """Return ``{'enable_drs_extension': False}``."""
         return {'enable_drs_extension': False}
 

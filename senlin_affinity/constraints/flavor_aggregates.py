@@ -13,7 +13,7 @@ from senlin_affinity.constraints.base import (
     Constraint,
     Host,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.nova.aggregate_lookup import aggregates_of, named, values
@@ -44,15 +44,15 @@ class FlavorAggregatesConstraint(Constraint):
         ),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> str | Verdict:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> str | Verdict:
         """Return the name of the flavor.
 
         About every host: SKIP ``not_enforced`` without the filter; PASS ``unknown``, at most,
         without flavor or aggregates; PASS ``every`` if no aggregate names flavors.
         """
-        if not resolved.is_enforced(_FILTER):
+        if not request.is_enforced(_FILTER):
             return Verdict.skipped('flavor_aggregates.not_enforced')
-        flavor, known = resolved.flavor, resolved.snapshot.aggregates
+        flavor, known = request.flavor, cloud.aggregates
         if flavor is None or known is None:
             return Verdict.passed('flavor_aggregates.unknown', is_at_most=True)
         if not any(KEY in each.metadata for each in known):
@@ -74,7 +74,7 @@ class FlavorAggregatesConstraint(Constraint):
         names = named(aggregates, KEY)
         return Verdict.rejected('flavor_aggregates.other', aggregates=names, flavor=asked)
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
         """Yield the filter if any aggregate names flavors."""
-        if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
+        if any(KEY in each.metadata for each in cloud.aggregates or ()):
             yield _FILTER

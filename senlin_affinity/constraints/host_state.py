@@ -21,12 +21,13 @@ from senlin_affinity.constraints.base import (
     Evaluated,
     Host,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.nova import host_status
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import DISABLED, has_stale_trait, is_in_use
+from senlin_affinity.scenario.scenario import Scenario
 
 _LONGEST = 80
 _UNEXPLAINED = 'disabled without a reason: check {it} first'
@@ -70,22 +71,22 @@ class HostStateConstraint(Constraint):
         ),
     }
 
-    def check_request(self, resolved: ResolvedRequest) -> Verdict:
+    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
         """Reject (``zone_unavailable``) a zone in which every compute service is disabled.
 
         Otherwise PASS ``zone_available``, also if services are down. SKIP ``any_zone`` without a
         requested zone, for a named host, and if hosts are pinned.
         """
-        zone = wanted_zone(resolved)
-        if zone is None or resolved.rules.is_pinned or resolved.request.forced_host:
+        zone = wanted_zone(request)
+        if zone is None or request.is_pinned or request.forced_host:
             return Verdict.skipped('host_state.any_zone')
-        if zone in resolved.snapshot.unavailable_zones:
+        if zone in cloud.unavailable_zones:
             return Verdict.rejected('host_state.zone_unavailable', zone=zone)
         return Verdict.passed('host_state.zone_available', zone=zone)
 
-    def prepare(self, resolved: ResolvedRequest) -> bool:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> bool:
         """Return whether every service that is disabled or down is rejected."""
-        return host_status.is_filtered(resolved)
+        return host_status.is_filtered(request)
 
     def check(self, asked: bool, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Return a PASS ``up`` for a service that is enabled and up.
@@ -109,15 +110,17 @@ class HostStateConstraint(Constraint):
         is_at_most = not (host.up and host.traits)
         return Verdict.passed('host_state.not_enforced', is_at_most=is_at_most, state=state)
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield ``started_hosts`` of all hosts that are disabled, down, or have a stale trait.
 
         It may have none. If some were disabled with a reason, the first is without these, a second
         with all. The text has the reasons, and the number of hosts that were disabled without one.
         """
-        hosts = resolved.snapshot.hosts or ()
+        hosts = scenario.cloud.hosts or ()
         idle = tuple(
-            each for each in hosts if has_stale_trait(each) or not is_in_use(resolved, each)
+            each for each in hosts if has_stale_trait(each) or not is_in_use(request, each)
         )
         plain = tuple(host for host in idle if not host.disabled_reason)
         disabled = [host.host for host in idle if not host.enabled or has_stale_trait(host)]

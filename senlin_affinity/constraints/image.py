@@ -21,11 +21,13 @@ from senlin_affinity.constraints.base import (
     Kind,
     OneOf,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.model.reason import tenant_reason
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.alternatives import flavor_change, larger_flavors
+from senlin_affinity.scenario.scenario import Scenario
 
 _GIB = 1024**3
 _ACTIVE = 'active'
@@ -67,13 +69,13 @@ class ImageConstraint(Constraint):
         'image.unknown': Reason('the flavor is not known'),
     }
 
-    def check_request(self, resolved: ResolvedRequest) -> Verdict:
+    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
         """Reject an image: ``not_active``, else ``min_ram``, else ``size``, else ``min_disk``.
 
         Otherwise PASS ``fits``. SKIP ``not_told`` without an image; ``unknown`` for an active image
         without a flavor. A flavor disk of 0 and a boot from volume skip the checks of the disk.
         """
-        image, flavor = resolved.request.image, resolved.flavor
+        image, flavor = request.image, request.flavor
         if image is None:
             return Verdict.skipped('image.not_told')
         if image.status != _ACTIVE:
@@ -82,7 +84,7 @@ class ImageConstraint(Constraint):
             return Verdict.unknown('image.unknown')
         if image.min_ram > flavor.ram:
             return Verdict.rejected('image.min_ram', min_ram=image.min_ram, ram=flavor.ram)
-        if flavor.disk and not resolved.request.is_volume_booted:
+        if flavor.disk and not request.is_volume_booted:
             if image.size > flavor.disk * _GIB:
                 size = -(-image.size // _GIB)
                 return Verdict.rejected('image.size', size=size, disk=flavor.disk)
@@ -91,28 +93,33 @@ class ImageConstraint(Constraint):
                 return Verdict.rejected('image.min_disk', **facts)
         return Verdict.passed('image.fits')
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield a OneOf of up to three flavors that are large enough, perhaps none, smallest first.
 
         Nothing unless the image rejects the request.
         """
+        cloud = scenario.cloud
         verdict = evaluation.verdict
         if verdict is None or verdict:
             return
-        larger = larger_flavors(resolved.snapshot.flavors or (), resolved.flavor)
+        larger = larger_flavors(cloud.flavors or (), request.flavor)
         enough = (
-            flavor for flavor in larger if self.check_request(replace(resolved, flavor=flavor))
+            flavor
+            for flavor in larger
+            if self.check_request(replace(request, flavor=flavor), cloud)
         )
         choices = tuple(map(flavor_change, islice(enough, _MOST_LARGER)))
-        wanted = resolved.request.count
+        wanted = request.count
         yield OneOf('flavor', '', size=wanted, kind=Kind.ASKERS, choices=choices)
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
         """Yield MINIMUM if only properties of the image are known, and there are some.
 
         ZERO_DISK for a flavor with disk 0, and no boot from a volume.
         """
-        request, flavor = resolved.request, resolved.flavor
+        flavor = request.flavor
         if request.image is None and request.image_properties:
             yield MINIMUM
         if flavor is not None and flavor.disk == 0 and not request.is_volume_booted:

@@ -15,7 +15,7 @@ from senlin_affinity.constraints.base import (
     Host,
     Option,
     Reason,
-    ResolvedRequest,
+    Request,
     Switch,
     Verdict,
 )
@@ -66,16 +66,18 @@ class ImageAggregatesConstraint(Constraint):
         ),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> tuple[tuple[str, str | None], ...] | Verdict:
+    def prepare(
+        self, request: Request, cloud: CloudSnapshot
+    ) -> tuple[tuple[str, str | None], ...] | Verdict:
         """Return the properties of the image that aggregates restrict, and their values.
 
         An empty value matches any, and an unknown image has no properties. About every host: SKIP
         ``not_enforced`` without the filter; PASS ``unknown``, at most, if the aggregates are; PASS
         ``matches`` if no aggregate restricts a property of the image.
         """
-        if not resolved.is_enforced(_FILTER):
+        if not request.is_enforced(_FILTER):
             return Verdict.skipped('image_aggregates.not_enforced')
-        known, asked = resolved.snapshot.aggregates, resolved.memo(_properties)
+        known, asked = cloud.aggregates, request.memo(_properties)
         if known is None:
             return Verdict.passed('image_aggregates.unknown', is_at_most=True)
         keys = {key for each in known for key in each.metadata}
@@ -104,26 +106,26 @@ class ImageAggregatesConstraint(Constraint):
         code = 'image_aggregates.matches' if is_known else 'image_aggregates.unknown'
         return Verdict.passed(code, is_at_most=not is_known)
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
         """Yield the filter if an aggregate has a key of the image.
 
         NO_NAMESPACE if the filter is enabled, the image has properties, and the option is not
         explicit.
         """
-        asked, known = resolved.memo(_properties), resolved.snapshot.aggregates or ()
+        asked, known = request.memo(_properties), cloud.aggregates or ()
         if not all(asked.keys().isdisjoint(each.metadata) for each in known):
             yield _FILTER
-        is_read = resolved.is_enforced(_FILTER) and resolved.image_properties
-        if is_read and not resolved.rules.is_explicit(NAMESPACE):
+        is_read = request.is_enforced(_FILTER) and request.image_properties
+        if is_read and not request.settings.is_explicit(NAMESPACE):
             yield NO_NAMESPACE
 
 
-def _properties(resolved: ResolvedRequest) -> Mapping[str, str | None]:
+def _properties(request: Request) -> Mapping[str, str | None]:
     """Return the values that the filter compares, by the property's current name; None: unknown.
 
     With a namespace, only keys that begin with it and the separator.
     """
-    namespace = resolved.option(NAMESPACE)
-    begin = f'{namespace}{resolved.option(SEPARATOR)}' if namespace else ''
-    known = known_names(resolved.image_properties or {})
+    namespace = request.option(NAMESPACE)
+    begin = f'{namespace}{request.option(SEPARATOR)}' if namespace else ''
+    known = known_names(request.image_properties or {})
     return {key: filter_value(key, known[key]) for key in sorted(known) if key.startswith(begin)}

@@ -19,7 +19,7 @@ from senlin_affinity.constraints.base import (
     Host,
     Option,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.nova.image_fields import known_names
@@ -93,15 +93,17 @@ class ImageHypervisorConstraint(Constraint):
         ),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> tuple[tuple[str, str], ...] | Verdict:
+    def prepare(
+        self, request: Request, cloud: CloudSnapshot
+    ) -> tuple[tuple[str, str], ...] | Verdict:
         """Return the properties that the filter compares, and their values.
 
         SKIP ``nothing`` without any; without the filter, ``unknown``, at most.
         """
-        asked = resolved.memo(_asked)
+        asked = request.memo(_asked)
         if not asked:
             return Verdict.skipped('image_hypervisor.nothing')
-        return (*asked.items(),) if resolved.is_enforced(_FILTER) else _unknown(asked.values())
+        return (*asked.items(),) if request.is_enforced(_FILTER) else _unknown(asked.values())
 
     def check(
         self, asked: tuple[tuple[str, str], ...], host: Host, cloud: CloudSnapshot
@@ -124,16 +126,16 @@ class ImageHypervisorConstraint(Constraint):
             doubtful.append(value)
         return _unknown(doubtful) if doubtful else Verdict.passed('image_hypervisor.supported')
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
         """Yield NO_ARCHITECTURE if hosts have several native ones, and the image has none.
 
         Nothing without the filter, or for an explicit option.
         """
-        if resolved.rules.is_explicit(ARCHITECTURE) or not resolved.is_enforced(_FILTER):
+        if request.settings.is_explicit(ARCHITECTURE) or not request.is_enforced(_FILTER):
             return
-        traits = {host.traits for host in resolved.snapshot.hosts or ()}
+        traits = {host.traits for host in cloud.hosts or ()}
         native = {each for one in traits for each in one if each.startswith(_NATIVE)}
-        if len(native) > 1 and _ARCH not in resolved.memo(_asked):
+        if len(native) > 1 and _ARCH not in request.memo(_asked):
             yield NO_ARCHITECTURE
 
 
@@ -142,15 +144,15 @@ def _unknown(doubtful: Iterable[str]) -> Verdict:
     return Verdict.passed('image_hypervisor.unknown', is_at_most=True, asked=asked)
 
 
-def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
+def _asked(request: Request) -> Mapping[str, str]:
     """Return the properties that the filter compares: current names, Nova's values in lower case.
 
     ``{'hw_architecture': 'x86_64'}`` for ``architecture=AMD64``. The default architecture applies
     with the filter. {} without architecture, hypervisor type and VM mode.
     """
-    known = known_names(resolved.image_properties or {})
-    architecture = resolved.option(ARCHITECTURE)
-    if architecture and resolved.is_enforced(_FILTER):
+    known = known_names(request.image_properties or {})
+    architecture = request.option(ARCHITECTURE)
+    if architecture and request.is_enforced(_FILTER):
         known = {_ARCH: architecture, **known}
     asked = {
         key: names.get(known[key].lower(), known[key].lower())

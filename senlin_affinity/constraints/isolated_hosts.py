@@ -13,11 +13,12 @@ from senlin_affinity.constraints.base import (
     Constraint,
     Option,
     Reason,
-    ResolvedRequest,
+    Request,
     Switch,
     Verdict,
 )
 from senlin_affinity.model import image as images
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -72,49 +73,49 @@ class IsolatedHostsConstraint(Constraint):
         ),
     }
 
-    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
+    def column(self, request: Request, scenario: Scenario) -> Column:
         """Reject an isolated image on other hosts, and another image on an isolated host.
 
         The codes are ``not_isolated`` and ``isolated``; the latter only with
         ``restrict_isolated_hosts_to_isolated_images``, and ``unknown`` if the image's id is. SKIP
         ``not_enforced`` without the filter; otherwise PASS ``open``.
         """
-        if not resolved.is_enforced(_FILTER):
+        if not request.is_enforced(_FILTER):
             skipped = Verdict.skipped('isolated_hosts.not_enforced')
             return Column.by_name(scenario.columns, skipped, {})
         isolated = other = Verdict.passed('isolated_hosts.open')
-        is_image_isolated = _is_image_isolated(resolved)
+        is_image_isolated = _is_image_isolated(request)
         if is_image_isolated:
             other = Verdict.rejected('isolated_hosts.not_isolated')
-        elif resolved.option(IS_RESTRICTED) and is_image_isolated is None:
+        elif request.option(IS_RESTRICTED) and is_image_isolated is None:
             isolated = Verdict.unknown('isolated_hosts.unknown')
-        elif resolved.option(IS_RESTRICTED):
+        elif request.option(IS_RESTRICTED):
             isolated = Verdict.rejected('isolated_hosts.isolated')
-        names = resolved.option(HOSTS)
+        names = request.option(HOSTS)
         return Column.by_name(scenario.columns, other, dict.fromkeys(names, isolated))
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
         """Yield the filter if the options isolate hosts or images.
 
         With the filter, NOTHING unless both options are explicit, and NO_IMAGE if images are
         isolated and the id of the image is unknown.
         """
-        if resolved.option(HOSTS) or resolved.option(IMAGES):
+        if request.option(HOSTS) or request.option(IMAGES):
             yield _FILTER
-        if not resolved.is_enforced(_FILTER):
+        if not request.is_enforced(_FILTER):
             return
-        if not (resolved.rules.is_explicit(HOSTS) and resolved.rules.is_explicit(IMAGES)):
+        if not (request.settings.is_explicit(HOSTS) and request.settings.is_explicit(IMAGES)):
             yield NOTHING
-        if _is_image_isolated(resolved) is None:
+        if _is_image_isolated(request) is None:
             yield NO_IMAGE
 
 
-def _is_image_isolated(resolved: ResolvedRequest) -> bool | None:
+def _is_image_isolated(request: Request) -> bool | None:
     """Check whether the image is isolated; None if its id is unknown.
 
     False if no image is isolated, and without an image.
     """
-    isolated, image = resolved.option(IMAGES), resolved.request.image
+    isolated, image = request.option(IMAGES), request.image
     if not isolated:
         return False
     if image is None or not (image.id or image == images.NONE):

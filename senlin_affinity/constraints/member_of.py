@@ -18,13 +18,14 @@ from senlin_affinity.constraints.base import (
     Evaluated,
     Host,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.nova import aggregate_membership
 from senlin_affinity.nova.alternatives import joining
+from senlin_affinity.scenario.scenario import Scenario
 
 #: The expression, and its required sets in the order that decides which of them a verdict names.
 _Asked = tuple[MemberOf, tuple[frozenset[str], ...]]
@@ -57,9 +58,9 @@ class MemberOfConstraint(Constraint):
         'member_of.none': Reason('the request has no member_of'),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> Verdict | _Asked:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> Verdict | _Asked:
         """Return the expression; SKIP ``none`` without one."""
-        asked = resolved.member_of
+        asked = request.member_of
         return (asked, asked.required) if asked else Verdict.skipped('member_of.none')
 
     def check(self, asked: _Asked, host: Host, cloud: CloudSnapshot) -> Verdict:
@@ -73,12 +74,15 @@ class MemberOfConstraint(Constraint):
         codes = 'member_of.admitted', 'member_of.forbidden', 'member_of.required'
         return aggregate_membership.check(cloud, host.aggregates, asked[0], codes)
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield at most one change: the required aggregate that most rejected hosts may join."""
-        required = frozenset().union(*resolved.member_of.required)
-        kept = kept_for_others(resolved)
-        yield from joining(resolved, evaluation.rejected, required, kept)
+        cloud = scenario.cloud
+        required = frozenset().union(*request.member_of.required)
+        kept = kept_for_others(request, cloud)
+        yield from joining(request, cloud, evaluation.rejected, required, kept)
 
-    def without(self, _question: ResolvedRequest) -> Data:
+    def without(self, request: Request) -> Data:
         """Return ``{'member_of': []}``."""
         return {'member_of': []}

@@ -20,14 +20,15 @@ from senlin_affinity.constraints.base import (
     Evaluated,
     Option,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.model.request import QUOTA
-from senlin_affinity.model.snapshot import Quota
+from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova import quotas
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.nova.quotas import Cost, Counting
+from senlin_affinity.nova.quotas import Cost, Counting, quotas_of
+from senlin_affinity.scenario.scenario import Scenario
 
 DRIVER = Option(
     'quota_driver',
@@ -65,33 +66,33 @@ class QuotaConstraint(Constraint):
         'quota.no_group': Reason('the request has no server group'),
     }
 
-    def check_request(self, resolved: ResolvedRequest) -> Verdict:
+    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
         """Return the verdict of the quota that leaves the least room, with the bounds of all.
 
         The facts include a known ``project_id``. SKIP ``unknown`` without quotas of the servers'
         project, and ``no_group`` if only those of groups are known, and there is none.
         """
-        verdict = self._check(resolved)
-        if resolved.project_id is None or verdict.code == 'quota.unknown':
+        verdict = self._check(request, cloud)
+        if request.project_id is None or verdict.code == 'quota.unknown':
             return verdict
-        return replace(verdict, facts={**verdict.facts, 'project_id': resolved.project_id})
+        return replace(verdict, facts={**verdict.facts, 'project_id': request.project_id})
 
-    def _check(self, resolved: ResolvedRequest) -> Verdict:
+    def _check(self, request: Request, cloud: CloudSnapshot) -> Verdict:
         """Return the verdict of ``check_request``, without the fact ``project_id``.
 
         REJECT ``metadata_items`` comes first; then REJECT with the name of another quota
         (``cores``, ``user_cores``), or PASS ``ok`` or ``unlimited``.
         """
-        group, known = resolved.server_group, resolved.quotas
-        wanted = resolved.request.count
+        group, known = request.server_group, quotas_of(request, cloud)
+        wanted = request.count
         if not known:
             return Verdict.skipped('quota.unknown')
-        of_metadata = quotas.too_much_metadata(known, resolved.request.metadata_items)
+        of_metadata = quotas.too_much_metadata(known, request.metadata_items)
         if of_metadata is not None:
             return of_metadata
-        verdicts = [quotas.room_for_servers(known, _costs(resolved), wanted)]
+        verdicts = [quotas.room_for_servers(known, _costs(request), wanted)]
         if group is not None:
-            user, ways = resolved.user_id, _ways(resolved)
+            user, ways = request.user_id, _ways(request)
             verdicts.append(quotas.room_for_members(known, group, wanted, user, ways))
         elif verdicts[0].code == 'quota.unknown':
             return Verdict.skipped('quota.no_group')
@@ -100,72 +101,74 @@ class QuotaConstraint(Constraint):
         caveats = dict.fromkeys(text for verdict in least for text in verdict.caveats)
         return replace(_strictest(verdicts), bounds=bounds, caveats=(*caveats,))
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
         """Yield METADATA if metadata items have no quota, NO_USERS if one has no ``of_user``.
 
         Only quotas that the request uses count. Nothing without quotas, and for a snapshot that
         names no project.
         """
-        known = resolved.quotas
-        if not known or resolved.snapshot.project_id is None:
+        known = quotas_of(request, cloud)
+        if not known or cloud.project_id is None:
             return
-        items = resolved.request.metadata_items
+        items = request.metadata_items
         if items and quotas.METADATA_ITEMS not in known:
             yield METADATA.of(items=items)
-        used = [*_used(resolved), *([quotas.METADATA_ITEMS] if items else [])]
+        used = [*_used(request), *([quotas.METADATA_ITEMS] if items else [])]
         if any(name in known and known[name].of_user is None for name in used):
             yield NO_USERS
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield one change, such as "quota instances: 12, cores: 24", with what the request needs.
 
         Nothing unless the quotas reject the request. Its size is the number of servers that exceed
         them.
         """
-        wanted, known = resolved.request.count, resolved.quotas
+        wanted, known = request.count, quotas_of(request, scenario.cloud)
         verdict = evaluation.verdict
         if known is None or verdict is None or verdict:
             return
         raised: dict[str, Quota] = {}
-        for name, costs in _costs(resolved).items():
+        for name, costs in _costs(request).items():
             quota = known.get(name)
             if quota is not None and quota.used is not None:
                 raised[name] = _raised(quota, max(cost.of(wanted) for cost in costs))
         members = known.get(quotas.SERVER_GROUP_MEMBERS)
-        if resolved.server_group is not None and members is not None:
-            needed = len(resolved.server_group.members) + wanted
+        if request.server_group is not None and members is not None:
+            needed = len(request.server_group.members) + wanted
             raised[quotas.SERVER_GROUP_MEMBERS] = _raised(members, needed)
         if quotas.METADATA_ITEMS in known:
             of_metadata = known[quotas.METADATA_ITEMS]
-            raised[quotas.METADATA_ITEMS] = _raised(of_metadata, resolved.request.metadata_items)
+            raised[quotas.METADATA_ITEMS] = _raised(of_metadata, request.metadata_items)
         limits = {
             name: quota.limit for name, quota in raised.items() if quota.limit != known[name].limit
         }
-        data: dict[str, Any] = {'project_id': resolved.project_id, 'limits': limits}
+        data: dict[str, Any] = {'project_id': request.project_id, 'limits': limits}
         of_user = {
             name: quota.of_user.limit
             for name, quota in raised.items()
             if quota.of_user is not None and quota.of_user != known[name].of_user
         }
         if of_user:
-            data |= {'user_id': resolved.user_id, 'user_limits': of_user}
+            data |= {'user_id': request.user_id, 'user_limits': of_user}
         words = [f'{name}: {limit}' for name, limit in limits.items()]
         words += [f'{name} of the user: {limit}' for name, limit in of_user.items()]
         change = 'quota ' + ', '.join(words)
         yield Change('quota', change, {'quotas': data}, wanted - (verdict.room or 0))
 
 
-def are_quotas_known(resolved: ResolvedRequest) -> bool:
+def are_quotas_known(request: Request, cloud: CloudSnapshot) -> bool:
     """Return whether every quota that limits the number of servers is known, also the user's.
 
     True for a snapshot without a project: it may omit the quotas.
     """
-    if resolved.snapshot.project_id is None:
+    if cloud.project_id is None:
         return True
-    known, has_users = resolved.quotas or {}, _ways(resolved) != {Counting.UNIFIED}
+    known, has_users = quotas_of(request, cloud) or {}, _ways(request) != {Counting.UNIFIED}
     return all(
         name in known and _is_known(known[name], name, has_users=has_users)
-        for name in _used(resolved)
+        for name in _used(request)
     )
 
 
@@ -179,16 +182,16 @@ def _is_known(quota: Quota, name: str, *, has_users: bool) -> bool:
     )
 
 
-def _used(resolved: ResolvedRequest) -> Iterator[str]:
+def _used(request: Request) -> Iterator[str]:
     """Yield the names of the quotas that limit the number of servers of the request."""
-    yield from _costs(resolved)
-    if resolved.server_group is not None:
+    yield from _costs(request)
+    if request.server_group is not None:
         yield quotas.SERVER_GROUP_MEMBERS
 
 
-def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:
+def _ways(request: Request) -> frozenset[Counting]:
     """Return the ways in which Nova may count usage, as explicit options allow."""
-    rules, driver = resolved.rules, resolved.option(DRIVER)
+    rules, driver = request.settings, request.option(DRIVER)
     ways = frozenset(Counting)
     if rules.is_explicit(DRIVER):
         if driver == _UNIFIED:
@@ -196,13 +199,13 @@ def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:
         if driver == DRIVER.default:
             ways -= {Counting.UNIFIED}
     if rules.is_explicit(USAGE):
-        ways -= {Counting.DATABASE if resolved.option(USAGE) else Counting.PLACEMENT}
+        ways -= {Counting.DATABASE if request.option(USAGE) else Counting.PLACEMENT}
     return ways
 
 
-def _costs(resolved: ResolvedRequest) -> Mapping[str, frozenset[Cost]]:
+def _costs(request: Request) -> Mapping[str, frozenset[Cost]]:
     """Return the possible costs of a server by quota."""
-    return quotas.costs(resolved.flavor, demand_of(resolved), _ways(resolved))
+    return quotas.costs(request.flavor, demand_of(request), _ways(request))
 
 
 def _raised(quota: Quota, units: int) -> Quota:

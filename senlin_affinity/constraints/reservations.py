@@ -21,7 +21,7 @@ from senlin_affinity.constraints.base import (
     Kind,
     OpenAssumption,
     Reason,
-    ResolvedRequest,
+    Request,
     Switch,
     Verdict,
 )
@@ -47,6 +47,7 @@ from senlin_affinity.nova.reserved_aggregates import (
     counting,
     reserved_prefixes,
 )
+from senlin_affinity.scenario.scenario import Scenario
 
 ADMITTED = 'reservations.admitted'
 RESERVED = 'reservations.reserved'
@@ -145,12 +146,14 @@ class ReservationsConstraint(Constraint):
         'reservations.none': Reason('no aggregate is reserved'),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...] | Verdict:
+    def prepare(
+        self, request: Request, cloud: CloudSnapshot
+    ) -> tuple[_Part | Verdict, ...] | Verdict:
         """Return the requirements of the enabled flows that may reject a host.
 
         SKIP ``reservations.none`` without any enabled flow. A Verdict if none depends on the host.
         """
-        parts = _parts(resolved)
+        parts = _parts(request, cloud)
         if not parts:
             return Verdict.skipped('reservations.none')
         limiting = tuple(part for part in parts if isinstance(part, Verdict) or part.member_of)
@@ -165,36 +168,45 @@ class ReservationsConstraint(Constraint):
             part if isinstance(part, Verdict) else part.check(host, cloud) for part in asked
         )
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
         """Yield NO_IMAGE_RESERVED if images may have reservations and the image is unknown.
 
         Then the assumptions that Nova's request filters are off, and their options, for those that
         nothing specifies and that would exclude a host.
         """
-        if are_images_read(resolved.rules) and resolved.image_properties is None:
+        if are_images_read(request.settings) and request.image_properties is None:
             yield NO_IMAGE_RESERVED
-        yield from isolated_aggregates.assumed(resolved)
-        yield from isolated_aggregates.unspecified(resolved)
+        yield from isolated_aggregates.assumed(request, cloud)
+        yield from isolated_aggregates.unspecified(request, cloud)
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield changes: hosts added to a required aggregate (not one that is kept for others).
 
         If no aggregate carries a reservation, also ``no_reservation``, without its keys.
         """
-        parts = [part for part in _parts(resolved) if isinstance(part, _Part)]
+        cloud = scenario.cloud
+        parts = [part for part in _parts(request, cloud) if isinstance(part, _Part)]
         own = frozenset().union(*(any_of for part in parts for any_of in part.member_of.required))
-        yield from joining(resolved, evaluation.rejected, own, kept_for_others(resolved))
+        yield from joining(
+            request,
+            cloud,
+            evaluation.rejected,
+            own,
+            kept_for_others(request, cloud),
+        )
         if NO_RESERVATION in evaluation.codes:
-            keys = reservations(_keys(resolved), resolved.option(REQUIRED_PREFIX))
-            change, data = f'without the reservation {", ".join(keys)}', _removed(resolved, keys)
-            yield Change('no_reservation', change, data, resolved.request.count, kind=Kind.GIVEN_UP)
+            keys = reservations(_keys(request), request.option(REQUIRED_PREFIX))
+            change, data = f'without the reservation {", ".join(keys)}', _removed(request, keys)
+            yield Change('no_reservation', change, data, request.count, kind=Kind.GIVEN_UP)
 
 
-def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
+def _removed(request: Request, keys: Collection[str]) -> Data:
     """Return ``removed_extra_specs`` and ``removed_image_properties``, without an empty list."""
-    image = resolved.image_properties or {}
+    image = request.image_properties or {}
     held = {
-        'removed_extra_specs': [key for key in keys if key in resolved.extra_specs],
+        'removed_extra_specs': [key for key in keys if key in request.extra_specs],
         'removed_image_properties': [key for key in keys if key in image],
     }
     return {name: removed for name, removed in held.items() if removed}
@@ -210,21 +222,21 @@ def _worst(verdicts: Iterable[Verdict]) -> Verdict:
     )
 
 
-def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
+def kept_for_others(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """Return the UUIDs of aggregates kept for others: reserved, isolated, or another tenant's.
 
     They have a reservation key that the request lacks, a trait that it does not require, or only
     other tenants; the last two even if Nova's options for them are off.
     """
-    reserved = reserved_prefixes(resolved.rules)
-    asked, image = _keys(resolved), resolved.image_properties
-    traits = isolated_aggregates.required_traits(resolved.extra_specs, image)
+    reserved = reserved_prefixes(request.settings)
+    asked, image = _keys(request), request.image_properties
+    traits = isolated_aggregates.required_traits(request.extra_specs, image)
     return frozenset(
         each.uuid
-        for each in resolved.snapshot.aggregates or ()
+        for each in cloud.aggregates or ()
         if any(key.startswith(reserved) and key not in asked for key in each.metadata)
         or not isolated_aggregates.traits_in(each.metadata) <= traits
-        or _is_of_others(isolated_aggregates.tenants(each.metadata), resolved.project_id)
+        or _is_of_others(isolated_aggregates.tenants(each.metadata), request.project_id)
     )
 
 
@@ -233,69 +245,69 @@ def _is_of_others(tenants: Collection[str], project: str | None) -> bool:
     return bool(tenants) and project not in tenants
 
 
-def _keys(resolved: ResolvedRequest) -> tuple[str, ...]:
+def _keys(request: Request) -> tuple[str, ...]:
     """Return the extra specs' keys and, without ``FLAVORS_ONLY``, those of image properties."""
-    of_image = () if resolved.option(FLAVORS_ONLY) else resolved.image_properties or ()
-    return (*resolved.extra_specs, *of_image)
+    of_image = () if request.option(FLAVORS_ONLY) else request.image_properties or ()
+    return (*request.extra_specs, *of_image)
 
 
-def _parts(resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...]:
+def _parts(request: Request, cloud: CloudSnapshot) -> tuple[_Part | Verdict, ...]:
     """Return the requirement of each enabled flow, or a Verdict on every host."""
     flows = (
-        (reserved_prefixes(resolved.rules), _reservations),
-        (resolved.option(ISOLATION), _isolation),
-        (resolved.option(TENANTS), _tenant),
+        (reserved_prefixes(request.settings), _reservations),
+        (request.option(ISOLATION), _isolation),
+        (request.option(TENANTS), _tenant),
     )
-    return tuple(flow(resolved) for is_on, flow in flows if is_on)
+    return tuple(flow(request, cloud) for is_on, flow in flows if is_on)
 
 
-def _reservations(resolved: ResolvedRequest) -> _Part | Verdict:
+def _reservations(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
     """Return the aggregates that the request's reservations require, and that others forbid.
 
     REJECT ``no_reservation`` if no aggregate carries one; unknown without flavor or aggregates.
     """
-    flavor, known = resolved.flavor, resolved.snapshot.aggregates
+    flavor, known = request.flavor, cloud.aggregates
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
-    required = resolved.option(REQUIRED_PREFIX)
-    keys = counting(resolved)
+    required = request.option(REQUIRED_PREFIX)
+    keys = counting(request)
     asked = reservations(keys, required)
     missing = [key for key in asked if not carriers(key, known)]
     if missing:
         return Verdict.rejected(NO_RESERVATION, reservation=', '.join(missing))
-    forbidden = resolved.option(FORBIDDEN_PREFIXES)
+    forbidden = request.option(FORBIDDEN_PREFIXES)
     member_of = constrain(keys, known, required_prefix=required, forbidden_prefixes=forbidden)
-    facts, is_mirrored = {'reservation': ', '.join(asked)}, are_asked_by_nova(resolved.rules)
+    facts, is_mirrored = {'reservation': ', '.join(asked)}, are_asked_by_nova(request.settings)
     return _Part(member_of, RESERVED, NOT_RESERVED, facts=facts, is_mirrored=is_mirrored)
 
 
-def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
+def _isolation(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
     """Return the aggregates that are forbidden because they require other traits.
 
     Unknown without flavor or aggregates; an unknown image ``opens`` the part. Placement may grant
     an isolated host, though its query excludes these.
     """
-    flavor, known = resolved.flavor, resolved.snapshot.aggregates
+    flavor, known = request.flavor, cloud.aggregates
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
-    image = resolved.image_properties
+    image = request.image_properties
     traits = isolated_aggregates.required_traits(flavor.extra_specs, image)
     opens = 'image' if image is None else ''
     asked = isolated_aggregates.isolate(traits, known)
-    query = None if image is None else resolved.memo(placement_answer).query
+    query = None if image is None else request.memo(placement_answer, cloud).query
     return _Part(asked, forbidden=ISOLATED, opens=opens, is_mirrored=True, query=query)
 
 
-def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
+def _tenant(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
     """Return the aggregates to which Nova restricts the project.
 
     If none names it: all, or REJECT ``no_tenant_aggregate`` if an option requires one. Unknown
     without project or aggregates.
     """
-    known, project = resolved.snapshot.aggregates, resolved.project_id
+    known, project = cloud.aggregates, request.project_id
     if project is None or known is None:
         return _unknown(project=project, aggregates=known)
-    is_required = resolved.option(TENANT_AGGREGATE)
+    is_required = request.option(TENANT_AGGREGATE)
     asked = isolated_aggregates.limit_to_tenant(project, known, is_aggregate_required=is_required)
     if isinstance(asked, Verdict):
         return asked

@@ -20,6 +20,7 @@ Source: Placement's inventories and allocation candidates.
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -37,7 +38,7 @@ from senlin_affinity.constraints.base import (
     NewHosts,
     OneOf,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.constraints.reservations import ReservationsConstraint
@@ -102,7 +103,7 @@ class ResourcesConstraint(Constraint):
         'resources.unknown': Reason('the free resources are not known'),
     }
 
-    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
+    def column(self, request: Request, scenario: Scenario) -> Column:
         """Return a PASS ``room`` with the number of servers that the free resources allow.
 
         Placement's grant decides if there is one; otherwise, the inventories do: REJECT
@@ -110,60 +111,62 @@ class ResourcesConstraint(Constraint):
         grant in a complete answer. SKIP ``nothing`` for a flavor that requests nothing,
         ``unknown`` without flavor or inventories.
         """
-        asked = demand_of(resolved)
+        asked = demand_of(request)
         size = len(scenario.hosts)
         if asked is None:
             return Column.of_all(Verdict.unknown('resources.unknown'), size)
-        verdicts = _by_model(resolved, scenario, asked)
+        verdicts = _by_model(request, scenario, asked)
         if scenario.columns.flags('is_asked', lambda host: host.grants is not None).any():
-            _by_answer(resolved, scenario, verdicts)
+            _by_answer(request, scenario, verdicts)
         return verdicts.column(scenario, asked)
 
-    def has_domains(self, resolved: ResolvedRequest) -> bool:
+    def has_domains(self, request: Request, scenario: Scenario) -> bool:
         """Check whether the snapshot has a sharing provider, used by a host or not."""
-        return bool(resolved.snapshot.pools)
+        return bool(scenario.cloud.pools)
 
-    def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
+    def domains(self, request: Request, scenario: Scenario, host: Host) -> Collection[Domain]:
         """Return ``Domain(class, UUID)`` for each requested class with a ``Resource.pool``."""
-        asked, has = demand_of(resolved), host.resources or {}
+        asked, has = demand_of(request), host.resources or {}
         names = [name for name in (asked.amounts if asked else ()) if name in has]
         return [Domain(name, has[name].pool or '') for name in names if has[name].pool]
 
     def check_domains(
-        self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
+        self, request: Request, scenario: Scenario, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
         """Return the number of servers that fit on each sharing provider: PASS ``room``.
 
-        Servers that are planned on its hosts reduce it. REJECT as ``check_host`` at 0. {} without a
-        flavor.
+        What planned servers on its hosts take reduces it. REJECT as ``check_host`` at 0. {} without
+        a flavor.
         """
-        asked, pools = demand_of(resolved), resolved.snapshot.pools
+        asked, pools = demand_of(request), scenario.cloud.pools
         if asked is None:
             return {}
-        names: dict[Domain, set[str]] = {domain: set() for domain in rooms}
-        for host in resolved.snapshot.hosts or () if resolved.placed else ():
-            for domain in self.domains(resolved, host):
-                names.setdefault(domain, set()).add(host.host)
+        taken: Counter[Domain] = Counter()
+        for index in scenario.placed:
+            for domain in self.domains(request, scenario, scenario.hosts[index]):
+                if domain.by in scenario.used:
+                    taken[domain] += int(scenario.used[domain.by][index])
         verdicts = {}
         for domain in rooms:
             amount, has = asked.amounts[domain.by], pools[domain.name][domain.by]
-            planned = sum(resolved.placed.get(name, 0) for name in names[domain])
-            verdicts[domain] = _of_pool(domain.by, amount, has, planned)
+            verdicts[domain] = _of_pool(domain.by, amount, has, taken[domain])
         return verdicts
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield NewHosts and, if ``is_limiting``, a OneOf of the smaller flavors, if any.
 
         No NewHosts for a request that names its host.
         """
-        if not resolved.request.is_host_named:
+        if not request.is_host_named:
             yield NewHosts('hosts', '')
-        smaller = smaller_flavors(resolved.snapshot.flavors or (), resolved.flavor)
+        smaller = smaller_flavors(scenario.cloud.flavors or (), request.flavor)
         if smaller and evaluation.is_limiting:
             yield OneOf(
                 'flavor',
                 '',
-                size=resolved.request.count,
+                size=request.count,
                 kind=Kind.ASKERS,
                 for_tenant=True,
                 choices=tuple(map(flavor_change, smaller)),
@@ -245,7 +248,7 @@ def _own_facts(code: _Code, scenario: Scenario, name: str) -> Mapping[str, Numbe
     return {}
 
 
-def _by_model(resolved: ResolvedRequest, scenario: Scenario, asked: Demand) -> _Verdicts:
+def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
     """Return the verdicts by the inventories of the hosts.
 
     The first class that does not fit, in the order of the amounts, decides the code.
@@ -262,7 +265,7 @@ def _by_model(resolved: ResolvedRequest, scenario: Scenario, asked: Demand) -> _
         is_any = columns.flags('has_some_resources', lambda host: bool(host.resources))
     is_partial = columns.flags('is_partial')
     is_at_most = columns.flags('is_nested') | columns.flags_by_class('hypervisor_type', is_vsphere)
-    is_pool_asked = are_aggregates_asked(resolved)
+    is_pool_asked = are_aggregates_asked(request)
     is_shared, is_open = np.ones(size, bool), is_any.copy()
     is_known = np.ones(size, bool)
     for place, (name, amount) in enumerate(asked.amounts.items()):
@@ -300,18 +303,18 @@ def _by_model(resolved: ResolvedRequest, scenario: Scenario, asked: Demand) -> _
     return verdicts
 
 
-def _by_answer(resolved: ResolvedRequest, scenario: Scenario, verdicts: _Verdicts) -> None:
+def _by_answer(request: Request, scenario: Scenario, verdicts: _Verdicts) -> None:
     """Let Placement's answer decide about the hosts for which it was asked.
 
     PASS ``room`` for a grant. Otherwise, a REJECT by the model stays. REJECT ``not_granted`` for a
     grant of 0, or none in a complete answer, unless the host :func:`_is_excluded`. Else the verdict
     by the model, with 0 guaranteed if Placement was asked.
     """
-    answer = resolved.memo(placement_answer)
+    answer = request.memo(placement_answer, scenario.cloud)
     grants = scenario.grants(answer.query)
     is_granted = grants.room > 0
     is_vague = scenario.columns.flags_by_class('hypervisor_type', is_vsphere)
-    for name in resolved.memo(scarce_classes):
+    for name in request.memo(scarce_classes, scenario.cloud):
         is_vague = is_vague | scenario.columns.inventories(name).is_sum
     certain = np.where(is_vague, 0, grants.certain)
     verdicts.code[is_granted] = _Code.ROOM
@@ -324,7 +327,7 @@ def _by_answer(resolved: ResolvedRequest, scenario: Scenario, verdicts: _Verdict
     is_left = grants.is_asked & ~is_granted & ~is_rejected
     is_excluded = np.zeros(len(is_left), bool)
     if is_left.any():
-        is_excluded = is_left & ~grants.is_listed & _is_excluded(resolved, scenario)
+        is_excluded = is_left & ~grants.is_listed & _is_excluded(request, scenario)
     passes = verdicts.code == _Code.ROOM
     verdicts.lower[is_excluded & passes] = 0
     is_left &= ~is_excluded
@@ -336,7 +339,7 @@ def _by_answer(resolved: ResolvedRequest, scenario: Scenario, verdicts: _Verdict
     verdicts.lower[is_left & ~grants.is_listed & is_limited] = 0
 
 
-def _is_excluded(resolved: ResolvedRequest, scenario: Scenario) -> Flags:
+def _is_excluded(request: Request, scenario: Scenario) -> Flags:
     """Return which hosts are disabled, or are rejected by zone, reservations or traits.
 
     Also for a stale trait of a host that is not nested.
@@ -346,7 +349,7 @@ def _is_excluded(resolved: ResolvedRequest, scenario: Scenario) -> Flags:
     is_marked = columns.flags_by_class('traits', lambda traits: DISABLED in traits)
     is_excluded |= is_marked & ~columns.flags('is_nested')
     for each in _IN_QUERY:
-        column = each.column(resolved, scenario)
+        column = each.column(request, scenario)
         rejects = np.array([not verdict for verdict in column.verdicts], bool)
         is_excluded |= rejects[column.verdict_of]
     return is_excluded
@@ -359,9 +362,9 @@ def _is_more_pinned(amount: int, scenario: Scenario) -> Flags:
     return more
 
 
-def _of_pool(name: str, amount: int, has: Resource, servers: int) -> Verdict:
-    """Return the verdict on a sharing provider of which this many planned servers use a part."""
-    free = has.capacity - has.used - servers * amount
+def _of_pool(name: str, amount: int, has: Resource, taken: int) -> Verdict:
+    """Return the verdict on a sharing provider of which planned servers take this amount."""
+    free = has.capacity - has.used - taken
     asked = {'resource': name, 'amount': amount}
     if free >= amount:
         return Verdict.passed('resources.room', room=free // amount)

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from senlin_affinity.constraints.base import Constraint, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import Constraint, Reason, Request, Verdict
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, OF_SERVERS, SAME_HOST
 from senlin_affinity.model.server_group import Member
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.group_members import may_count
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario
@@ -67,16 +68,16 @@ class SchedulerHintsConstraint(Constraint):
         ),
     }
 
-    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
+    def column(self, request: Request, scenario: Scenario) -> Column:
         """Reject each host that ``same_host`` or ``different_host`` excludes, with that code.
 
         SKIP ``none`` without these hints, ``not_enforced`` without their filters; else ``unknown``
         if a server may be on the host; else PASS ``satisfied``.
         """
-        hints = resolved.memo(_hints)
+        hints = request.memo(_hints, scenario.cloud)
         if not hints:
             return Column.by_name(scenario.columns, Verdict.skipped('scheduler_hints.none'), {})
-        enforced = scheduler_hints.enforced(resolved)
+        enforced = scheduler_hints.enforced(request)
         read = [hint for hint in hints if hint.name in enforced]
         if not read:
             filters = ', '.join(OF_SERVERS[hint.name] for hint in hints)
@@ -86,13 +87,13 @@ class SchedulerHintsConstraint(Constraint):
         verdict_of = {host: _verdict(read, host) for host in named}
         return Column.by_name(scenario.columns, _verdict(read, None), verdict_of)
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
         """Yield the filter of each hint that names servers."""
-        return (OF_SERVERS[hint.name] for hint in resolved.memo(_hints))
+        return (OF_SERVERS[hint.name] for hint in request.memo(_hints, cloud))
 
-    def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
+    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
         """Yield a phrase for each other hint that may reject hosts."""
-        return scheduler_hints.unmodelled(resolved)
+        return scheduler_hints.unmodelled(request)
 
 
 def _verdict(hints: Sequence[_Hint], host: str | None) -> Verdict:
@@ -114,22 +115,22 @@ def _against(hint: _Hint, host: str | None) -> Verdict | None:
     return Verdict.rejected(f'scheduler_hints.{hint.name}', servers=servers)
 
 
-def _hints(resolved: ResolvedRequest) -> tuple[_Hint, ...]:
+def _hints(request: Request, cloud: CloudSnapshot) -> tuple[_Hint, ...]:
     """Return the hints that name servers, ``same_host`` first."""
     return tuple(
-        _hint(resolved, name, servers)
+        _hint(request, cloud, name, servers)
         for name in (SAME_HOST, DIFFERENT_HOST)
-        if (servers := scheduler_hints.servers(resolved.request.scheduler_hints, name))
+        if (servers := scheduler_hints.servers(request.scheduler_hints, name))
     )
 
 
-def _hint(resolved: ResolvedRequest, name: str, servers: tuple[str, ...]) -> _Hint:
+def _hint(request: Request, cloud: CloudSnapshot, name: str, servers: tuple[str, ...]) -> _Hint:
     """Return the hint with the hosts of these servers.
 
     Servers that cannot exist or have no host are skipped. Both hosts of a migration, and one that
     was left a short time ago, are ``possible``.
     """
-    known = resolved.snapshot.located
+    known = cloud.located
     hosts: set[str] = set()
     possible: set[str] = set()
     is_any_lost = False
@@ -144,6 +145,6 @@ def _hint(resolved: ResolvedRequest, name: str, servers: tuple[str, ...]) -> _Hi
             possible |= places
         else:
             hosts |= places
-            left = (host for host, since in member.left.items() if may_count(resolved, since))
-            possible.update(() if resolved.rules.is_pinned else left)
+            left = (host for host, since in member.left.items() if may_count(request, since))
+            possible.update(() if request.is_pinned else left)
     return _Hint(name, servers, frozenset(hosts), frozenset(possible), is_any_lost)

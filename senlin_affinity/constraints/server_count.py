@@ -15,7 +15,7 @@ from senlin_affinity.constraints.base import (
     Host,
     Option,
     Reason,
-    ResolvedRequest,
+    Request,
     Switch,
     Verdict,
 )
@@ -88,17 +88,17 @@ class ServerCountConstraint(Constraint):
         ),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> _Limits | Verdict:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Limits | Verdict:
         """Return the limits.
 
         SKIP ``not_enforced`` without the filters; PASS ``unknown``, at most, if the limits of
         aggregates are.
         """
-        if not _is_enforced(resolved):
+        if not _is_enforced(request):
             return Verdict.skipped('server_count.not_enforced')
-        is_of_hosts, is_of_aggregates = map(resolved.is_enforced, (_OF_HOSTS, _OF_AGGREGATES))
-        limits = _Limits(resolved.option(MOST), is_of_hosts, is_of_aggregates)
-        if limits.is_of_aggregates and resolved.snapshot.aggregates is None:
+        is_of_hosts, is_of_aggregates = map(request.is_enforced, (_OF_HOSTS, _OF_AGGREGATES))
+        limits = _Limits(request.option(MOST), is_of_hosts, is_of_aggregates)
+        if limits.is_of_aggregates and cloud.aggregates is None:
             return Verdict.passed('server_count.unknown', is_at_most=True)
         return limits
 
@@ -116,18 +116,18 @@ class ServerCountConstraint(Constraint):
         room = most - host.servers
         return Verdict.passed('server_count.room', room=room, servers=host.servers, most=most)
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
         """Yield NumInstancesFilter if the option is set, and the other one if an aggregate has it.
 
         DEFAULT if a filter is enabled, and the option is not explicit.
         """
-        if MOST.key in resolved.rules.options:
+        if MOST.key in request.settings.options:
             yield _OF_HOSTS
-        if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
+        if any(KEY in each.metadata for each in cloud.aggregates or ()):
             yield _OF_AGGREGATES
-        if _is_enforced(resolved) and not resolved.rules.is_explicit(MOST):
-            yield DEFAULT.of(most=resolved.option(MOST))
+        if _is_enforced(request) and not request.settings.is_explicit(MOST):
+            yield DEFAULT.of(most=request.option(MOST))
 
 
-def _is_enforced(resolved: ResolvedRequest) -> bool:
-    return any(map(resolved.is_enforced, (_OF_HOSTS, _OF_AGGREGATES)))
+def _is_enforced(request: Request) -> bool:
+    return any(map(request.is_enforced, (_OF_HOSTS, _OF_AGGREGATES)))

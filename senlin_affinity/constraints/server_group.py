@@ -21,7 +21,7 @@ from senlin_affinity.constraints.base import (
     OpenAssumption,
     RaisedNumber,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.model.server_group import (
@@ -30,6 +30,7 @@ from senlin_affinity.model.server_group import (
     MAX_SERVER_PER_HOST,
     ServerGroup,
 )
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.alternatives import may_create_group, new_group, soft_group
 from senlin_affinity.nova.group_members import (
     ATTEMPTS,
@@ -57,9 +58,9 @@ ONLY_LATE_CHECK = OpenAssumption(
 )
 
 
-def new_group_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
+def new_group_change(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> Change:
     """Return the change ``new_group``: the same group with an unused name, without servers."""
-    data = {'server_group': new_group(resolved, group)}
+    data = {'server_group': new_group(request, cloud, group)}
     return Change('new_group', _NEW_GROUP, data, 1, Kind.ASKERS, True, is_sufficient=True)
 
 
@@ -105,7 +106,7 @@ class ServerGroupConstraint(Constraint):
         'server_group.unknown': Reason('the hosts of the members of group {group} are not known'),
     }
 
-    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
+    def column(self, request: Request, scenario: Scenario) -> Column:
         """Compare the members on each host with the policy of the group.
 
         * SKIP ``none`` without a group, ``not_enforced`` if nothing enforces the policy,
@@ -116,28 +117,33 @@ class ServerGroupConstraint(Constraint):
           ``no_members`` if there are none, at most unless the request names its host; else REJECT
           ``other_host``, or ``unknown`` if the host of a member is.
         """
-        group, name = resolved.server_group, resolved.request.server_group
+        group, unknown = request.server_group, request.unknown_group
         if group is None:
             skipped = Verdict.skipped('server_group.none')
-            if name is not None:
-                skipped = Verdict.unknown('server_group.unknown', group=name)
+            if unknown is not None:
+                skipped = Verdict.unknown('server_group.unknown', group=unknown)
             return Column.by_name(scenario.columns, skipped, {})
-        held, hidden = resolved.memo(counted)
+        held, hidden = request.memo(counted, scenario.cloud, scenario.placed_for(request))
         known: dict[tuple[int, bool], Verdict] = {}  # by all that a verdict depends on
         verdict_of = {}
         for host in held.keys() | hidden:
             look = held.get(host, 0), host in hidden
             if look not in known:
-                known[look] = self._of_host(resolved, group, host)
+                known[look] = self._of_host(request, scenario, group, host)
             verdict_of[host] = known[look]
-        return Column.by_name(scenario.columns, self._of_host(resolved, group, None), verdict_of)
+        return Column.by_name(
+            scenario.columns, self._of_host(request, scenario, group, None), verdict_of
+        )
 
-    def _of_host(self, resolved: ResolvedRequest, group: ServerGroup, host: str | None) -> Verdict:
+    def _of_host(
+        self, request: Request, scenario: Scenario, group: ServerGroup, host: str | None
+    ) -> Verdict:
         """Return the verdict about a service host; None: one that has no member of the group."""
-        if group.policy in FILTERS and resolved.memo(holding) is None:
+        if group.policy in FILTERS and request.memo(holding) is None:
             facts: dict[str, Any] = {'policy': group.policy, 'filter': FILTERS[group.policy]}
             return Verdict.skipped('server_group.not_enforced', **facts)
-        held, hidden = resolved.memo(counted)
+        cloud = scenario.cloud
+        held, hidden = request.memo(counted, cloud, scenario.placed_for(request))
         members = 0 if host is None else held.get(host, 0)
         slots = group.free_slots(members)
         if slots is not None:
@@ -148,87 +154,94 @@ class ServerGroupConstraint(Constraint):
             is_at_most = (
                 group.has_lost_members
                 or host in hidden
-                or resolved.memo(is_any_hidden)
-                or resolved.memo(may_run_out)
+                or request.memo(is_any_hidden, cloud)
+                or request.memo(may_run_out, cloud)
             )
             return Verdict.passed(
                 'server_group.free_slots', room=slots, is_at_most=is_at_most, **facts
             )
         if group.policy != AFFINITY:
             return Verdict.skipped('server_group.only_weighs', policy=group.policy or 'no policy')
-        hosts = sorted(resolved.members_on)
+        hosts = sorted(scenario.members_on(request))
         if members:
-            is_at_most = resolved.memo(may_run_out)
+            is_at_most = request.memo(may_run_out, cloud)
             return Verdict.passed(
                 'server_group.members_here', is_at_most=is_at_most, group=group.name
             )
         if group.has_lost_members:
             return Verdict.unknown('server_group.unknown', group=group.name)
         if not hosts:
-            is_at_most = not resolved.request.forced_host
+            is_at_most = not request.forced_host
             return Verdict.passed(
                 'server_group.no_members', is_at_most=is_at_most, group=group.name
             )
         return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
 
-    def has_domains(self, resolved: ResolvedRequest) -> bool:
+    def has_domains(self, request: Request, scenario: Scenario) -> bool:
         """Check whether a limit is enforced, and a service host has several hypervisors."""
-        group = resolved.server_group
+        group = request.server_group
         is_limited = group is not None and group.max_server_per_host is not None
-        is_limited = is_limited and resolved.memo(holding) is not None
-        return is_limited and resolved.snapshot.has_shared_services
+        is_limited = is_limited and request.memo(holding) is not None
+        return is_limited and scenario.cloud.has_shared_services
 
-    def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
+    def domains(self, request: Request, scenario: Scenario, host: Host) -> Collection[Domain]:
         """Return ``Domain('host', <service host>)``, by which Nova counts members."""
         return (Domain('host', host.host),)
 
     def check_domains(
-        self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
+        self, request: Request, scenario: Scenario, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
         """Return the verdict about each service host; {} without a group."""
-        group = resolved.server_group
+        group = request.server_group
         if group is None:
             return {}
-        return {domain: self._of_host(resolved, group, domain.name) for domain in rooms}
+        return {domain: self._of_host(request, scenario, group, domain.name) for domain in rooms}
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
         """Yield ONLY_LATE_CHECK if no filter enforces the policy.
 
         With a limit per host, NO_SOFT_DELETED if these are unknown, and LATE_CHECK if a filter
         enforces the policy, but misses some members. Nothing without an enforced group or known
         hosts, nor about an explicit option.
         """
-        group, snapshot = resolved.server_group, resolved.snapshot
-        if group is None or snapshot.hosts is None or resolved.memo(holding) is None:
+        group = request.server_group
+        if group is None or cloud.hosts is None or request.memo(holding) is None:
             return
-        is_late_check_set = resolved.rules.is_explicit(NO_LATE_CHECK)
-        if is_only_checked_late(resolved) and not is_late_check_set:
+        is_late_check_set = request.settings.is_explicit(NO_LATE_CHECK)
+        if is_only_checked_late(request) and not is_late_check_set:
             yield ONLY_LATE_CHECK
         if group.max_server_per_host is None:
             return
-        if snapshot.soft_deleted is None and not resolved.rules.is_explicit(RECLAIM):
+        if cloud.soft_deleted is None and not request.settings.is_explicit(RECLAIM):
             yield NO_SOFT_DELETED
-        is_set = is_late_check_set and resolved.rules.is_explicit(ATTEMPTS)
-        if not is_only_checked_late(resolved) and resolved.memo(checked_late) and not is_set:
+        is_set = is_late_check_set and request.settings.is_explicit(ATTEMPTS)
+        if not is_only_checked_late(request) and request.memo(checked_late, cloud) and not is_set:
             yield LATE_CHECK
 
-    def without(self, resolved: ResolvedRequest) -> Data:
+    def without(self, request: Request) -> Data:
         """Return the change to a soft policy of the group; {} without one."""
-        group = resolved.server_group
+        group = request.server_group
         return {} if group is None else {'server_group': soft_group(group)}
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield changes: a new group if this one has members, a higher limit if any, a soft policy.
 
         Nothing for a soft policy, and if the quota allows no other group.
         """
-        group, wanted = resolved.server_group, resolved.request.count
-        if group is None or group.policy not in _BINDING or not may_create_group(resolved, group):
+        cloud = scenario.cloud
+        group, wanted = request.server_group, request.count
+        if (
+            group is None
+            or group.policy not in _BINDING
+            or not may_create_group(request, cloud, group)
+        ):
             return
-        same = {'server_group': new_group(resolved, group)}
+        same = {'server_group': new_group(request, cloud, group)}
         whose: dict[str, Any] = {'kind': Kind.ASKERS, 'for_tenant': True}
         if group.members:
-            yield new_group_change(resolved, group)
+            yield new_group_change(request, cloud, group)
         if group.max_server_per_host is not None:
             yield RaisedNumber(
                 MAX_SERVER_PER_HOST,
@@ -240,12 +253,12 @@ class ServerGroupConstraint(Constraint):
                 most=wanted,
                 is_per_host=True,
             )
-        yield soft_policy_change(resolved, group)
+        yield soft_policy_change(request, cloud, group)
 
 
-def soft_policy_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
+def soft_policy_change(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> Change:
     """Return the change ``soft_policy``: a new group with a soft policy and no rules."""
-    soft = new_group(resolved, group, **soft_group(group))
+    soft = new_group(request, cloud, group, **soft_group(group))
     change, data = f'policies: {soft["policy"]}', {'server_group': soft}
-    wanted = resolved.request.count
+    wanted = request.count
     return Change('soft_policy', change, data, wanted, Kind.GIVEN_UP, for_tenant=True)

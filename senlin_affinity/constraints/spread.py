@@ -23,12 +23,13 @@ from senlin_affinity.constraints.base import (
     Kind,
     RaisedNumber,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.effective_zone import default_zone
-from senlin_affinity.nova.topology import domain_of, domains_of, lost, servers
+from senlin_affinity.nova.topology import domain_of, domains_of, lost
+from senlin_affinity.scenario.scenario import Scenario
 
 _FOR_OWNER = 'the servers must be spread by {spread}'
 
@@ -85,20 +86,22 @@ class SpreadConstraint(Constraint):
         'spread.unknown': Reason('the domain of the host by {by} is not known'),
     }
 
-    def without(self, _question: ResolvedRequest) -> Data:
+    def without(self, request: Request) -> Data:
         """Return ``{'spread': []}``."""
         return {'spread': []}
 
-    def has_domains(self, resolved: ResolvedRequest) -> bool:
+    def has_domains(self, request: Request, scenario: Scenario) -> bool:
         """Check whether the request has a hard spread."""
-        return bool(_hard(resolved))
+        return bool(_hard(request))
 
-    def prepare(self, resolved: ResolvedRequest) -> _Criteria | Verdict:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Criteria | Verdict:
         """Return the criteria; SKIP ``none`` without a hard spread."""
-        of_spreads = (*(spread.by for spread in _hard(resolved)),)
+        of_spreads = (*(spread.by for spread in _hard(request)),)
         if not of_spreads:
             return Verdict.skipped('spread.none')
-        return _Criteria(of_spreads, resolved.memo(default_zone) if ZONE in of_spreads else None)
+        return _Criteria(
+            of_spreads, request.memo(default_zone, cloud) if ZONE in of_spreads else None
+        )
 
     def check(self, asked: _Criteria, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Check that the host is in one domain of each hard spread: PASS ``in_domain``.
@@ -120,13 +123,15 @@ class SpreadConstraint(Constraint):
                 return Verdict.rejected('spread.several_domains', by=by, domains=domains)
         return unknown or Verdict.passed('spread.in_domain')
 
-    def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
+    def domains(self, request: Request, scenario: Scenario, host: Host) -> Collection[Domain]:
         """Return the host's domain for each hard spread for which it has exactly one."""
-        each = ((item.by, domain_of(resolved, item.by, host)) for item in _hard(resolved))
+        each = (
+            (item.by, domain_of(request, scenario.cloud, item.by, host)) for item in _hard(request)
+        )
         return [Domain(by, name) for by, name in each if name is not None]
 
     def check_domains(
-        self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
+        self, request: Request, scenario: Scenario, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
         """Return how many more servers each domain of one criterion takes; {} without domains.
 
@@ -138,8 +143,9 @@ class SpreadConstraint(Constraint):
         by = {domain.by for domain in rooms}
         if not by:
             return {}
-        (spread,) = [item for item in _hard(resolved) if item.by in by]
-        held, hidden = servers(resolved, spread.by), lost(resolved, spread.by)
+        (spread,) = [item for item in _hard(request) if item.by in by]
+        held = scenario.servers_by(request, spread.by)
+        hidden = lost(request, spread.by)
         ends: list[int] = []
         for domain, room in rooms.items():
             most = _left(spread, held[domain.name])
@@ -159,15 +165,17 @@ class SpreadConstraint(Constraint):
                     verdicts[domain] = verdict.with_caveat(least or 0)
         return verdicts
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield a larger ``max_skew`` and, if set, ``max_per_domain`` of each hard spread."""
-        every = resolved.request.spread
+        every = request.spread
         data = {'spread': [spread.as_dict() for spread in every]}
         for at, spread in enumerate(every):
             if not spread.is_hard:
                 continue
-            beside = f' by {spread.by}' if len(_hard(resolved)) > 1 else ''
-            held = max(servers(resolved, spread.by).values(), default=0)
+            beside = f' by {spread.by}' if len(_hard(request)) > 1 else ''
+            held = max(scenario.servers_by(request, spread.by).values(), default=0)
             skew = RaisedNumber(
                 'max_skew',
                 f'max_skew: {{number}}{beside}',
@@ -176,7 +184,7 @@ class SpreadConstraint(Constraint):
                 for_tenant=True,
                 path=('spread', at, 'max_skew'),
                 now=spread.max_skew,
-                most=held + resolved.request.count,
+                most=held + request.count,
             )
             yield skew
             if (most := spread.max_per_domain) is not None:
@@ -185,9 +193,9 @@ class SpreadConstraint(Constraint):
                 yield replace(skew, code='max_per_domain', change=change, path=path, now=most)
 
 
-def _hard(resolved: ResolvedRequest) -> tuple[Spread, ...]:
+def _hard(request: Request) -> tuple[Spread, ...]:
     """Return the hard spreads of the request."""
-    return tuple(spread for spread in resolved.request.spread if spread.is_hard)
+    return tuple(spread for spread in request.spread if spread.is_hard)
 
 
 def _left(spread: Spread, held: int) -> int | None:

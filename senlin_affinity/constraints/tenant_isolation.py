@@ -13,7 +13,7 @@ from senlin_affinity.constraints.base import (
     Constraint,
     Host,
     Reason,
-    ResolvedRequest,
+    Request,
     Verdict,
 )
 from senlin_affinity.nova.aggregate_lookup import aggregates_of, named
@@ -45,20 +45,20 @@ class TenantIsolationConstraint(Constraint):
         ),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> str | Verdict | None:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> str | Verdict | None:
         """Return the project of the servers; None if it is unknown.
 
         About every host: SKIP ``not_enforced`` without the filter; PASS ``unknown``, at most,
         without aggregates; PASS ``everybody`` if none names projects.
         """
-        if not resolved.is_enforced(_FILTER):
+        if not request.is_enforced(_FILTER):
             return Verdict.skipped('tenant_isolation.not_enforced')
-        known = resolved.snapshot.aggregates
+        known = cloud.aggregates
         if known is None:
             return Verdict.passed('tenant_isolation.unknown', is_at_most=True)
         if not any(tenants(each.metadata) for each in known):
             return Verdict.passed('tenant_isolation.everybody')
-        return resolved.project_id
+        return request.project_id
 
     def check(self, asked: str | None, host: Host, cloud: CloudSnapshot) -> Verdict:
         """Reject (``other``) a host whose aggregates name projects, but not this one.
@@ -78,7 +78,7 @@ class TenantIsolationConstraint(Constraint):
         names = named(aggregates, TENANT)
         return Verdict.rejected('tenant_isolation.other', aggregates=names, project=asked)
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
         """Yield the filter if any aggregate names projects."""
-        if any(tenants(each.metadata) for each in resolved.snapshot.aggregates or ()):
+        if any(tenants(each.metadata) for each in cloud.aggregates or ()):
             yield _FILTER

@@ -20,7 +20,7 @@ from senlin_affinity.constraints.base import (
     Evaluated,
     Host,
     Reason,
-    ResolvedRequest,
+    Request,
     Switch,
     Verdict,
 )
@@ -29,6 +29,7 @@ from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.isolated_aggregates import REQUIRED
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
 from senlin_affinity.nova.placement_answer import placement_answer
+from senlin_affinity.scenario.scenario import Scenario
 
 _KEY = re.compile(r'trait[a-zA-Z0-9_-]{0,64}:')
 NO_TYPES = Assumption(
@@ -98,21 +99,21 @@ class TraitsConstraint(Constraint):
         'traits.unknown': Reason('it is not known whether the host has the required traits'),
     }
 
-    def prepare(self, resolved: ResolvedRequest) -> _Asked | Verdict:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Asked | Verdict:
         """Return the traits of the flavor and the image.
 
         About every host: ``unknown`` without flavor; SKIP ``none`` if Nova can require no trait.
         """
-        demand = demand_of(resolved)
+        demand = demand_of(request)
         if demand is None:
             return Verdict.unknown('traits.unknown')
         asked = _Asked(
-            _required(resolved),
+            _required(request, cloud),
             demand.forbidden,
             frozenset(demand.amounts),
-            is_open=root_traits.is_open(resolved),
-            may_need_owner=root_traits.OWNER in resolved.memo(root_traits.of_hosts),
-            query=resolved.memo(placement_answer).query,
+            is_open=root_traits.is_open(request, cloud),
+            may_need_owner=root_traits.OWNER in request.memo(root_traits.of_hosts, cloud),
+            query=request.memo(placement_answer, cloud).query,
         )
         return asked if asked.may_need_owner or asked.is_any else Verdict.skipped('traits.none')
 
@@ -143,24 +144,26 @@ class TraitsConstraint(Constraint):
         required = ', '.join(sorted(asked.required)) or '(none)'
         return Verdict.passed('traits.present', is_at_most=is_at_most, required=required)
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
         """Yield an assumption and the option for each that would make Nova require a trait.
 
         Nothing for an explicit option, nor if all hosts have the traits.
         """
-        hosts = resolved.snapshot.hosts or ()
+        hosts = cloud.hosts or ()
         for option in self.options:
-            traits = root_traits.of_image(resolved, option)
-            is_open = traits and not resolved.rules.is_explicit(option)
+            traits = root_traits.of_image(request, option)
+            is_open = traits and not request.settings.is_explicit(option)
             if is_open and not all(traits <= host.traits for host in hosts):
                 yield from (_NOT_ASKED[option.key], option)
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
         """Yield one change to hosts that have all required custom traits, perhaps to none.
 
         A nested host, and one that lacks a standard trait, is left out.
         """
-        required = _required(resolved)
+        required = _required(request, scenario.cloud)
         hosts = tuple(
             host
             for host in evaluation.rejected
@@ -175,20 +178,20 @@ class TraitsConstraint(Constraint):
             lists=((('host_traits', 'hosts'), frozenset(host.host for host in hosts)),),
         )
 
-    def without(self, resolved: ResolvedRequest) -> Data:
+    def without(self, request: Request) -> Data:
         """Return the change that removes the required traits from the flavor and the image.
 
         ``{'removed_extra_specs': ['trait:CUSTOM_A']}``, and ``removed_image_properties`` if any.
         """
-        of_image = _asking(resolved.image_properties or {})
-        data = {'removed_extra_specs': _asking(resolved.extra_specs)}
+        of_image = _asking(request.image_properties or {})
+        data = {'removed_extra_specs': _asking(request.extra_specs)}
         return data | ({'removed_image_properties': of_image} if of_image else {})
 
 
-def _required(resolved: ResolvedRequest) -> frozenset[str]:
+def _required(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """Return the required traits, with those of the root provider; none without a flavor."""
-    demand = demand_of(resolved)
-    return frozenset() if demand is None else demand.required | root_traits.required(resolved)
+    demand = demand_of(request)
+    return frozenset() if demand is None else demand.required | root_traits.required(request, cloud)
 
 
 def _is_custom(trait: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.member_of import canonical
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 
 SAME_HOST, DIFFERENT_HOST = 'same_host', 'different_host'
 #: The hints that name servers, and the filters that read them.
@@ -59,30 +59,29 @@ def may_exist(server: str) -> bool:
     return canonical(server) == server
 
 
-def enforced(resolved: ResolvedRequest) -> tuple[str, ...]:
+def enforced(request: Request) -> tuple[str, ...]:
     """Return the hints that name servers and are enforced: for a pinned server, by the planner."""
-    is_pinned = resolved.rules.is_pinned
+    is_pinned = request.is_pinned
     return tuple(
         name
         for name, reader in OF_SERVERS.items()
-        if servers(resolved.request.scheduler_hints, name)
-        and (is_pinned or resolved.is_enforced(reader))
+        if servers(request.scheduler_hints, name) and (is_pinned or request.is_enforced(reader))
     )
 
 
-def unmodelled(resolved: ResolvedRequest) -> Iterator[str]:
+def unmodelled(request: Request) -> Iterator[str]:
     """Yield a description of each hint that may reject hosts and that no constraint models."""
-    pinned = ', which is not enforced on pinned hosts' if resolved.rules.is_pinned else ''
-    yield from (f'scheduler hint {name}{pinned}' for name in readers(resolved))
+    pinned = ', which is not enforced on pinned hosts' if request.is_pinned else ''
+    yield from (f'scheduler hint {name}{pinned}' for name in readers(request))
 
 
-def readers(resolved: ResolvedRequest) -> Mapping[str, str]:
+def readers(request: Request) -> Mapping[str, str]:
     """Return the hints of :func:`unmodelled`, each with its filter of Nova, or ''."""
-    is_open = resolved.rules.is_pinned or resolved.are_filters_unspecified
+    is_open = request.is_pinned or request.settings.are_filters_unspecified
     return {
         name: reader
-        for name, value in resolved.request.scheduler_hints.items()
+        for name, value in request.scheduler_hints.items()
         if value and name not in OF_SERVERS and name != _CIDR
         for reader in (_OTHERS.get(name, ''),)
-        if is_open or resolved.is_enforced(reader)
+        if is_open or request.is_enforced(reader)
     }

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import isolated_aggregates
 from senlin_affinity.nova.effective_zone import zones_held_to
@@ -23,33 +23,33 @@ from senlin_affinity.nova.options import ISOLATION, TENANTS
 from senlin_affinity.nova.reserved_aggregates import asked_by_nova
 
 
-def asked_of_placement(resolved: ResolvedRequest) -> tuple[frozenset[str], ...]:
+def asked_of_placement(request: Request, cloud: CloudSnapshot) -> tuple[frozenset[str], ...]:
     """Return the sets of aggregates whose members Nova requires or forbids in its query.
 
     An aggregate of a zone without hosts is left out: Nova rejects a request for such a zone.
     """
-    snapshot, tenant = resolved.snapshot, resolved.project_id
-    known, with_hosts = snapshot.aggregates or (), _union(each for _zone, each in snapshot.places)
-    carried_by = snapshot.zones.carried_by
-    of_zones = [carried_by.get(zone, frozenset()) for zone in zones_held_to(resolved)]
+    tenant = request.project_id
+    known, with_hosts = cloud.aggregates or (), _union(each for _zone, each in cloud.places)
+    carried_by = cloud.zones.carried_by
+    of_zones = [carried_by.get(zone, frozenset()) for zone in zones_held_to(request, cloud)]
     found = [each for each in of_zones if not each.isdisjoint(with_hosts)]
-    if tenant is not None and resolved.option(TENANTS):
+    if tenant is not None and request.option(TENANTS):
         found.append(isolated_aggregates.own_aggregates(tenant, known))
     with suppress(InvalidSpec):  # Nova rejects the request before it queries Placement
-        kept = asked_by_nova(resolved)
+        kept = asked_by_nova(request, cloud)
         found += [*kept.required, kept.forbidden]
-    if resolved.option(ISOLATION) and resolved.flavor is not None:
-        specs, image = resolved.flavor.extra_specs, resolved.image_properties
+    if request.option(ISOLATION) and request.flavor is not None:
+        specs, image = request.flavor.extra_specs, request.image_properties
         traits = isolated_aggregates.required_traits(specs, image)
         found.append(isolated_aggregates.isolate(traits, known).forbidden)
     return (*filter(None, dict.fromkeys(found)),)
 
 
-def is_assumed(resolved: ResolvedRequest) -> bool:
+def is_assumed(request: Request, cloud: CloudSnapshot) -> bool:
     """Check whether the answer depends on aggregates of which Placement was not asked."""
-    if resolved.snapshot.hosts is None:
+    if cloud.hosts is None:
         return False
-    return not resolved.snapshot.compared_aggregates.issuperset(asked_of_placement(resolved))
+    return not cloud.compared_aggregates.issuperset(asked_of_placement(request, cloud))
 
 
 def marked(

@@ -14,10 +14,10 @@ from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change, ChangedHosts, unused
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova.quotas import room_for_group
+from senlin_affinity.nova.quotas import quotas_of, room_for_group
 
 #: With less than half, a server would rarely serve the same purpose.
 _MOST_REDUCTION = 2
@@ -26,19 +26,21 @@ _MOST_SMALLER = 5
 _MOST_AGGREGATES = 50
 
 
-def may_create_group(resolved: ResolvedRequest, group: ServerGroup) -> bool:
+def may_create_group(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> bool:
     """Check whether the quota allows another group; True for a group that does not exist yet."""
-    return group.id == NOT_YET or bool(room_for_group(resolved.quotas or {}))
+    return group.id == NOT_YET or bool(room_for_group(quotas_of(request, cloud) or {}))
 
 
-def new_group(resolved: ResolvedRequest, group: ServerGroup, **other: Any) -> dict[str, Any]:
+def new_group(
+    request: Request, cloud: CloudSnapshot, group: ServerGroup, **other: Any
+) -> dict[str, Any]:
     """Return the same group without its servers, under an unused name."""
     name = group.name
     if group.id != NOT_YET:
-        known = resolved.snapshot.server_groups or ()
+        known = cloud.server_groups or ()
         name = next(unused(name, (each.name for each in known)))
     same = {'name': name, 'policy': group.policy, 'rules': dict(group.rules)}
-    project = resolved.project_id
+    project = request.project_id
     whose = {} if project is None else {'project_id': project}
     return {**same, **other, 'name': name, **whose}
 
@@ -67,17 +69,17 @@ def larger_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
 
 
 def with_existing_flavor(
-    resolved: ResolvedRequest, data: Mapping[str, Any]
+    request: Request, cloud: CloudSnapshot, data: Mapping[str, Any]
 ) -> tuple[dict[str, Any], str]:
     """Return a change with an existing flavor in place of one without some extra specs.
 
     The text names the flavor; it is empty without one.
     """
-    flavor, gone = resolved.flavor, {*data.get('removed_extra_specs', ())}
+    flavor, gone = request.flavor, {*data.get('removed_extra_specs', ())}
     if flavor is None or not gone:
         return {**data}, ''
     left = {key: value for key, value in flavor.extra_specs.items() if key not in gone}
-    known = resolved.snapshot.flavors or ()
+    known = cloud.flavors or ()
     same = [each for each in known if _size(each) == _size(flavor) and each.extra_specs == left]
     if not same:
         return {**data}, ''
@@ -108,13 +110,17 @@ def with_aggregate(host: Host, aggregate: Aggregate) -> Host:
 
 
 def joining(
-    resolved: ResolvedRequest, hosts: Sequence[Host], uuids: Iterable[str], kept: Collection[str]
+    request: Request,
+    cloud: CloudSnapshot,
+    hosts: Sequence[Host],
+    uuids: Iterable[str],
+    kept: Collection[str],
 ) -> Iterable[ChangedHosts]:
     """Return the proposal to add hosts to the aggregate that most of them may join, if any.
 
     :param kept: the aggregates that are kept for others.
     """
-    known = resolved.snapshot.aggregates_by_uuid
+    known = cloud.aggregates_by_uuid
     hosts = [host for host in hosts if host.aggregates.isdisjoint(kept)]
     offered = [known[uuid] for uuid in uuids if uuid in known and uuid not in kept]
     offered = sorted(offered, key=lambda each: each.name)[:_MOST_AGGREGATES]
@@ -125,7 +131,7 @@ def joining(
         for host in hosts:
             place = host.availability_zone, host.aggregates
             if place not in known:
-                known[place] = _may_join(resolved.snapshot, host, aggregate)
+                known[place] = _may_join(cloud, host, aggregate)
             may_join = known[place]
             if may_join or (may_join is None and _is_empty(host)):
                 found.append(host)

@@ -18,7 +18,8 @@ from collections.abc import Iterator, Sequence
 
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import PCPU, Demand, Group
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import isolated_aggregates, root_traits
 from senlin_affinity.nova.demand import demand_of
@@ -33,83 +34,87 @@ MICROVERSION = '1.36'
 _SAFE = frozenset(b'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~')
 
 
-def query(resolved: ResolvedRequest) -> str | None:
+def query(request: Request, cloud: CloudSnapshot) -> str | None:
     """Return the query for one server; None if there is not exactly one."""
-    found = queries(resolved)
+    found = queries(request, cloud)
     return found[0] if len(found) == 1 else None
 
 
-def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
+def queries(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     """Return all queries that Nova sends for one server; any of them may return a host.
 
     There are two if a policy pins CPUs, unless nova.conf disables the second; none if the flavor is
     unknown, if Nova rejects the request before it queries Placement, or if an unknown image could
     request pinned CPUs, which other hosts have.
     """
-    asked = demand_of(resolved)
-    if asked is None or (asked.may_be_pinned and _is_pinning_offered(resolved)):
+    asked = demand_of(request)
+    if asked is None or (asked.may_be_pinned and _is_pinning_offered(request, cloud)):
         return ()
-    member_of = resolved.memo(_member_of)
+    member_of = request.memo(_member_of, cloud)
     if member_of is None:
         return ()
-    root = ('root_required', ','.join([*sorted(root_traits.required(resolved)), f'!{DISABLED}']))
+    root = (
+        'root_required',
+        ','.join([*sorted(root_traits.required(request, cloud)), f'!{DISABLED}']),
+    )
     policy = [('group_policy', asked.group_policy)] if asked.group_policy else []
     return tuple(
-        _encoded([root, *policy, *_of_groups(each, member_of)]) for each in alternatives(resolved)
+        _encoded([root, *policy, *_of_groups(each, member_of)])
+        for each in alternatives(request, cloud)
     )
 
 
-def alternatives(resolved: ResolvedRequest) -> Sequence[Sequence[Group]]:
+def alternatives(request: Request, cloud: CloudSnapshot) -> Sequence[Sequence[Group]]:
     """Return the groups of each query that Nova sends; () without a flavor.
 
     Aggregates add an empty group without a suffix, if there is none.
     """
-    asked = demand_of(resolved)
+    asked = demand_of(request)
     if asked is None:
         return ()
     found = [asked.groups]
-    if asked.fallback and not resolved.option(FALLBACK_OFF):
+    if asked.fallback and not request.option(FALLBACK_OFF):
         found.append(asked.fallback)
-    if resolved.memo(_member_of):
+    if request.memo(_member_of, cloud):
         found = [each if any(not it.suffix for it in each) else (Group(), *each) for each in found]
     return found
 
 
-def are_aggregates_asked(resolved: ResolvedRequest) -> bool:
+def are_aggregates_asked(request: Request) -> bool:
     """Check whether Nova's query may contain aggregates (zone, tenant, isolated, reserved)."""
-    is_limited = resolved.option(TENANTS) or resolved.option(ISOLATION)
-    is_reserved = are_asked_by_nova(resolved.rules)
-    return wanted_zone(resolved) is not None or bool(is_limited) or is_reserved
+    is_limited = request.option(TENANTS) or request.option(ISOLATION)
+    is_reserved = are_asked_by_nova(request.settings)
+    return wanted_zone(request) is not None or bool(is_limited) or is_reserved
 
 
-def _is_pinning_offered(resolved: ResolvedRequest) -> bool:
+def _is_pinning_offered(request: Request, cloud: CloudSnapshot) -> bool:
     """Check whether any host may have CPUs for pinned servers."""
-    for host in resolved.snapshot.hosts or ():
+    for host in cloud.hosts or ():
         if host.resources is None or (PCPU in host.resources and host.resources[PCPU].capacity):
             return True
     return False
 
 
-def _member_of(resolved: ResolvedRequest) -> list[str] | None:
+def _member_of(request: Request, cloud: CloudSnapshot) -> list[str] | None:
     """Return the ``member_of`` of the group without a suffix; None if Nova rejects the request."""
-    known, zone = resolved.snapshot.aggregates, wanted_zone(resolved)
+    known, zone = cloud.aggregates, wanted_zone(request)
     if known is None:
         return []
     try:
-        kept = asked_by_nova(resolved)
+        kept = asked_by_nova(request, cloud)
     except InvalidSpec:
         return None
-    required, forbidden, project = [*kept.required], kept.forbidden, resolved.project_id
-    if resolved.option(TENANTS) and project is not None:
-        is_required = resolved.option(TENANT_AGGREGATE)
+    required, forbidden, project = [*kept.required], kept.forbidden, request.project_id
+    if request.option(TENANTS) and project is not None:
+        is_required = request.option(TENANT_AGGREGATE)
         own = isolated_aggregates.limit_to_tenant(project, known, is_aggregate_required=is_required)
         if isinstance(own, Verdict):
             return None
         required += own.required
     of_zone = frozenset(each.uuid for each in known if each.availability_zone == zone)
-    required += [of_zone] if zone and of_zone and resolved.option(ZONE_QUERY) else []
-    if resolved.option(ISOLATION) and resolved.image_properties is not None:
-        asked = demand_of(resolved) or Demand()
+    required += [of_zone] if zone and of_zone and request.option(ZONE_QUERY) else []
+    if request.option(ISOLATION) and request.image_properties is not None:
+        asked = demand_of(request) or Demand()
         traits = {trait for group in asked.groups for trait in group.required}
         forbidden |= isolated_aggregates.isolate(traits, known).forbidden
     found = [f'in:{",".join(sorted(any_of))}' for any_of in required]

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, PCPU, VCPU, Demand, Flavor, Group
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.nova import flavor_features as features
 
 _CLASSES = """
@@ -56,16 +56,16 @@ _CHOOSING = ('hw_', 'os_secure_boot')
 _OF_HYPERVISOR = ('hw_architecture', 'hw_vm_mode')
 
 
-def demand_of(resolved: ResolvedRequest) -> Demand | None:
+def demand_of(request: Request) -> Demand | None:
     """Return the demand of one server, which is computed once; None if the flavor is unknown."""
-    return resolved.memo(_demand_of)
+    return request.memo(_demand_of)
 
 
-def _demand_of(resolved: ResolvedRequest) -> Demand | None:
-    if resolved.flavor is None:
+def _demand_of(request: Request) -> Demand | None:
+    if request.flavor is None:
         return None
-    is_volume_booted = resolved.request.is_volume_booted
-    return demand(resolved.flavor, resolved.image_properties, is_volume_booted=is_volume_booted)
+    is_volume_booted = request.is_volume_booted
+    return demand(request.flavor, request.image_properties, is_volume_booted=is_volume_booted)
 
 
 def demand(

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 
 DEFAULT_SCHEDULE_ZONE = Option(
@@ -67,57 +68,56 @@ class Target(NamedTuple):
         return bool(self.host or self.node)
 
 
-def wanted_zone(resolved: ResolvedRequest) -> str | None:
+def wanted_zone(request: Request) -> str | None:
     """Return the zone of the request, or else the default; None if any zone is allowed."""
-    asked = resolved.request.availability_zone
-    if asked is not None or is_of_host(resolved) or resolved.request.is_forced:
+    asked = request.availability_zone
+    if asked is not None or is_of_host(request) or request.is_forced:
         return asked
-    zone: str | None = resolved.option(DEFAULT_SCHEDULE_ZONE)
+    zone: str | None = request.option(DEFAULT_SCHEDULE_ZONE)
     return zone or None
 
 
-def is_of_host(resolved: ResolvedRequest) -> bool:
+def is_of_host(request: Request) -> bool:
     """Check whether every server names the zone of its planned host, or of its planned spread."""
-    return resolved.rules.is_pinned or any(item.by == ZONE for item in resolved.request.spread)
+    return request.is_pinned or any(item.by == ZONE for item in request.spread)
 
 
-def zones_held_to(resolved: ResolvedRequest) -> tuple[str, ...]:
+def zones_held_to(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     """Return the zones that Nova may hold a server of the request to, sorted.
 
     One, if the request or nova.conf names it; all that aggregates carry, if each server names the
     zone of its host; else none.
     """
-    wanted = wanted_zone(resolved)
+    wanted = wanted_zone(request)
     if wanted is not None:
         return (wanted,)
-    return (*sorted(resolved.snapshot.zones.carried_by),) if is_of_host(resolved) else ()
+    return (*sorted(cloud.zones.carried_by),) if is_of_host(request) else ()
 
 
-def is_hard_spread(resolved: ResolvedRequest) -> bool:
+def is_hard_spread(request: Request) -> bool:
     """Check whether Nova chooses the hosts, each in the zone that a hard spread plans."""
-    spread = any(item.by == ZONE and item.is_hard for item in resolved.request.spread)
-    return spread and not resolved.rules.is_pinned
+    spread = any(item.by == ZONE and item.is_hard for item in request.spread)
+    return spread and not request.is_pinned
 
 
-def may_be_ignored(resolved: ResolvedRequest) -> bool:
+def may_be_ignored(request: Request) -> bool:
     """Check whether a Nova below 29 enforces no zone: neither by a query nor by a filter."""
-    is_by_name = resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)
-    return not (is_by_name or resolved.option(ZONE_QUERY))
+    is_by_name = request.is_pinned or request.is_enforced(ZONE_FILTER)
+    return not (is_by_name or request.option(ZONE_QUERY))
 
 
-def default_zone(resolved: ResolvedRequest) -> str | None:
+def default_zone(request: Request, cloud: CloudSnapshot) -> str | None:
     """Return the zone for which Nova may use a host of any zone, or None if there is no such zone.
 
     No aggregate carries Nova's default zone, so Nova does not restrict a request for it. If the
     aggregates are unknown, its name is the value of the option. The result is None if the hosts are
     pinned, if a filter compares the names of zones, or if no other zone is available.
     """
-    snapshot = resolved.snapshot
-    if resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER):
+    if request.is_pinned or request.is_enforced(ZONE_FILTER):
         return None
-    zones = {zone for zone, _aggregates in snapshot.places if zone is not None}
-    zones |= snapshot.availability_zones or set()
-    name = snapshot.zones.default
-    if snapshot.hosts is None or snapshot.aggregates is None:
-        name = str(resolved.option(DEFAULT_AVAILABILITY_ZONE))
-    return name if name in zones and zones - snapshot.unavailable_zones - {name} else None
+    zones = {zone for zone, _aggregates in cloud.places if zone is not None}
+    zones |= cloud.availability_zones or set()
+    name = cloud.zones.default
+    if cloud.hosts is None or cloud.aggregates is None:
+        name = str(request.option(DEFAULT_AVAILABILITY_ZONE))
+    return name if name in zones and zones - cloud.unavailable_zones - {name} else None

@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.group_policy import is_only_checked_late
 from senlin_affinity.nova.host_status import is_in_use
 from senlin_affinity.nova.options import NO_LATE_CHECK
@@ -48,25 +49,27 @@ SYNC = Option(
 )
 
 
-def counted(resolved: ResolvedRequest) -> tuple[Mapping[str, int], frozenset[str]]:
+def counted(
+    request: Request, cloud: CloudSnapshot, placed: Mapping[str, int]
+) -> tuple[Mapping[str, int], frozenset[str]]:
     """Return the number of members on each host, and the hosts that may hold more.
 
-    The planned servers are included.
+    :param placed: the number of servers of the request that are already planned, by host.
     """
-    held, group = resolved.members_on, resolved.server_group
-    if group is not None and resolved.option(NO_LATE_CHECK):
-        held = group.held(is_checked=False) + Counter(resolved.placed)
-    return held, _hidden(resolved)
+    held, group = Counter(placed), request.server_group
+    if group is not None:
+        held += group.held(is_checked=not request.option(NO_LATE_CHECK))
+    return held, _hidden(request, cloud)
 
 
-def _hidden(resolved: ResolvedRequest) -> frozenset[str]:
+def _hidden(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """Return the hosts on which Nova may count members that the group does not show there."""
-    group = resolved.server_group
-    deleted = resolved.snapshot.soft_deleted or ()
+    group = request.server_group
+    deleted = cloud.soft_deleted or ()
     if group is None:
         return frozenset()
     shown = {member.server for member in group.members}
-    left = frozenset(host for _member, host in _unsynced(resolved, group))
+    left = frozenset(host for _member, host in _unsynced(request, group))
     return left | frozenset(
         member.host
         for member in deleted
@@ -76,48 +79,48 @@ def _hidden(resolved: ResolvedRequest) -> frozenset[str]:
     )
 
 
-def _unsynced(resolved: ResolvedRequest, group: ServerGroup) -> list[tuple[Member, str]]:
+def _unsynced(request: Request, group: ServerGroup) -> list[tuple[Member, str]]:
     """Return pairs of a member and a former host that nova-scheduler may still count it on."""
-    if resolved.rules.is_pinned or is_only_checked_late(resolved):
+    if request.is_pinned or is_only_checked_late(request):
         return []
     return [
         (member, host)
         for member in group.members
         for host, seconds in member.left.items()
-        if may_count(resolved, seconds)
+        if may_count(request, seconds)
     ]
 
 
-def may_count(resolved: ResolvedRequest, seconds: int) -> bool:
+def may_count(request: Request, seconds: int) -> bool:
     """Check whether nova-scheduler may count a server on a host that it left ``seconds`` ago."""
-    interval: int = resolved.option(SYNC)
+    interval: int = request.option(SYNC)
     return interval < 0 or seconds < (interval or _DEFAULT_SPACING)
 
 
-def is_any_hidden(resolved: ResolvedRequest) -> bool:
+def is_any_hidden(request: Request, cloud: CloudSnapshot) -> bool:
     """Check whether any host may have soft-deleted servers that are not known."""
-    return resolved.snapshot.soft_deleted is None and bool(resolved.option(RECLAIM))
+    return cloud.soft_deleted is None and bool(request.option(RECLAIM))
 
 
-def checked_late(resolved: ResolvedRequest) -> int:
+def checked_late(request: Request, cloud: CloudSnapshot) -> int:
     """Return the greatest number of hosts that only the late check rejects, at most ATTEMPTS.
 
     Without the filter, they may be all hosts but one: that of the affinity group, or the last host
     that is not full.
     """
-    group = resolved.server_group
-    if is_only_checked_late(resolved):
-        used = (host.host for host in resolved.snapshot.hosts or () if is_in_use(resolved, host))
-        most, found = resolved.option(ATTEMPTS), set[str]()
+    group = request.server_group
+    if is_only_checked_late(request):
+        used = (host.host for host in cloud.hosts or () if is_in_use(request, host))
+        most, found = request.option(ATTEMPTS), set[str]()
         for name in used:
             found.add(name)
             if len(found) > most:  # more make no difference
                 break
         return len(found) - 1
-    if group is None or group.max_server_per_host is None or resolved.option(NO_LATE_CHECK):
+    if group is None or group.max_server_per_host is None or request.option(NO_LATE_CHECK):
         return 0
     chosen = group.held(is_checked=False)
-    moved = {member.server: member.host or '' for member, _host in _unsynced(resolved, group)}
+    moved = {member.server: member.host or '' for member, _host in _unsynced(request, group)}
     chosen.subtract(moved.values())
     return sum(
         group.free_slots(number) == 0 and group.free_slots(chosen[host]) != 0
@@ -125,8 +128,8 @@ def checked_late(resolved: ResolvedRequest) -> int:
     )
 
 
-def may_run_out(resolved: ResolvedRequest) -> bool:
+def may_run_out(request: Request, cloud: CloudSnapshot) -> bool:
     """Check whether Nova may give up because it tried only hosts that the late check rejects."""
-    number, is_chosen = resolved.memo(checked_late), resolved.rules.is_pinned
-    is_chosen = is_chosen or resolved.request.is_forced
-    return not is_chosen and number >= resolved.option(ATTEMPTS)
+    number, is_chosen = request.memo(checked_late, cloud), request.is_pinned
+    is_chosen = is_chosen or request.is_forced
+    return not is_chosen and number >= request.option(ATTEMPTS)

@@ -7,9 +7,9 @@ enforces the policy.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
-from senlin_affinity.model.request import ResolvedRequest, Rules
+from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY
 from senlin_affinity.nova.options import NO_LATE_CHECK
 
@@ -19,11 +19,11 @@ FILTERS: Mapping[str, str] = {
 }
 
 
-def is_enforced(policy: str | None, enabled_filters: Collection[str], rules: Rules) -> bool:
+def is_enforced(policy: str | None, settings: Settings, *, is_pinned: bool) -> bool:
     """Check whether a policy is enforced; True for a soft policy, which rejects nothing."""
     name = FILTERS.get(policy or '')
-    is_pinned, has_late_check = rules.is_pinned, not rules.value(NO_LATE_CHECK)
-    return name is None or name in enabled_filters or has_late_check or is_pinned
+    has_late_check = not settings.value(NO_LATE_CHECK)
+    return name is None or name in settings.enabled_filters or has_late_check or is_pinned
 
 
 def why_not_enforced(policy: str) -> str:
@@ -34,18 +34,16 @@ def why_not_enforced(policy: str) -> str:
     )
 
 
-def holding(resolved: ResolvedRequest) -> str | None:
+def holding(request: Request) -> str | None:
     """Return ``affinity`` or ``anti-affinity`` if it is enforced for the servers, or else None."""
-    group = resolved.server_group
+    group = request.server_group
     if group is None or group.policy not in FILTERS:
         return None
-    filters = resolved.request.enabled_filters
-    return group.policy if is_enforced(group.policy, filters, resolved.rules) else None
+    is_held = is_enforced(group.policy, request.settings, is_pinned=request.is_pinned)
+    return group.policy if is_held else None
 
 
-def is_only_checked_late(resolved: ResolvedRequest) -> bool:
+def is_only_checked_late(request: Request) -> bool:
     """Check whether the scheduler sends servers to hosts that nova-compute then rejects."""
-    policy = holding(resolved)
-    return policy is not None and not (
-        resolved.rules.is_pinned or resolved.is_enforced(FILTERS[policy])
-    )
+    policy = holding(request)
+    return policy is not None and not (request.is_pinned or request.is_enforced(FILTERS[policy]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.aggregate_membership import names
 
@@ -46,15 +46,15 @@ def is_forbidden(host: Host) -> bool:
     return DISABLED in host.traits and not (host.enabled and host.is_nested)
 
 
-def is_filtered(resolved: ResolvedRequest) -> bool:
+def is_filtered(request: Request) -> bool:
     """Check whether ComputeFilter, or the planner for pinned hosts, rejects idle services."""
-    return resolved.rules.is_pinned or resolved.is_enforced('ComputeFilter')
+    return request.is_pinned or request.is_enforced('ComputeFilter')
 
 
-def is_in_use(resolved: ResolvedRequest, host: Host) -> bool:
+def is_in_use(request: Request, host: Host) -> bool:
     """Check whether the state of its service lets Nova use the host."""
     is_idle = not (host.enabled and host.up)
-    return not is_forbidden(host) and not (is_idle and is_filtered(resolved))
+    return not is_forbidden(host) and not (is_idle and is_filtered(request))
 
 
 def started(host: Host) -> Host:
@@ -67,6 +67,11 @@ def enabled(host: Host) -> Host:
     return host.but(enabled=True, disabled_reason=None, traits=host.traits - {DISABLED})
 
 
+def disabled(host: Host) -> Host:
+    """Return the host with its service disabled, in Nova and in Placement."""
+    return host.but(enabled=False, traits=host.traits | {DISABLED})
+
+
 def differences(snapshot: CloudSnapshot) -> Iterator[str]:
     """Yield a sentence for each difference between Nova and Placement, with its repair."""
     hosts = snapshot.hosts or ()
@@ -75,9 +80,9 @@ def differences(snapshot: CloudSnapshot) -> Iterator[str]:
             f'{_listed(orphans)}: allocations in Placement, but no servers in Nova: orphaned '
             'allocations (nova-manage placement audit), or an unconfirmed resize'
         )
-    if disabled := [host.host for host in hosts if _is_unknown_to_placement(host)]:
+    if offered := [host.host for host in hosts if _is_unknown_to_placement(host)]:
         yield (
-            f'{_listed(disabled)}: disabled in Nova, but still offered by Placement: restart '
+            f'{_listed(offered)}: disabled in Nova, but still offered by Placement: restart '
             'nova-compute'
         )
     yield from _of_aggregates(snapshot)

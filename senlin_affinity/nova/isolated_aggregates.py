@@ -21,7 +21,8 @@ from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.reason import Reason
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
 from senlin_affinity.nova.reservations import TRAIT
@@ -124,36 +125,36 @@ def tenants(metadata: Mapping[str, str]) -> frozenset[str]:
     return frozenset(one.strip() for text in texts for one in text.split(','))
 
 
-def assumed(resolved: ResolvedRequest) -> Iterator[Assumption]:
+def assumed(request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
     """Yield the assumptions that the unspecified request filters are off."""
-    return (_ASSUMED[option.key] for option in unspecified(resolved))
+    return (_ASSUMED[option.key] for option in unspecified(request, cloud))
 
 
-def unspecified(resolved: ResolvedRequest) -> Iterator[Option]:
+def unspecified(request: Request, cloud: CloudSnapshot) -> Iterator[Option]:
     """Yield the unspecified options of request filters that would exclude some host."""
-    known, rules = resolved.snapshot.aggregates, resolved.rules
-    if known is None or resolved.flavor is None:
+    known, rules = cloud.aggregates, request.settings
+    if known is None or request.flavor is None:
         return
-    hosts = [aggregates for _zone, aggregates in resolved.snapshot.places]
+    hosts = [aggregates for _zone, aggregates in cloud.places]
     if not rules.is_explicit(ISOLATION):
-        traits = required_traits(resolved.flavor.extra_specs, resolved.image_properties)
+        traits = required_traits(request.flavor.extra_specs, request.image_properties)
         closed = isolate(traits, known).forbidden
         if closed and not all(map(closed.isdisjoint, hosts)):
             yield ISOLATION
-    for option in _limiting(resolved, known, hosts):
+    for option in _limiting(request, known, hosts):
         if not rules.is_explicit(option):
             yield option
 
 
 def _limiting(
-    resolved: ResolvedRequest, known: Sequence[Aggregate], hosts: Sequence[frozenset[str]]
+    request: Request, known: Sequence[Aggregate], hosts: Sequence[frozenset[str]]
 ) -> Sequence[Option]:
     """Return the options that together exclude the project from some host.
 
     Without an aggregate of the project, both options are needed, and only metadata of another
     project's aggregate shows that Nova may isolate projects.
     """
-    rules, project = resolved.rules, resolved.project_id
+    rules, project = request.settings, request.project_id
     is_shown = rules.value(TENANTS) or any(tenants(each.metadata) for each in known)
     is_off = rules.is_explicit(TENANTS) and not rules.value(TENANTS)
     if is_off or not (is_shown and hosts):

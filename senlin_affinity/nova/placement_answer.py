@@ -11,7 +11,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.demand import demand_of
 
@@ -26,34 +27,34 @@ class PlacementAnswer(NamedTuple):
 NOT_ASKED = PlacementAnswer()
 
 
-def placement_answer(resolved: ResolvedRequest) -> PlacementAnswer:
-    """Return the query of the request, if it was answered. For :meth:`ResolvedRequest.memo`."""
-    known = resolved.snapshot.queries
-    query = candidate_query.query(resolved) if known else None
+def placement_answer(request: Request, cloud: CloudSnapshot) -> PlacementAnswer:
+    """Return the query of the request, if it was answered. For :meth:`Request.memo`."""
+    known = cloud.queries
+    query = candidate_query.query(request, cloud) if known else None
     if query not in known:
         return NOT_ASKED
-    return PlacementAnswer(query, query in resolved.snapshot.answered)
+    return PlacementAnswer(query, query in cloud.answered)
 
 
-def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:
+def may_take_of_pools(request: Request, cloud: CloudSnapshot, host: Host) -> bool:
     """Check whether servers on this host may use up a pool that other hosts share.
 
     If the host has several providers of the class, Placement chooses one of them.
     """
     has = host.resources or {}
-    return any(name in has and has[name].is_sum for name in resolved.memo(scarce_classes))
+    return any(name in has and has[name].is_sum for name in request.memo(scarce_classes, cloud))
 
 
-def scarce_classes(resolved: ResolvedRequest) -> frozenset[str]:
+def scarce_classes(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """Return the resource classes of which a pool has less than its hosts together could use."""
-    pools, demand = resolved.snapshot.pools, demand_of(resolved)
+    pools, demand = cloud.pools, demand_of(request)
     asked = {} if demand is None else demand.amounts
     names = frozenset(asked).intersection(chain(*pools.values()))
     if not names:
         return names
-    answer = resolved.memo(placement_answer)
+    answer = request.memo(placement_answer, cloud)
     wanted: Counter[tuple[str | None, str]] = Counter()
-    for host in resolved.snapshot.hosts or ():
+    for host in cloud.hosts or ():
         grant = host.grant(answer.query)
         if grant is None:
             if not answer.is_complete:

@@ -20,7 +20,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from senlin_affinity.model.flavor import Group
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query, root_traits
 from senlin_affinity.nova.demand import demand_of, parts_of
 from senlin_affinity.nova.placement_answer import placement_answer
@@ -48,93 +49,95 @@ class Rejection(NamedTuple):
     extra_specs: tuple[str, ...] = ()
 
 
-def find(resolved: ResolvedRequest) -> Rejection | None:
+def find(request: Request, cloud: CloudSnapshot) -> Rejection | None:
     """Return why Placement rejects the request; None if it may accept it.
 
     An unknown name counts only if the snapshot has all names, and no host has it. Names in a query
-    that Placement has answered are right. For :meth:`ResolvedRequest.memo`.
+    that Placement has answered are right. For :meth:`Request.memo`.
     """
-    checks = (_of_groups,) if _is_answered(resolved) else (_of_groups, _of_names)
+    is_answered = _is_answered(request, cloud)
     found = [
-        next((each for check in checks for each in check(resolved, groups)), None)
-        for groups in candidate_query.alternatives(resolved)
+        next(_of_groups(request, groups), None)
+        or (None if is_answered else next(_of_names(request, cloud, groups), None))
+        for groups in candidate_query.alternatives(request, cloud)
     ]
     if found and all(found):
         return found[0]
-    rejected = resolved.snapshot.rejected
-    message = rejected.get(candidate_query.query(resolved) or '') if rejected else None
+    rejected = cloud.rejected
+    message = rejected.get(candidate_query.query(request, cloud) or '') if rejected else None
     return None if message is None else Rejection(OTHER, message)
 
 
-def creatable(resolved: ResolvedRequest) -> tuple[str, ...]:
+def creatable(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     """Return the sorted traits that the request names and nobody has created, but somebody can."""
-    groups = (group for groups in candidate_query.alternatives(resolved) for group in groups)
+    groups = (group for groups in candidate_query.alternatives(request, cloud) for group in groups)
     names = {name for group in groups for names in group.traits for name in names}
-    unknown = names - (resolved.snapshot.traits or names)
+    unknown = names - (cloud.traits or names)
     return tuple(sorted(name for name in unknown if _is_name(name) and name.startswith(_CUSTOM)))
 
 
-def uncertain_traits(resolved: ResolvedRequest) -> tuple[str, ...]:
+def uncertain_traits(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     """Return the sorted traits that the request forbids and that may not exist.
 
     Others need no check: without a host that has a required trait or a resource class, no server
     fits.
     """
-    groups = (group for groups in candidate_query.alternatives(resolved) for group in groups)
+    groups = (group for groups in candidate_query.alternatives(request, cloud) for group in groups)
     forbidden = {name for group in groups for name in group.traits.forbidden} - _OF_NOVA
-    if not forbidden or resolved.snapshot.traits is not None or _is_answered(resolved):
+    if not forbidden or cloud.traits is not None or _is_answered(request, cloud):
         return ()
-    uncertain = forbidden - resolved.memo(root_traits.of_hosts)
-    return tuple(sorted(uncertain - _accepted(resolved))) if uncertain else ()
+    uncertain = forbidden - request.memo(root_traits.of_hosts, cloud)
+    return tuple(sorted(uncertain - _accepted(request, cloud))) if uncertain else ()
 
 
-def _is_answered(resolved: ResolvedRequest) -> bool:
+def _is_answered(request: Request, cloud: CloudSnapshot) -> bool:
     """Check whether Placement has answered the query."""
-    return resolved.memo(placement_answer).query is not None
+    return request.memo(placement_answer, cloud).query is not None
 
 
-def _accepted(resolved: ResolvedRequest) -> frozenset[str]:
+def _accepted(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """Return the traits, and other words, in the queries for which any host has a grant.
 
     An answer without candidates does not show that they exist: Placement may not look them up.
     """
-    hosts = resolved.snapshot.hosts or ()
+    hosts = cloud.hosts or ()
     queries = {grant.query for host in hosts for grant in host.grants or () if grant.room}
     return frozenset(name for query in queries for name in _BETWEEN_NAMES.split(query))
 
 
-def _of_groups(resolved: ResolvedRequest, groups: Sequence[Group]) -> Iterator[Rejection]:
+def _of_groups(request: Request, groups: Sequence[Group]) -> Iterator[Rejection]:
     """Yield each reason for which Placement rejects these groups, whatever exists."""
-    asked = demand_of(resolved)
+    asked = demand_of(request)
     suffixes = [group.suffix for group in groups if group.suffix]
     empty = [group.suffix for group in groups or (Group(),) if not group.amounts]
     if empty:
-        yield Rejection(NO_RESOURCES, _quoted(empty), _specs(resolved, suffixes=empty))
+        yield Rejection(NO_RESOURCES, _quoted(empty), _specs(request, suffixes=empty))
     if len(suffixes) > 1 and asked is not None and asked.group_policy is None:
         yield Rejection(NO_POLICY, _quoted(suffixes))
     for group in groups:
         if both := group.traits.required & group.traits.forbidden - {''}:
-            keys = _specs(resolved, suffixes=(group.suffix,), names=both, value='forbidden')
+            keys = _specs(request, suffixes=(group.suffix,), names=both, value='forbidden')
             yield Rejection(CONFLICT, _joined(both), keys)
 
 
-def _of_names(resolved: ResolvedRequest, groups: Sequence[Group]) -> Iterator[Rejection]:
+def _of_names(
+    request: Request, cloud: CloudSnapshot, groups: Sequence[Group]
+) -> Iterator[Rejection]:
     """Yield each reason for which Placement rejects the names in these groups."""
-    snapshot = resolved.snapshot
     classes = {name for group in groups for name in group.amounts}
     traits = {name for group in groups for names in group.traits for name in names}
     if wrong := {name for name in classes | traits if not _is_name(name)}:
-        yield Rejection(WRONG_NAMES, _quoted(wrong), _specs(resolved, names=wrong))
-    if snapshot.traits is not None:
-        traits |= root_traits.required(resolved)
-        traits -= snapshot.traits | resolved.memo(root_traits.of_hosts)
+        yield Rejection(WRONG_NAMES, _quoted(wrong), _specs(request, names=wrong))
+    if cloud.traits is not None:
+        traits |= root_traits.required(request, cloud)
+        traits -= cloud.traits | request.memo(root_traits.of_hosts, cloud)
         if traits:
-            keys = _specs(resolved, names=traits, value='forbidden')
+            keys = _specs(request, names=traits, value='forbidden')
             yield Rejection(NO_TRAITS, _joined(traits), keys)
-    if snapshot.resource_classes is not None and (classes := classes - snapshot.resource_classes):
-        offered = {name for host in snapshot.hosts or () for name in host.resources or ()}
+    if cloud.resource_classes is not None and (classes := classes - cloud.resource_classes):
+        offered = {name for host in cloud.hosts or () for name in host.resources or ()}
         if classes := classes - offered:
-            yield Rejection(NO_CLASSES, _joined(classes), _specs(resolved, names=classes))
+            yield Rejection(NO_CLASSES, _joined(classes), _specs(request, names=classes))
 
 
 def _is_name(name: str) -> bool:
@@ -143,7 +146,7 @@ def _is_name(name: str) -> bool:
 
 
 def _specs(
-    resolved: ResolvedRequest,
+    request: Request,
     suffixes: Collection[str] | None = None,
     names: Collection[str] | None = None,
     value: str | None = None,
@@ -153,7 +156,7 @@ def _specs(
     None: any. Without ``names``, only traits.
     """
     found = []
-    for key, its_value in resolved.extra_specs.items():
+    for key, its_value in request.extra_specs.items():
         kind, suffix, name = parts_of(key)
         is_meant = kind == 'trait' if names is None else kind and name.strip() in names
         if is_meant and (suffixes is None or suffix in suffixes) and value in (None, its_value):

@@ -23,11 +23,14 @@ import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from senlin_affinity.model.bounds import Bounds
 from senlin_affinity.model.flavor import MEMORY_MB, PCPU, VCPU, Demand
 from senlin_affinity.model.reason import Reason, tenant_reason
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import Flavor, Quota
+from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 from senlin_affinity.model.verdict import Outcome, Verdict
 
 INSTANCES, CORES, RAM = 'instances', 'cores', 'ram'
@@ -256,3 +259,32 @@ def room_for_servers(
             'allowed': room,
         }
     return Verdict(Outcome.REJECT, f'quota.{whose}', facts, bounds, (DRIVERS,))
+
+
+def has_quotas(request: Request, cloud: CloudSnapshot) -> bool:
+    """Check whether the cloud's quotas are those of the servers' project.
+
+    True if either project is unknown.
+    """
+    return request.project_id == (cloud.project_id or request.project_id)
+
+
+def quotas_of(request: Request, cloud: CloudSnapshot) -> Mapping[str, Quota] | None:
+    """Return the quotas of the servers' project and user; None if unknown, or ignored.
+
+    ``of_user`` is None in all of them if the cloud has those of another user.
+    """
+    if cloud.quotas is None or not has_quotas(request, cloud) or request.are_quotas_ignored:
+        return None
+    if request.user_id == cloud.user_id:
+        return cloud.quotas
+    return {name: replace(quota, of_user=None) for name, quota in cloud.quotas.items()}
+
+
+def has_hidden_quotas(request: Request, cloud: CloudSnapshot) -> bool:
+    """Check whether the cloud lacks the quotas of the project.
+
+    False for a cloud without a project: it may omit the quotas. False if they are ignored.
+    """
+    is_hidden = cloud.project_id is not None and quotas_of(request, cloud) is None
+    return is_hidden and not request.are_quotas_ignored

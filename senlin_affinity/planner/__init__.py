@@ -1,5 +1,5 @@
-"""From a resolved request and a snapshot to a decision, without I/O."""
+"""From a request and a cloud to a decision, without I/O."""
 
-from senlin_affinity.planner.planner import decide, plan
-
-__all__ = ('decide', 'plan')
+from senlin_affinity.planner.planner import decide as decide
+from senlin_affinity.planner.planner import decision_of as decision_of
+from senlin_affinity.planner.planner import plan as plan

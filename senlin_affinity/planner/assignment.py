@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, SOFT_AFFINITY
 from senlin_affinity.model.spread import ZONE, Spread
-from senlin_affinity.nova.topology import domain_of, servers
+from senlin_affinity.nova.topology import domain_of
 from senlin_affinity.planner.domains import DomainCapacity
 from senlin_affinity.planner.table import Table
 from senlin_affinity.scenario.column import in_order
@@ -42,7 +42,7 @@ _FEW = 100
 
 
 def choose(
-    resolved: ResolvedRequest,
+    request: Request,
     scenario: Scenario,
     table: Table,
     domains: DomainCapacity | None,
@@ -54,7 +54,7 @@ def choose(
     """
     if not number:
         return []
-    choice = _Choice(resolved, scenario, table, domains)
+    choice = _Choice(request, scenario, table, domains)
     chosen: list[int] = []
     if (only := choice.only()) is not None:
         for key in islice(only, number):
@@ -67,10 +67,10 @@ def choose(
 
 
 def _cells(
-    resolved: ResolvedRequest, scenario: Scenario, indexes: Numbers, spreads: Iterable[Spread]
+    request: Request, scenario: Scenario, indexes: Numbers, spreads: Iterable[Spread]
 ) -> Mapping[Cell, Numbers]:
     """Return the indexes by the cell of their hosts; without spreads, all are in cell ``()``."""
-    domains = [partial(domain_of, resolved, spread.by) for spread in spreads]
+    domains = [partial(domain_of, request, scenario.cloud, spread.by) for spread in spreads]
     if not domains or not len(indexes):
         return {(): indexes} if len(indexes) else {}
     classes = scenario.classes(_ZONE if all(each.by == ZONE for each in spreads) else _WHERE)
@@ -96,34 +96,34 @@ class _Choice:
 
     def __init__(
         self,
-        resolved: ResolvedRequest,
+        request: Request,
         scenario: Scenario,
         table: Table,
         domains: DomainCapacity | None,
     ) -> None:
-        policy = '' if resolved.server_group is None else resolved.server_group.policy
+        policy = '' if request.server_group is None else request.server_group.policy
         is_together = policy in (AFFINITY, SOFT_AFFINITY)
         self._of_host = domains.of_host if domains is not None else {}
         self._left = dict(domains.limits) if domains is not None else {}
         affinity_host = None if domains is None else domains.affinity_host
-        spreads = resolved.request.spread
+        spreads = request.spread
         if not (spreads or is_together):
             spreads = (Spread(ZONE),)
         if domains is not None and domains.crossing:
             spreads = tuple(sorted(spreads, key=lambda spread: not spread.is_hard))
         self._spreads = spreads
         self._floors = self._eligible(domains)
-        self._counts = [servers(resolved, spread.by) for spread in spreads]
+        self._counts = [scenario.servers_by(request, spread.by) for spread in spreads]
         columns = scenario.columns
         indexes = np.flatnonzero(table.expected)
         if affinity_host is not None:
             indexes = indexes[np.isin(indexes, columns.indexes_by_name.get(affinity_host, ()))]
-        held = columns.counted(resolved.members_on)
+        held = columns.counted(scenario.members_on(request))
         self._ranks = columns.name_ranks
         self._members = dict(zip(self._ranks.tolist(), held.tolist(), strict=True))
         self._placed: Counter[int] = Counter()
         arrays = held, table.free, self._ranks, table.expected
-        is_shared = resolved.snapshot.has_shared_services
+        is_shared = scenario.cloud.has_shared_services
         # With affinity, more members come first.
         self._is_shared, self._sign = is_shared, -1 if is_together else 1
         self._cells = {
@@ -133,7 +133,7 @@ class _Choice:
                 is_together=is_together,
                 is_shared=is_shared,
             )
-            for cell, each in _cells(resolved, scenario, indexes, spreads).items()
+            for cell, each in _cells(request, scenario, indexes, spreads).items()
         }
         self._first: dict[Cell, _Key] = {}
         self._heap: list[tuple[Any, Cell]] = []

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from senlin_affinity.model.assumption import Assumption, OpenAssumption
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.aggregate_sync import is_assumed
 from senlin_affinity.planner.capacity import Capacity
 from senlin_affinity.scenario import plugin_errors
@@ -21,20 +22,22 @@ SAME_AGGREGATES = OpenAssumption(
 )
 
 
-def find(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> tuple[Assumption, ...]:
+def find(
+    request: Request, cloud: CloudSnapshot, constraints: Sequence[Constraint]
+) -> tuple[Assumption, ...]:
     """Return the assumptions about the request, then those that constraints declare, each once.
 
     DEFAULT for unspecified filters, NO_IMAGE for unknown image properties, SHARED for ``is_shared``
     None, SAME_AGGREGATES if Placement was not asked about an aggregate that matters.
     """
     of_request = (
-        (DEFAULT, resolved.are_filters_unspecified),
-        (NO_IMAGE, resolved.image_properties is None),
-        (SHARED, resolved.flavor is not None and resolved.flavor.is_shared is None),
-        (SAME_AGGREGATES, is_assumed(resolved)),
+        (DEFAULT, request.settings.are_filters_unspecified),
+        (NO_IMAGE, request.image_properties is None),
+        (SHARED, request.flavor is not None and request.flavor.is_shared is None),
+        (SAME_AGGREGATES, is_assumed(request, cloud)),
     )
     found = [assumption for assumption, is_made in of_request if is_made]
-    of_constraints = declared(resolved, constraints)
+    of_constraints = declared(request, cloud, constraints)
     found += (item for item in of_constraints if isinstance(item, Assumption))
     return tuple(dict.fromkeys(found))
 
@@ -46,12 +49,12 @@ def mattering(assumptions: Iterable[Assumption], total: Capacity) -> tuple[Assum
 
 
 def declared(
-    resolved: ResolvedRequest, constraints: Iterable[Constraint]
+    request: Request, cloud: CloudSnapshot, constraints: Iterable[Constraint]
 ) -> Iterator[Assumption | Switch]:
     """Yield the assumptions, filters and options that the constraints declare; they may repeat."""
     for constraint in constraints:
         with plugin_errors.attributing(constraint, 'assumptions'):
-            for item in constraint.assumptions(resolved):
+            for item in constraint.assumptions(request, cloud):
                 is_switch = isinstance(item, Option) and item.default is False
                 if not (is_switch or isinstance(item, Assumption | str)):
                     raise ValueError(f'each answer must be {_ANSWERS}, not {item!r}')

@@ -14,12 +14,14 @@ from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, limited
 from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES
 from senlin_affinity.model.host import Host, is_vsphere
 from senlin_affinity.model.reason import Reason, caveat
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.group_policy import holding, is_only_checked_late
 from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
+from senlin_affinity.nova.quotas import has_hidden_quotas
 from senlin_affinity.planner.domains import DomainCapacity
 from senlin_affinity.planner.row import Row
 from senlin_affinity.planner.table import Table
@@ -44,27 +46,28 @@ class Capacity:
     of_hosts: Bounds = UNLIMITED
 
 
-def is_open_affinity(resolved: ResolvedRequest) -> bool:
+def is_open_affinity(request: Request, scenario: Scenario) -> bool:
     """Check :func:`has_unknown_host`; False if the host of a member is unknown."""
-    group = resolved.server_group
-    return has_unknown_host(resolved) and not (group and group.has_lost_members)
+    group = request.server_group
+    return has_unknown_host(request, scenario) and not (group and group.has_lost_members)
 
 
-def has_unknown_host(resolved: ResolvedRequest) -> bool:
+def has_unknown_host(request: Request, scenario: Scenario) -> bool:
     """Check whether affinity is enforced, and no member or planned server is on a known host.
 
     False if the request names its host.
     """
-    is_named = bool(resolved.request.forced_host)
-    return not is_named and resolved.memo(holding) == AFFINITY and not resolved.members_on
+    if request.forced_host or request.memo(holding) != AFFINITY:
+        return False
+    return not scenario.members_on(request)
 
 
 def total_capacity(
-    resolved: ResolvedRequest,
+    request: Request,
     scenario: Scenario,
     table: Table,
     domains: DomainCapacity | None,
-    request: Mapping[str, Verdict],
+    verdicts: Mapping[str, Verdict],
     unmodelled: Sequence[str],
     reasons: Mapping[str, Reason],
     most_caveats: int | None = None,
@@ -78,23 +81,23 @@ def total_capacity(
 
     :param most_caveats: the maximum number of caveats about hosts; None: all.
     """
-    of_request = [verdict.bounds for verdict in request.values()]
-    of_hosts = _of_hosts(resolved, table, domains)
+    of_request = [verdict.bounds for verdict in verdicts.values()]
+    of_hosts = _of_hosts(request, scenario.cloud, table, domains)
     bounds = reduce(and_, of_request, of_hosts)
     table = table if domains is None else domains.table
     upper, expected = bounds.upper, bounds.expected or 0
     if upper == 0:
         return Capacity(NONE, of_hosts=of_hosts)
     caveats = dict.fromkeys(unmodelled)
-    is_withheld = resolved.flavor is not None and resolved.flavor.is_shared is False
-    is_uncertain = unmodelled or resolved.has_hidden_quotas or is_withheld
-    lower = 0 if is_uncertain else _lower(resolved, table, domains)
+    is_withheld = request.flavor is not None and request.flavor.is_shared is False
+    is_uncertain = unmodelled or has_hidden_quotas(request, scenario.cloud) or is_withheld
+    lower = 0 if is_uncertain else _lower(request, scenario, table, domains)
     is_less = lower < limited(upper)
-    if is_open_affinity(resolved):
+    if is_open_affinity(request, scenario):
         if is_less:
             caveats['affinity without members (Nova chooses the host)'] = None
     elif table.is_at_most and is_less:
-        caveats |= _caveats_of_hosts(resolved, scenario, table, reasons, most_caveats)
+        caveats |= _caveats_of_hosts(request, scenario, table, reasons, most_caveats)
     elif domains is not None and is_less:
         caveats |= {_of_constraint(*each, reasons): None for each in domains.caveats.items()}
     if upper is not None and expected < upper:
@@ -102,13 +105,13 @@ def total_capacity(
             caveats[f'domains that limit each other ({", ".join(domains.crossing)})'] = None
         else:
             caveats['parts of the snapshot that are not known'] = None
-    for name, verdict in request.items():
+    for name, verdict in verdicts.items():
         certain = verdict.bounds.lower
         if verdict.bounds.is_at_most and certain is not None and certain < limited(upper):
             found = verdict.caveats or (_of_constraint(name, verdict, reasons),)
             caveats |= dict.fromkeys(found)
             expected = min(expected, certain)
-    if resolved.has_hidden_quotas:
+    if has_hidden_quotas(request, scenario.cloud):
         caveats["the project's quotas, which are not known"] = None
     if is_withheld:
         caveats['a private flavor that is not shared with the project'] = None
@@ -117,9 +120,11 @@ def total_capacity(
     return Capacity(bounds, texts, of_hosts)
 
 
-def _of_hosts(resolved: ResolvedRequest, table: Table, domains: DomainCapacity | None) -> Bounds:
+def _of_hosts(
+    request: Request, cloud: CloudSnapshot, table: Table, domains: DomainCapacity | None
+) -> Bounds:
     """Return the bounds of all hosts together."""
-    if resolved.snapshot.hosts is None:
+    if cloud.hosts is None:
         return Bounds.unknown()
     if domains is not None:
         return domains.bounds
@@ -127,14 +132,16 @@ def _of_hosts(resolved: ResolvedRequest, table: Table, domains: DomainCapacity |
     return Bounds(int(table.lower.sum()), int(table.expected.sum()), upper)
 
 
-def _lower(resolved: ResolvedRequest, table: Table, domains: DomainCapacity | None) -> int:
+def _lower(
+    request: Request, scenario: Scenario, table: Table, domains: DomainCapacity | None
+) -> int:
     """Return the number of servers that fit even if every caveat about hosts applies.
 
     If Nova may choose any host for an affinity group, that of the worst host that no constraint
     rejects (:func:`_alone`; 0 without one, or if a host has a domain), at most 1 if only the late
     check enforces affinity.
     """
-    is_any = is_open_affinity(resolved)
+    is_any = is_open_affinity(request, scenario)
     if domains is not None and domains.of_host:
         if is_any:
             return 0
@@ -144,7 +151,7 @@ def _lower(resolved: ResolvedRequest, table: Table, domains: DomainCapacity | No
         places = np.flatnonzero(table.where(row.rejected_by is None for row in table.rows))
         lower = min((_alone(table, index) for index in places.tolist()), default=0)
         # The scheduler does not send the other servers to the host of the first one.
-        return min(lower, 1) if is_only_checked_late(resolved) else lower
+        return min(lower, 1) if is_only_checked_late(request) else lower
     return int(table.lower.sum())
 
 
@@ -164,7 +171,7 @@ def _alone(table: Table, index: int) -> int:
 
 
 def _caveats_of_hosts(
-    resolved: ResolvedRequest,
+    request: Request,
     scenario: Scenario,
     table: Table,
     reasons: Mapping[str, Reason],
@@ -178,19 +185,21 @@ def _caveats_of_hosts(
     found: dict[str, None] = {}
     capped_rows = table.where(row.is_at_most for row in table.rows)
     is_capped = capped_rows & (table.upper < NO_LIMIT)
-    look = _look(resolved, scenario, table)
+    look = _look(request, scenario, table)
     for is_any in (False, True):
         places = np.flatnonzero(is_capped if is_any else is_capped & (table.upper != table.lower))
         examples = places[in_order(look[places])[1]].tolist()
         capped = ((scenario.hosts[at], table.rows[table.row_of[at]]) for at in examples)
-        found = found or dict.fromkeys(islice(_caveats(resolved, capped, reasons), most))
+        found = found or dict.fromkeys(
+            islice(_caveats(request, scenario.cloud, capped, reasons), most)
+        )
     return found
 
 
-def _look(resolved: ResolvedRequest, scenario: Scenario, table: Table) -> Numbers:
+def _look(request: Request, scenario: Scenario, table: Table) -> Numbers:
     """Return a number for each host, the same for hosts with the same caveats."""
-    columns, demand = scenario.columns, demand_of(resolved)
-    grants = columns.grants(resolved.memo(placement_answer).query)
+    columns, demand = scenario.columns, demand_of(request)
+    grants = columns.grants(request.memo(placement_answer, scenario.cloud).query)
     flags = [
         grants.is_asked,
         grants.is_listed,
@@ -210,15 +219,18 @@ def _look(resolved: ResolvedRequest, scenario: Scenario, table: Table) -> Number
 
 
 def _caveats(
-    resolved: ResolvedRequest, hosts: Iterable[tuple[Host, Row]], reasons: Mapping[str, Reason]
+    request: Request,
+    cloud: CloudSnapshot,
+    hosts: Iterable[tuple[Host, Row]],
+    reasons: Mapping[str, Reason],
 ) -> Iterator[str]:
     """Yield the first cause of each host's caveat, such as 'vSphere clusters'; a text may repeat.
 
     Without another cause, "constraint NAME (WHY)" for each.
     """
-    demand = demand_of(resolved)
+    demand = demand_of(request)
     asked = {} if demand is None else demand.amounts
-    answer = resolved.memo(placement_answer)
+    answer = request.memo(placement_answer, cloud)
     for host, row in hosts:
         if row.unbounded:
             yield from (
@@ -230,7 +242,7 @@ def _caveats(
         is_exact = grant is not None and grant.room == grant.certain and not host.is_vsphere
         has = host.resources or {}
         resources = [] if is_exact else [(name, has[name]) for name in asked if name in has]
-        is_choice = not is_exact or may_take_of_pools(resolved, host)
+        is_choice = not is_exact or may_take_of_pools(request, cloud, host)
         if grant is not None and is_choice and not host.is_vsphere:
             disk = has.get(DISK_GB)
             is_shared = disk is not None and disk.is_sum and DISK_GB in asked
@@ -247,9 +259,9 @@ def _caveats(
             yield 'resource classes whose unit limits Placement does not show'
         elif any(each.pool for _name, each in resources):
             yield 'shared resources'
-        elif resolved.server_group is not None and resolved.server_group.has_lost_members:
+        elif request.server_group is not None and request.server_group.has_lost_members:
             yield 'members whose host is not known'
-        elif resolved.server_group is not None and resolved.snapshot.soft_deleted:
+        elif request.server_group is not None and cloud.soft_deleted:
             yield 'soft-deleted servers, which may be members of the group'
         else:
             for name, verdict in row.verdicts.items():

@@ -1,4 +1,4 @@
-"""Apply the changes of a remedy, which are plain data, to a resolved request.
+"""Apply the changes of a remedy, which are plain data, to a request and a scenario.
 
 Each key of a remedy's ``data`` is an action::
 
@@ -32,58 +32,38 @@ from msgspec import structs
 
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.proposal import Data, unused
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import read_all
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.nova.alternatives import with_aggregate
-from senlin_affinity.nova.host_status import enabled
-from senlin_affinity.planner.resolution import member_of
-from senlin_affinity.scenario.columns import Columns
+from senlin_affinity.planner.resolution import resolve_member_of
+from senlin_affinity.scenario.scenario import Scenario
 
-_Action = Callable[[ResolvedRequest, Any], ResolvedRequest]
+_OfRequest = Callable[[Request, CloudSnapshot, Any], Request]
+_OfCloud = Callable[[Scenario, Any, Request], Scenario]
 
 
-def carry_out(data: Data, resolved: ResolvedRequest) -> ResolvedRequest:
-    """Return the request with each action of ``data`` applied in order.
+def carry_out(data: Data, request: Request, scenario: Scenario) -> tuple[Request, Scenario]:
+    """Return the request and the scenario with each action of ``data`` applied in order.
 
     Raise ValueError for an unknown action.
     """
     for name, value in data.items():
-        if name not in _ACTIONS:
-            raise ValueError(f'data: there is no action {name!r}: {meant(name, _ACTIONS)}')
-        resolved = _ACTIONS[name](resolved, value)
-    return resolved
+        if name in _OF_REQUEST:
+            request = _OF_REQUEST[name](request, scenario.cloud, value)
+        elif name in _OF_CLOUD:
+            scenario = _OF_CLOUD[name](scenario, value, request)
+        else:
+            known = {**_OF_REQUEST, **_OF_CLOUD}
+            raise ValueError(f'data: there is no action {name!r}: {meant(name, known)}')
+    return request, scenario
 
 
-def _with_request(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
-    """Return the request with other fields of ``PlacementRequest``."""
-    return replace(resolved, request=replace(resolved.request, **fields))
-
-
-def _with_rules(resolved: ResolvedRequest, **fields: Any) -> ResolvedRequest:
-    """Return the request with other fields of ``Rules``."""
-    return replace(resolved, rules=replace(resolved.rules, **fields))
-
-
-def _with_hosts(
-    resolved: ResolvedRequest, changed: Mapping[int, Host], **parts: Any
-) -> ResolvedRequest:
-    """Return the request with other hosts at these indexes, and other parts of the cloud.
-
-    An index after the last appends.
-    """
-    columns = Columns.of(resolved.snapshot).with_hosts(changed, **parts)
-    return replace(resolved, snapshot=columns.cloud)
-
-
-def _each_host(
-    resolved: ResolvedRequest, names: Iterable[str], change: Callable[[Host], Host]
-) -> ResolvedRequest:
-    """Return the request with ``change`` applied to each host of these service hosts."""
-    columns = Columns.of(resolved.snapshot)
-    indexes = (index for name in {*names} for index in columns.indexes_by_name.get(name, ()))
-    return _with_hosts(resolved, {index: change(columns.hosts[index]) for index in sorted(indexes)})
+def _with_settings(request: Request, **fields: Any) -> Request:
+    """Return the request with other settings."""
+    return replace(request, settings=replace(request.settings, **fields))
 
 
 def _new_host(value: Data) -> Host:
@@ -106,52 +86,50 @@ def _new_host(value: Data) -> Host:
     )
 
 
-def _new_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+def _new_hosts(scenario: Scenario, value: Data, request: Request) -> Scenario:
     """Append ``number`` copies of the described host, with ``host`` "<name>-1" and so on.
 
     Names of hosts that exist or have members are skipped; ``hypervisor_hostname`` repeats.
     """
-    hosts, one = resolved.snapshot.hosts or (), _new_host(value)
-    taken = [*resolved.snapshot.hosts_by_name, *resolved.members_on]
+    one = _new_host(value)
+    taken = [*scenario.cloud.hosts_by_name, *scenario.members_on(request)]
     names = islice(unused(one.host, taken, 1), value['number'])
-    new = enumerate((one.but(host=name) for name in names), len(hosts))
-    return _with_hosts(resolved, dict(new))
+    return scenario.add([one.but(host=name) for name in names])
 
 
-def _aggregate_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+def _aggregate_hosts(scenario: Scenario, value: Data, _request: Request) -> Scenario:
     """Add the hosts to the aggregate, and to its zone if it has one."""
-    aggregate = resolved.snapshot.aggregates_by_uuid[value['aggregate']['uuid']]
-    return _each_host(resolved, value['hosts'], lambda host: with_aggregate(host, aggregate))
+    aggregate = scenario.cloud.aggregates_by_uuid[value['aggregate']['uuid']]
+    return scenario.change(value['hosts'], lambda host: with_aggregate(host, aggregate))
 
 
-def _host_traits(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+def _host_traits(scenario: Scenario, value: Data, _request: Request) -> Scenario:
     """Add the traits to those of the hosts."""
     added = frozenset(value['traits'])
-    return _each_host(resolved, value['hosts'], lambda host: host.but(traits=host.traits | added))
+    return scenario.change(value['hosts'], lambda host: host.but(traits=host.traits | added))
 
 
-def _flavor(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
-    """Replace the flavor with the snapshot's flavor of this id."""
-    flavors = resolved.snapshot.flavors or ()
-    flavor = next(each for each in flavors if each.id == value['id'])
-    return replace(_with_request(resolved, flavor=flavor.id), flavor=flavor)
+def _flavor(request: Request, cloud: CloudSnapshot, value: Data) -> Request:
+    """Replace the flavor with the cloud's flavor of this id."""
+    flavor = next(each for each in cloud.flavors or () if each.id == value['id'])
+    return replace(request, flavor=flavor)
 
 
-def _server_group(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+def _server_group(request: Request, _cloud: CloudSnapshot, value: Data) -> Request:
     """Replace the server group with a new one without servers, whose id is its name.
 
     ``project_id`` defaults to that of the old group.
     """
-    old = resolved.server_group
+    old = request.server_group
     name, policy, rules = value['name'], value['policy'], value['rules']
     project = value.get('project_id', None if old is None else old.project_id)
     group = ServerGroup(name, name, policy, rules, project_id=project)
-    return replace(_with_request(resolved, server_group=name), server_group=group)
+    return replace(request, server_group=group, unknown_group=None)
 
 
-def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+def _quotas(scenario: Scenario, value: Data, _request: Request) -> Scenario:
     """Set ``limits`` of quotas, and ``user_limits`` of those per user (ignored if not read)."""
-    quotas, limits = resolved.snapshot.quotas or {}, value['limits']
+    quotas, limits = scenario.cloud.quotas or {}, value['limits']
     raised = {
         **quotas,
         **{key: structs.replace(quotas[key], limit=each) for key, each in limits.items()},
@@ -162,44 +140,36 @@ def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
             raised[name] = structs.replace(
                 raised[name], of_user=structs.replace(of_user, limit=limit)
             )
-    return _with_hosts(resolved, {}, quotas=raised)
+    return scenario.with_parts(quotas=raised)
 
 
-def _member_of(resolved: ResolvedRequest, expressions: list[str]) -> ResolvedRequest:
-    """Replace the expressions, and resolve the names of their aggregates."""
-    of_request = tuple(expressions)
-    by_uuid = member_of(of_request, resolved.snapshot)
-    return replace(_with_request(resolved, member_of=of_request), member_of=by_uuid)
-
-
-def _extra_specs(resolved: ResolvedRequest, keys: Iterable[str]) -> ResolvedRequest:
+def _extra_specs(request: Request, _cloud: CloudSnapshot, keys: Iterable[str]) -> Request:
     """Remove these extra specs from the flavor, whose id becomes ''; skip an unknown flavor."""
-    if resolved.flavor is None:
-        return resolved
-    left = _without(resolved.flavor.extra_specs, keys)
-    return replace(resolved, flavor=structs.replace(resolved.flavor, id='', extra_specs=left))
+    if request.flavor is None:
+        return request
+    left = _without(request.flavor.extra_specs, keys)
+    return replace(request, flavor=structs.replace(request.flavor, id='', extra_specs=left))
 
 
-def _set_extra_specs(resolved: ResolvedRequest, specs: Mapping[str, str]) -> ResolvedRequest:
+def _set_extra_specs(request: Request, _cloud: CloudSnapshot, specs: Mapping[str, str]) -> Request:
     """Set these extra specs of the flavor; skip an unknown flavor."""
-    if resolved.flavor is None:
-        return resolved
-    changed = {**resolved.flavor.extra_specs, **specs}
-    return replace(resolved, flavor=structs.replace(resolved.flavor, extra_specs=changed))
+    if request.flavor is None:
+        return request
+    changed = {**request.flavor.extra_specs, **specs}
+    return replace(request, flavor=structs.replace(request.flavor, extra_specs=changed))
 
 
-def _created_traits(resolved: ResolvedRequest, names: Iterable[str]) -> ResolvedRequest:
+def _created_traits(scenario: Scenario, names: Iterable[str], _request: Request) -> Scenario:
     """Add the traits to those that exist, if these are known."""
-    known = resolved.snapshot.traits
-    traits = None if known is None else known.union(names)
-    return _with_hosts(resolved, {}, traits=traits)
+    known = scenario.cloud.traits
+    return scenario.with_parts(traits=None if known is None else known.union(names))
 
 
-def _image_properties(resolved: ResolvedRequest, keys: Iterable[str]) -> ResolvedRequest:
+def _image_properties(request: Request, _cloud: CloudSnapshot, keys: Iterable[str]) -> Request:
     """Remove these properties from the image; unknown properties become {}."""
-    image, left = resolved.request.image, _without(resolved.image_properties or {}, keys)
+    image, left = request.image, _without(request.image_properties or {}, keys)
     image = None if image is None else replace(image, properties=left)
-    return _with_request(resolved, image=image, image_properties=left)
+    return replace(request, image=image, image_properties=left)
 
 
 def _without(values: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
@@ -208,29 +178,33 @@ def _without(values: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
     return {key: value for key, value in values.items() if key not in removed}
 
 
-_ACTIONS: Mapping[str, _Action] = {
-    'aggregate_hosts': _aggregate_hosts,
-    'availability_zone': lambda resolved, zone: _with_request(resolved, availability_zone=zone),
-    'created_traits': _created_traits,
-    'enable_drs_extension': lambda resolved, value: _with_rules(resolved, is_drs_required=value),
-    'enabled_hosts': lambda resolved, names: _each_host(resolved, names, enabled),
+_OF_REQUEST: Mapping[str, _OfRequest] = {
+    'availability_zone': lambda request, _cloud, zone: replace(request, availability_zone=zone),
+    'enable_drs_extension': lambda request, _cloud, value: replace(request, is_drs_required=value),
     'flavor': _flavor,
-    'given_up': lambda resolved, names: _with_rules(
-        resolved, given_up=resolved.rules.given_up.union(names)
+    'given_up': lambda request, _cloud, names: _with_settings(
+        request, waived=request.settings.waived.union(names)
     ),
-    'host_traits': _host_traits,
-    'member_of': _member_of,
-    'new_hosts': _new_hosts,
-    'options': lambda resolved, values: _with_rules(
-        resolved, options={**resolved.rules.options, **values}
+    'member_of': lambda request, cloud, expressions: replace(
+        request,
+        member_of=resolve_member_of(tuple(expressions), cloud),
+        member_of_text=tuple(expressions),
     ),
-    'quotas': _quotas,
+    'options': lambda request, _cloud, values: _with_settings(
+        request, options={**request.settings.options, **values}
+    ),
     'removed_extra_specs': _extra_specs,
     'removed_image_properties': _image_properties,
     'server_group': _server_group,
     'set_extra_specs': _set_extra_specs,
-    'spread': lambda resolved, value: _with_request(resolved, spread=read_all(value, 'spread')),
-    'started_hosts': lambda resolved, names: _each_host(
-        resolved, names, lambda host: host.but(up=True)
-    ),
+    'spread': lambda request, _cloud, value: replace(request, spread=read_all(value, 'spread')),
+}
+_OF_CLOUD: Mapping[str, _OfCloud] = {
+    'aggregate_hosts': _aggregate_hosts,
+    'created_traits': _created_traits,
+    'enabled_hosts': lambda scenario, names, _request: scenario.enable(names),
+    'host_traits': _host_traits,
+    'new_hosts': _new_hosts,
+    'quotas': _quotas,
+    'started_hosts': lambda scenario, names, _request: scenario.start(names),
 }

@@ -12,20 +12,22 @@ from typing import Any
 
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import unused
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import (
     NOT_YET,
     RULES_MICROVERSION,
     SOFT_POLICIES_MICROVERSION,
 )
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
 from senlin_affinity.planner.changes import carry_out
+from senlin_affinity.scenario.scenario import Scenario
 
 #: osc-placement has traits from this microversion on.
 _PLACEMENT = ('--os-placement-api-version', '1.6')
 
 
-def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
+def of(data: Mapping[str, Any], request: Request, scenario: Scenario) -> tuple[str, ...]:
     """Return the command lines for the data of a remedy; an action without a command adds none.
 
     Without hosts, the user is no administrator, and gets none that only an administrator may run.
@@ -37,19 +39,19 @@ def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
     quoted = cache(shlex.quote)
     lines: list[str] = []
     for number, (name, value) in enumerate(data.items(), 1):
-        if name in (_LINES if resolved.snapshot.hosts is not None else _FOR_TENANTS):
+        if name in (_LINES if scenario.cloud.hosts is not None else _FOR_TENANTS):
             lines += (
                 words if isinstance(words, str) else ' '.join(('openstack', *map(quoted, words)))
-                for words in _LINES[name](resolved, value)
+                for words in _LINES[name](request, scenario.cloud, value)
             )
         if number < len(data):
-            resolved = carry_out({name: value}, resolved)
+            request, scenario = carry_out({name: value}, request, scenario)
     return tuple(lines)
 
 
 #: The arguments of ``openstack``, or a whole shell command.
 _Words = tuple[str, ...] | str
-_Lines = Callable[[ResolvedRequest, Any], Iterator[_Words]]
+_Lines = Callable[[Request, CloudSnapshot, Any], Iterator[_Words]]
 
 
 def _named(*names: str) -> tuple[str, ...]:
@@ -57,14 +59,16 @@ def _named(*names: str) -> tuple[str, ...]:
     return ('--', *names) if any(name.startswith('-') for name in names) else names
 
 
-def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+def _server_group(
+    request: Request, _cloud: CloudSnapshot, value: Mapping[str, Any]
+) -> Iterator[_Words]:
     """Yield the command that creates the group; nothing unless there is one to replace.
 
     ``('--os-project-id', <id>, '--os-compute-api-version', '2.64', 'server', 'group', 'create',
     '--policy', <policy>, '--rule', 'max_server_per_host=2', <name>)``. The version is 2.15 without
     rules; the first two words depend on ``project_id``.
     """
-    old = resolved.server_group
+    old = request.server_group
     if old is None or old.id == NOT_YET:
         return  # an attach creates it
     rules = (('--rule', f'{name}={number}') for name, number in value['rules'].items())
@@ -77,12 +81,14 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
     yield (*scope, *version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
 
 
-def _enabled_hosts(resolved: ResolvedRequest, names: Iterable[str]) -> Iterator[_Words]:
+def _enabled_hosts(
+    request: Request, cloud: CloudSnapshot, names: Iterable[str]
+) -> Iterator[_Words]:
     """Yield ``('compute', 'service', 'set', '--enable', <name>, 'nova-compute')`` for each host.
 
     If only the trait is stale, another command removes it, after all others.
     """
-    hosts, chosen = resolved.snapshot.hosts or (), set(names)
+    hosts, chosen = cloud.hosts or (), set(names)
     stale = [each for each in hosts if each.host in chosen and has_stale_trait(each)]
     enabled = {each.host for each in stale}
     for name in (name for name in names if name not in enabled):
@@ -94,7 +100,7 @@ def _enabled_hosts(resolved: ResolvedRequest, names: Iterable[str]) -> Iterator[
 _QUOTA: Mapping[str, str] = {'metadata_items': '--properties'}
 
 
-def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+def _quotas(request: Request, cloud: CloudSnapshot, value: Mapping[str, Any]) -> Iterator[_Words]:
     """Yield ``('quota', 'set', '--instances', '7', <project>)``.
 
     Nothing without a project or ``limits``.
@@ -113,15 +119,19 @@ def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_W
     )
 
 
-def _created_traits(_question: ResolvedRequest, names: Iterable[str]) -> Iterator[_Words]:
+def _created_traits(
+    request: Request, cloud: CloudSnapshot, names: Iterable[str]
+) -> Iterator[_Words]:
     """Yield a command that creates each trait."""
     for name in names:
         yield (*_PLACEMENT, 'trait', 'create', name)
 
 
-def _set_extra_specs(resolved: ResolvedRequest, specs: Mapping[str, str]) -> Iterator[_Words]:
+def _set_extra_specs(
+    request: Request, _cloud: CloudSnapshot, specs: Mapping[str, str]
+) -> Iterator[_Words]:
     """Yield ``('flavor', 'set', '--property', <key=value>, ..., <flavor id>)``."""
-    flavor = resolved.flavor
+    flavor = request.flavor
     if flavor is not None:
         words = (word for each in specs.items() for word in ('--property', '='.join(each)))
         yield ('flavor', 'set', *words, *_named(flavor.id))
@@ -140,12 +150,14 @@ def _enabled_in_placement(host: Host) -> Iterator[str]:
     )
 
 
-def _flavor_without(resolved: ResolvedRequest, keys: Collection[str]) -> Iterator[_Words]:
+def _flavor_without(
+    request: Request, cloud: CloudSnapshot, keys: Collection[str]
+) -> Iterator[_Words]:
     """Create a flavor of the same size without these extra specs, private to a known project.
 
     Its name is unused, such as "m1-2". Nothing without a flavor or ``keys``.
     """
-    flavor, flavors = resolved.flavor, resolved.snapshot.flavors or ()
+    flavor, flavors = request.flavor, cloud.flavors or ()
     if flavor is None or not keys:
         return
     sizes = ('vcpus', 'ram', 'disk', 'ephemeral', 'swap')
@@ -153,7 +165,7 @@ def _flavor_without(resolved: ResolvedRequest, keys: Collection[str]) -> Iterato
     left = ((key, each) for key, each in flavor.extra_specs.items() if key not in keys)
     specs = (('--property', f'{key}={each}') for key, each in left)
     words = (word for pair in (*amounts, *specs) for word in pair)
-    project = resolved.project_id
+    project = request.project_id
     owner = () if project is None else ('--private', '--project', project)
     name = next(unused(flavor.name, (each.name for each in flavors)))
     yield ('flavor', 'create', *words, *owner, *_named(name))

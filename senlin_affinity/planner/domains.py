@@ -17,13 +17,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from senlin_affinity.model.bounds import Bounds, finite, limited
-from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner.row import Row
 from senlin_affinity.planner.table import Table, with_domains
 from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.constraint import Constraint, Domain, is_of_domains
+from senlin_affinity.scenario.scenario import Scenario
 
 #: The name of a constraint, and one of its domains.
 Key = tuple[str, Domain]
@@ -67,9 +67,9 @@ class DomainCapacity:
 
 
 def domain_capacity(
-    resolved: ResolvedRequest,
+    request: Request,
+    scenario: Scenario,
     constraints: Sequence[Constraint],
-    hosts: Sequence[Host],
     table: Table,
     *,
     is_together: bool = False,
@@ -78,7 +78,8 @@ def domain_capacity(
 
     None if no host has a domain, unless ``is_together``: all servers share one service host.
     """
-    criteria = _criteria(resolved, constraints, hosts)
+    hosts = scenario.hosts
+    criteria = _criteria(request, scenario, constraints)
     if not criteria and not is_together:
         return None
     chains, crossing = _chains(criteria)
@@ -90,16 +91,18 @@ def domain_capacity(
         by_name: dict[str, list[int]] = defaultdict(list)
         for index, host in enumerate(hosts):
             by_name[host.host].append(index)
-        upper = _only_on(_best_host(resolved, chains, rows, upper, by_name, _UPPER), upper, by_name)
-        affinity_host = _best_host(resolved, chains, rows, expected, by_name, _EXPECTED)
+        upper = _only_on(
+            _best_host(request, scenario, chains, rows, upper, by_name, _UPPER), upper, by_name
+        )
+        affinity_host = _best_host(request, scenario, chains, rows, expected, by_name, _EXPECTED)
         expected = _only_on(affinity_host, expected, by_name)
-    uppers = [_add_up(resolved, chain, rows, upper, _UPPER) for chain in chains]
-    totals = [_add_up(resolved, chain, rows, expected, _EXPECTED) for chain in chains]
+    uppers = [_add_up(request, scenario, chain, rows, upper, _UPPER) for chain in chains]
+    totals = [_add_up(request, scenario, chain, rows, expected, _EXPECTED) for chain in chains]
     limits = {key: verdict for total in totals for key, verdict in total.verdicts.items()}
     caveats = {name: each for (name, _domain), each in limits.items() if each.bounds.is_at_most}
     lower = 0 if crossing or affinity_host else totals[0].number
     if lower and (caveats or table.is_at_most):
-        lower = _add_up(resolved, chains[0], rows, table.lower.tolist(), _LOWER).number
+        lower = _add_up(request, scenario, chains[0], rows, table.lower.tolist(), _LOWER).number
     of_host: dict[int, list[Key]] = defaultdict(list)
     for criterion in criteria:
         for domain, indexes in criterion.hosts.items():
@@ -129,7 +132,8 @@ def _only_on(
 
 
 def _best_host(
-    resolved: ResolvedRequest,
+    request: Request,
+    scenario: Scenario,
     chains: Iterable[Chain],
     rows: Sequence[Row],
     numbers: Sequence[float],
@@ -149,7 +153,7 @@ def _best_host(
         if sums[name] <= most:
             break
         kept = _only_on(name, numbers, by_name)
-        totals = [_add_up(resolved, chain, rows, kept, which) for chain in chains]
+        totals = [_add_up(request, scenario, chain, rows, kept, which) for chain in chains]
         number = min(total.number for total in totals)
         if number > most:
             best, most = name, number
@@ -157,7 +161,7 @@ def _best_host(
 
 
 def _criteria(
-    resolved: ResolvedRequest, constraints: Iterable[Constraint], hosts: Sequence[Host]
+    request: Request, scenario: Scenario, constraints: Iterable[Constraint]
 ) -> list[Criterion]:
     """Return one criterion for each constraint with domains and ``Domain.by``.
 
@@ -168,11 +172,11 @@ def _criteria(
         if not is_of_domains(constraint):
             continue
         with plugin_errors.attributing(constraint, 'has_domains'):
-            if not constraint.has_domains(resolved):
+            if not constraint.has_domains(request, scenario):
                 continue
-        for index, host in enumerate(hosts):
+        for index, host in enumerate(scenario.hosts):
             try:
-                for domain in constraint.domains(resolved, host):
+                for domain in constraint.domains(request, scenario, host):
                     criterion = Criterion(constraint, domain.by, {})
                     criterion = found.setdefault((constraint.name, domain.by), criterion)
                     criterion.hosts.setdefault(domain, []).append(index)
@@ -241,7 +245,8 @@ class _Total(NamedTuple):
 
 
 def _add_up(
-    resolved: ResolvedRequest,
+    request: Request,
+    scenario: Scenario,
     chain: Chain,
     rows: Sequence[Row],
     numbers: Sequence[float],
@@ -267,7 +272,7 @@ def _add_up(
                 is_known = which != _UPPER or True in eligible
                 total = sum(amounts[each] for each in groups[domain])
                 rooms[domain] = finite(total) if is_known else None
-        verdicts = _check(criterion.constraint, resolved, rooms)
+        verdicts = _check(criterion.constraint, request, scenario, rooms)
         counted: set[int] = set()
         for domain, parts in groups.items():
             verdict = found[criterion.key(domain)] = verdicts[domain]
@@ -287,11 +292,14 @@ def _bound(verdict: Verdict, which: int) -> float:
 
 
 def _check(
-    constraint: Constraint, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
+    constraint: Constraint,
+    request: Request,
+    scenario: Scenario,
+    rooms: Mapping[Domain, int | None],
 ) -> Mapping[Domain, Verdict]:
     """Return the result of ``check_domains``; raise ConstraintError if it lacks a domain."""
     with plugin_errors.attributing(constraint, 'check_domains', _names(rooms)):
-        verdicts = constraint.check_domains(resolved, rooms)
+        verdicts = constraint.check_domains(request, scenario, rooms)
         for domain in rooms:
             if domain not in verdicts:
                 raise ValueError(f'the answer has no Verdict for {domain.by} {domain.name}')

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import compress
 
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.placement_answer import placement_answer
@@ -29,26 +30,26 @@ class Evaluation:
     """A request with the verdicts about it, and its capacity.
 
     ``table`` is about single hosts; ``domains`` adds the verdicts about their domains (None:
-    nothing couples hosts). ``request`` are the verdicts about the request, by constraint.
+    nothing couples hosts). ``verdicts`` are those about the request, by constraint.
     """
 
-    resolved: ResolvedRequest
-    constraints: Sequence[Constraint]
+    request: Request
     scenario: Scenario
+    constraints: Sequence[Constraint]
     table: Table
     domains: DomainCapacity | None
-    request: Mapping[str, Verdict]
+    verdicts: Mapping[str, Verdict]
     total: Capacity
 
     @property
     def hosts(self) -> Sequence[Host]:
-        """The hosts of the snapshot; () if they are unknown."""
-        return self.resolved.snapshot.hosts or ()
+        """The hosts; () if they are unknown."""
+        return self.scenario.hosts
 
     @property
     def fits(self) -> bool | None:
         """True up to the expected number, False above the upper bound, else None."""
-        return self.total.bounds.fits(self.resolved.request.count)
+        return self.total.bounds.fits(self.request.count)
 
     @property
     def capacity(self) -> int | None:
@@ -57,57 +58,57 @@ class Evaluation:
 
     def chosen(self) -> list[int]:
         """Return the host index of each requested server that is expected to fit."""
-        number = min(self.resolved.request.count, self.total.bounds.expected or 0)
-        return choose(self.resolved, self.scenario, self.table, self.domains, number)
+        number = min(self.request.count, self.total.bounds.expected or 0)
+        return choose(self.request, self.scenario, self.table, self.domains, number)
 
 
 def evaluate(
-    resolved: ResolvedRequest,
+    request: Request,
+    scenario: Scenario,
     constraints: Sequence[Constraint],
     *,
     is_brief: bool = False,
 ) -> Evaluation:
-    """Evaluate each constraint that is not in ``given_up``, and compute the capacity.
+    """Evaluate each constraint that is not waived, and compute the capacity.
 
     :param is_brief: whether at most one caveat about hosts is enough.
     """
-    scenario = Scenario.of(resolved.snapshot)
-    constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
-    request = {}
+    constraints = [item for item in constraints if item.name not in request.settings.waived]
+    verdicts = {}
     for item in constraints:
         if is_of_requests(item):
             with plugin_errors.attributing(item, 'check_request'):
-                verdict = item.check_request(resolved)
-                request[item.name] = plugin_errors.check_verdict(item, verdict)
-    table = evaluate_hosts(resolved, [*filter(is_of_hosts, constraints)], scenario)
-    is_together = has_unknown_host(resolved)
-    domains = domain_capacity(resolved, constraints, scenario.hosts, table, is_together=is_together)
+                verdict = item.check_request(request, scenario.cloud)
+                verdicts[item.name] = plugin_errors.check_verdict(item, verdict)
+    table = evaluate_hosts(request, [*filter(is_of_hosts, constraints)], scenario)
+    is_together = has_unknown_host(request, scenario)
+    domains = domain_capacity(request, scenario, constraints, table, is_together=is_together)
     if domains is not None and domains.crossing:
-        tried = choose(resolved, scenario, table, domains, _MOST_TRIED)
+        tried = choose(request, scenario, table, domains, _MOST_TRIED)
         domains = replace(domains, bounds=domains.bounds._replace(expected=len(tried)))
-    phrases = tuple(_unmodelled(resolved, constraints, table))
+    phrases = tuple(_unmodelled(request, scenario.cloud, constraints, table))
     reasons = {code: why for item in constraints for code, why in item.reasons.items()}
     most = 1 if is_brief else None
-    total = total_capacity(resolved, scenario, table, domains, request, phrases, reasons, most)
-    return Evaluation(resolved, constraints, scenario, table, domains, request, total)
+    total = total_capacity(request, scenario, table, domains, verdicts, phrases, reasons, most)
+    return Evaluation(request, scenario, constraints, table, domains, verdicts, total)
 
 
 def _unmodelled(
-    resolved: ResolvedRequest, constraints: Sequence[Constraint], table: Table
+    request: Request, cloud: CloudSnapshot, constraints: Sequence[Constraint], table: Table
 ) -> Iterator[str]:
     """Yield phrases about filters, flavor and constraints that may reduce the number of servers.
 
     ``Demand.only_placement`` only if a host that takes servers has no grant.
     """
     modelled = {name for item in constraints for name in item.filters}
-    yield from scheduler_filters.unmodelled(resolved, modelled)
-    demand = demand_of(resolved)
+    yield from scheduler_filters.unmodelled(request, modelled)
+    demand = demand_of(request)
     if demand is not None:
         yield from demand.unmodelled
         only_placement = demand.only_placement
-        query = resolved.memo(placement_answer).query
-        hosts = compress(resolved.snapshot.hosts or (), (table.upper > 0).tolist())
+        query = request.memo(placement_answer, cloud).query
+        hosts = compress(cloud.hosts or (), (table.upper > 0).tolist())
         if only_placement and any(host.grant(query) is None for host in hosts):
             yield from only_placement
     for item in constraints:
-        yield from item.caveats(resolved)
+        yield from item.caveats(request, cloud)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.planner.domains import domain_capacity
 from senlin_affinity.planner.evaluation import Evaluation
 from senlin_affinity.planner.row import Row
 from senlin_affinity.planner.table import evaluate_hosts
 from senlin_affinity.scenario.column import Column, in_order
 from senlin_affinity.scenario.constraint import is_of_hosts
+from senlin_affinity.scenario.scenario import Scenario
 
 
 class HostReport(NamedTuple):
@@ -85,29 +85,23 @@ class HostsAfter:
         )
 
 
-def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
-    """Return the hosts after a server is placed on each index in ``chosen``, which may repeat."""
-    resolved, scenario, table, domains = now.resolved, now.scenario, now.table, now.domains
-    names = resolved.snapshot.host_names
-    placed = Counter(chosen)
-    if placed:
-        asked = demand_of(resolved)
-        scenario = scenario.place(placed, {} if asked is None else asked.amounts)
-        on_host = Counter([names[index] for index in chosen])
-        later = replace(resolved, placed=on_host)
+def hosts_after(now: Evaluation, after: Scenario) -> HostsAfter:
+    """Return the hosts of the scenario after the servers of the evaluated request are placed."""
+    request, table, domains = now.request, now.table, now.domains
+    if after is not now.scenario:
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
-        table = evaluate_hosts(later, of_hosts, scenario)
-        domains = domain_capacity(later, now.constraints, scenario.hosts, table)
+        table = evaluate_hosts(request, of_hosts, after)
+        domains = domain_capacity(request, after, now.constraints, table)
     if domains is not None:
         table = domains.table
     row_of, firsts = in_order(table.row_of)
     return HostsAfter(
-        names,
+        after.cloud.host_names,
         tuple(table.rows[row] for row in table.row_of[firsts].tolist()),
         tuple(row_of.tolist()),
         table.room(),
         {name: each.plain() for name, each in table.counted.items()},
         table.exact,
-        resolved.members_on,
-        placed,
+        now.scenario.members_on(request),
+        {index: after.placed[index] - now.scenario.placed.get(index, 0) for index in after.placed},
     )

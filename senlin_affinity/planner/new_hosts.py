@@ -21,7 +21,7 @@ from msgspec import structs
 
 from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import started
@@ -87,15 +87,15 @@ def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
     """
     if what_if.before.domains is None:
         return ranked[:1]
-    resolved = what_if.resolved
+    request, scenario = what_if.request, what_if.before.scenario
     limiting = [
         item
         for item in what_if.before.constraints
-        if is_of_domains(item) and item.has_domains(resolved)
+        if is_of_domains(item) and item.has_domains(request, scenario)
     ]
 
     def domains(host: Host) -> tuple[Domain, ...]:
-        return tuple(each for item in limiting for each in item.domains(resolved, host))
+        return tuple(each for item in limiting for each in item.domains(request, scenario, host))
 
     left: defaultdict[tuple[Domain, ...], float] = defaultdict(float)
     for host, room in zip(what_if.before.hosts, what_if.before.table.upper.tolist(), strict=True):
@@ -116,7 +116,7 @@ def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
     """
     missing = what_if.missing
     best = _plain(what_if, kind, room)
-    one = _described(best, what_if.resolved.snapshot)
+    one = _described(best, what_if.cloud)
     most = min(missing, max(MOST_NEW_HOSTS, len(what_if.before.hosts)))
     guess = min(most, -(-missing // room))
 
@@ -127,7 +127,7 @@ def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
     if number == most and not result.after.fits:
         return None
     change = f'{number} more {"host" if number == 1 else "hosts"}'
-    words = ', '.join(_words(what_if.resolved, best))
+    words = ', '.join(_words(what_if.request, what_if.cloud, best))
     return change + (f' ({words})' if words else ''), number, result
 
 
@@ -204,37 +204,39 @@ def _plain(what_if: WhatIf, host: Host, room: int) -> Host:
 
     Aggregates that carry its zone stay. All traits but OWNER_NOVA and required ones go, or none.
     """
-    resolved = what_if.resolved
+    request, scenario = what_if.request, what_if.before.scenario
     sets = [item for item in what_if.before.constraints if is_of_domains(item)]
 
     def is_as_good(other: Host) -> bool:
-        of_both = ([item.domains(resolved, each) for item in sets] for each in (host, other))
+        of_both = (
+            [item.domains(request, scenario, each) for item in sets] for each in (host, other)
+        )
         return what_if.rooms([other]) == [room] and eq(*of_both)
 
-    for uuid in sorted(_beside_zone(resolved.snapshot, host)):
+    for uuid in sorted(_beside_zone(what_if.cloud, host)):
         other = host.but(aggregates=host.aggregates - {uuid})
         host = other if is_as_good(other) else host
-    other = host.but(traits=host.traits & (_asked(resolved) | {OWNER}))
+    other = host.but(traits=host.traits & (_asked(request) | {OWNER}))
     return other if is_as_good(other) else host
 
 
-def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
+def _words(request: Request, cloud: CloudSnapshot, host: Host) -> Iterator[str]:
     """Yield "VCPU 64" for each requested class, "zone az-1", "aggregate ssd", "trait CUSTOM_A".
 
     The zone only if hosts have several or an aggregate carries one; aggregates that do not carry
     it; traits that the request requires.
     """
-    snapshot, gives = resolved.snapshot, host.resources or {}
-    demand = demand_of(resolved)
+    gives = host.resources or {}
+    demand = demand_of(request)
     for name in () if demand is None else demand.amounts:
         if name in gives:
             yield f'{name} {_amount(name, gives[name])}'
-    if snapshot.zones.carried_by or len({zone for zone, _of_host in snapshot.places}) > 1:
+    if cloud.zones.carried_by or len({zone for zone, _of_host in cloud.places}) > 1:
         yield f'zone {host.availability_zone}'
-    by_uuid, uuids = snapshot.aggregates_by_uuid, _beside_zone(snapshot, host)
+    by_uuid, uuids = cloud.aggregates_by_uuid, _beside_zone(cloud, host)
     names = sorted(by_uuid[uuid].name if uuid in by_uuid else uuid for uuid in uuids)
     yield from (f'aggregate {name}' for name in names)
-    yield from (f'trait {name}' for name in sorted(host.traits & _asked(resolved)))
+    yield from (f'trait {name}' for name in sorted(host.traits & _asked(request)))
 
 
 def _amount(resource_class: str, has: Resource) -> str:
@@ -254,7 +256,7 @@ def _beside_zone(snapshot: CloudSnapshot, host: Host) -> frozenset[str]:
     return host.aggregates - snapshot.zones.carried_by.get(zone or '', frozenset())
 
 
-def _asked(resolved: ResolvedRequest) -> frozenset[str]:
+def _asked(request: Request) -> frozenset[str]:
     """Return the traits that the flavor requires; empty without one."""
-    demand = demand_of(resolved)
+    demand = demand_of(request)
     return frozenset() if demand is None else demand.required

@@ -4,78 +4,111 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.member_of import MemberOf, canonical, read
 from senlin_affinity.model.numbers import whole
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.spread import ZONE
+from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.model.suggestion import nearest
 from senlin_affinity.nova import aggregate_names as names
 
+#: Nova's defaults.
+DEFAULTS = Settings()
 Thing = TypeVar('Thing', Flavor, ServerGroup)
 
 
 def resolve(
-    request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None = None
-) -> ResolvedRequest:
-    """Return the request with its flavor, group and aggregates as values of the snapshot.
+    cloud: CloudSnapshot,
+    count: int,
+    flavor: str,
+    *,
+    server_group: str | ServerGroup | None = None,
+    member_of: tuple[str, ...] = (),
+    settings: Settings = DEFAULTS,
+    **conditions: Any,
+) -> Request:
+    """Return the request for ``count`` servers, with values of the cloud in place of names.
 
-    A flavor or group is None if the snapshot does not list these. Raise InvalidSpec with the path
-    of the first invalid, unknown or ambiguous field.
+    :param flavor: an id or a name.
+    :param server_group: an id or a name; or a group that the cloud does not have yet.
+    :param member_of: expressions with the names or UUIDs of aggregates.
+    :param conditions: the other fields of Request. ``project_id`` is by default that of the group,
+        else that of the cloud's data; ``user_id`` that of the cloud's data or the creator of the
+        group, if these are of that project.
+
+    A flavor is None, and a group unknown, if the cloud does not list these. Raise InvalidSpec with
+    the path of the first invalid, unknown or ambiguous field.
     """
-    request = replace(request, count=whole(request.count, 'count', 0))
-    _check_texts(request)
-    scheduler_hints.check(request.scheduler_hints, 'scheduler_hints')
-    _check_zone(request.availability_zone, snapshot)
-    _check_spreads(request, snapshot)
-    group = request.server_group
-    return ResolvedRequest(
-        request,
-        snapshot,
-        _find(request.flavor, snapshot.flavors, 'flavor'),
-        None if group is None else _find(group, _groups(request, snapshot), 'server_group'),
-        rules or Rules(),
-        member_of(request.member_of, snapshot),
-    )
-
-
-def _check_texts(request: PlacementRequest) -> None:
-    """Raise InvalidSpec for a flavor, group or zone that is not a string; the last two may be None.
-
-    Also for filters that are not a collection, or a string.
-    """
-    for path in ('flavor', 'server_group', 'availability_zone'):
-        value = getattr(request, path)
-        if not isinstance(value, str) and (value is not None or path == 'flavor'):
-            shown = reprlib.repr(value)
-            raise InvalidSpec(f'must be a name or an id, as a string, not {shown}', path)
-    filters: object = request.enabled_filters
+    zone, project = conditions.get('availability_zone'), conditions.get('project_id')
+    count = whole(count, 'count', 0)
+    _check_text(flavor, 'flavor')
+    if server_group is not None and not isinstance(server_group, ServerGroup):
+        _check_text(server_group, 'server_group')
+    if zone is not None:
+        _check_text(zone, 'availability_zone')
+    filters: object = settings.enabled_filters
     if isinstance(filters, str) or not isinstance(filters, Collection):
         shown = reprlib.repr(filters)
         raise InvalidSpec(f'must be a tuple of names, not {shown}', 'enabled_filters')
+    scheduler_hints.check(conditions.get('scheduler_hints', {}), 'scheduler_hints')
+    _check_zone(zone, cloud)
+    _check_spreads(conditions.get('spread', ()), cloud)
+    found = _find(flavor, cloud.flavors, 'flavor')
+    group = server_group if isinstance(server_group, ServerGroup) else None
+    unknown = None
+    if isinstance(server_group, str):
+        group = _find(server_group, _groups(server_group, project, cloud), 'server_group')
+        unknown = server_group if group is None else None
+    project = project or (group and group.project_id) or cloud.project_id
+    conditions['project_id'] = project
+    conditions['user_id'] = conditions.get('user_id') or user_of(project, group, cloud)
+    return Request(
+        count,
+        found,
+        group,
+        unknown_flavor=flavor if found is None else None,
+        unknown_group=unknown,
+        member_of=resolve_member_of(member_of, cloud),
+        member_of_text=member_of,
+        settings=settings,
+        **conditions,
+    )
 
 
-def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
+def _check_text(value: object, path: str) -> None:
+    """Raise InvalidSpec for a name that is not a string."""
+    if not isinstance(value, str):
+        shown = reprlib.repr(value)
+        raise InvalidSpec(f'must be a name or an id, as a string, not {shown}', path)
+
+
+def user_of(project: str | None, group: ServerGroup | None, cloud: CloudSnapshot) -> str | None:
+    """Return the user of the cloud's data, else the creator of the group, if of the project."""
+    if cloud.user_id is not None and project == (cloud.project_id or project):
+        return cloud.user_id
+    return group.user_id if group is not None and group.project_id == project else None
+
+
+def _groups(wanted: str, project: str | None, cloud: CloudSnapshot) -> Sequence[ServerGroup] | None:
     """Return ``server_groups_of`` the project if one has the requested id or name.
 
-    Otherwise all groups (None: unknown), or with a ``project_id`` its groups and those with the id.
+    Otherwise all groups (None: unknown), or with a project its groups and those with the id.
     """
-    groups, own = snapshot.server_groups, snapshot.server_groups_of(request.project_id)
-    if any(request.server_group in (group.id, group.name) for group in own):
+    groups, own = cloud.server_groups, cloud.server_groups_of(project)
+    if any(wanted in (group.id, group.name) for group in own):
         return own
-    if groups is None or request.project_id is None:
+    if groups is None or project is None:
         return groups
-    return (*own, *(group for group in groups if group.id == request.server_group))
+    return (*own, *(group for group in groups if group.id == wanted))
 
 
-def member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:
+def resolve_member_of(expressions: tuple[str, ...], cloud: CloudSnapshot) -> MemberOf:
     """Return the parsed expressions, with UUIDs instead of aggregate names.
 
     Names stay if the aggregates are unknown; otherwise, raise InvalidSpec for an unknown or
@@ -83,10 +116,10 @@ def member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf
     """
     if not expressions:
         return MemberOf()
-    if snapshot.aggregates is None:
+    if cloud.aggregates is None:
         return read(expressions, 'member_of', lambda part: canonical(part) or part)
-    nameless = frozenset().union(*{aggregates for _zone, aggregates in snapshot.places})
-    return names.resolve(expressions, snapshot.aggregates, nameless=nameless)
+    nameless = frozenset().union(*{aggregates for _zone, aggregates in cloud.places})
+    return names.resolve(expressions, cloud.aggregates, nameless=nameless)
 
 
 def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | None:
@@ -124,15 +157,15 @@ def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
         raise InvalidSpec(f'there is no availability zone {zone!r}{near}', 'availability_zone')
 
 
-def _check_spreads(request: PlacementRequest, snapshot: CloudSnapshot) -> None:
+def _check_spreads(spreads: Iterable[Spread], cloud: CloudSnapshot) -> None:
     """Raise InvalidSpec for a ``by`` that is not ``availability_zone`` or a key of any aggregate.
 
     Any key is valid if the aggregates are unknown.
     """
-    if snapshot.aggregates is None:
+    if cloud.aggregates is None:
         return
-    known = {key for aggregate in snapshot.aggregates for key in aggregate.metadata} | {ZONE}
-    for number, spread in enumerate(request.spread):
+    known = {key for aggregate in cloud.aggregates for key in aggregate.metadata} | {ZONE}
+    for number, spread in enumerate(spreads):
         if spread.by not in known:
             words = f'no aggregate has the metadata key {spread.by!r}{_near(spread.by, known)}'
             raise InvalidSpec(words, f'spread[{number}].by')

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.nova.flavor_features import DEDICATED, MIXED
 
 #: Always modelled.
@@ -31,43 +31,43 @@ class Suspect(NamedTuple):
     is_enabled: bool = True
 
 
-def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[str, ...]:
+def unmodelled(request: Request, modelled: Collection[str]) -> tuple[str, ...]:
     """Return "filter NAME" for each enabled filter that may reject more than the constraints.
 
     All but ``modelled``, ``_MODELLED``, ``_BY_HINT``, and those in ``_READING`` that read no part
     of this request.
     """
-    found = suspects(resolved, modelled)
+    found = suspects(request, modelled)
     return tuple(f'filter {each.name}' for each in found if each.is_enabled)
 
 
-def suspects(resolved: ResolvedRequest, modelled: Collection[str]) -> Iterator[Suspect]:
+def suspects(request: Request, modelled: Collection[str]) -> Iterator[Suspect]:
     """Yield the filters of :func:`unmodelled`, then those that may be enabled.
 
     The latter, if nothing specifies the filters, are those of Nova that read a part of the request.
     """
-    enabled = dict.fromkeys(resolved.request.enabled_filters)
+    enabled = dict.fromkeys(request.settings.enabled_filters)
     for name in enabled:
         if name not in (*_MODELLED, *_BY_HINT, *modelled):
-            what = reads(resolved, name)
+            what = reads(request, name)
             if what or name not in _READING:
                 yield Suspect(name, what)
-    if resolved.are_filters_unspecified:
+    if request.settings.are_filters_unspecified:
         for name in _READING:
-            what = reads(resolved, name)
+            what = reads(request, name)
             if what and name not in enabled and name not in modelled:
                 yield Suspect(name, what, is_enabled=False)
 
 
-def reads(resolved: ResolvedRequest, name: str) -> str:
+def reads(request: Request, name: str) -> str:
     """Return the parts of the request that a filter reads; '' for none, and if that is not known.
 
     "the flavor requires hw:numa_nodes=2 and the image requires hw_mem_page_size=large".
     """
     is_spec, is_property = _READING.get(name, (_nothing, _nothing))
     parts = (
-        ('flavor', is_spec, resolved.extra_specs),
-        ('image', is_property, resolved.image_properties or {}),
+        ('flavor', is_spec, request.extra_specs),
+        ('image', is_property, request.image_properties or {}),
     )
     found = (
         (what, ', '.join(f'{key}={each[key]}' for key in sorted(each) if is_read(key, each[key])))

@@ -61,7 +61,7 @@ def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRem
                 waiver = Change(
                     'rule_given_up',
                     f'without {constraint.name}',
-                    constraint.without(what_if.resolved),
+                    constraint.without(what_if.request),
                     what_if.wanted,
                     Kind.GIVEN_UP,
                     is_for_owner(constraint.reasons),
@@ -179,7 +179,7 @@ class ProposalInput:
     @property
     def verdict(self) -> Verdict | None:
         """The constraint's verdict about the request."""
-        return self.before.request.get(self.name)
+        return self.before.verdicts.get(self.name)
 
     @property
     def rejected(self) -> Sequence[Host]:
@@ -203,7 +203,7 @@ class ProposalInput:
         table = self.before.table
         is_full = (table.free == table.upper) & (table.upper != 0)
         return (
-            not all(self.before.request.values())
+            not all(self.before.verdicts.values())
             or any(row.rejected_by == self.name for row in table.used_rows)
             or bool(is_full.any())
         )
@@ -219,7 +219,9 @@ def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[Pl
         earlier: list[Data] = []
         with plugin_errors.attributing(constraint, 'proposals'):
             evaluated = ProposalInput(what_if.before, constraint.name)
-            for proposal in constraint.proposals(what_if.resolved, evaluated):
+            for proposal in constraint.proposals(
+                what_if.request, what_if.before.scenario, evaluated
+            ):
                 if not isinstance(proposal, Change):
                     raise ValueError(f'each answer must be a Change, not {proposal!r}')
                 change = _evaluated(what_if, constraint, proposal)
@@ -255,7 +257,7 @@ def _fixed(what_if: WhatIf, proposal: Change) -> PlannedRemedy:
 
     The text then ends in " (flavor: NAME)".
     """
-    data, flavor = with_existing_flavor(what_if.resolved, proposal.data)
+    data, flavor = with_existing_flavor(what_if.request, what_if.cloud, proposal.data)
     named = replace(proposal, change=f'{proposal.change}{flavor}')
     return what_if.remedy(named, what_if.plan(data))
 
@@ -321,7 +323,8 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     chosen = {*map(id, proposal.hosts)}
     places = [*compress(count(), map(chosen.__contains__, map(id, what_if.before.hosts)))]
     names = dict.fromkeys(host.host for host in proposal.hosts)
-    changed = carry_out(_listed(proposal, names), what_if.resolved).snapshot.hosts or ()
+    now = what_if.before.scenario
+    changed = carry_out(_listed(proposal, names), what_if.request, now)[1].hosts
     others = [*map(changed.__getitem__, places)]
     rooms: Counter[str] = Counter()
     for host, room in zip(others, what_if.rooms(others), strict=True):

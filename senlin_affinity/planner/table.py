@@ -18,7 +18,7 @@ import numpy as np
 from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
 from senlin_affinity.model.bounds import limited
 from senlin_affinity.model.reason import Reason
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner.row import Row, row_of
 from senlin_affinity.scenario import plugin_errors
@@ -120,7 +120,7 @@ class Table:
 
 
 def evaluate_hosts(
-    resolved: ResolvedRequest, constraints: Sequence[Constraint], scenario: Scenario
+    request: Request, constraints: Sequence[Constraint], scenario: Scenario
 ) -> Table:
     """Return the verdicts about the hosts of the scenario.
 
@@ -128,7 +128,7 @@ def evaluate_hosts(
     """
     size = len(scenario.hosts)
     by_name = {each.name: each for each in constraints}
-    columns = {each.name: _column(each, resolved, scenario) for each in constraints}
+    columns = {each.name: _column(each, request, scenario) for each in constraints}
     counted = {name: each for name, each in columns.items() if each.is_counted}
     marks = [
         _marks(column, by_name[name].reasons)
@@ -147,10 +147,10 @@ def evaluate_hosts(
     return Table(rows, numbers, counted, *_bounds(rows, numbers, columns.values(), size), free)
 
 
-def _column(constraint: Constraint, resolved: ResolvedRequest, scenario: Scenario) -> Column:
+def _column(constraint: Constraint, request: Request, scenario: Scenario) -> Column:
     """Return the column of a constraint; raise ConstraintError if that fails."""
     with plugin_errors.attributing(constraint, 'column'):
-        column = constraint.column(resolved, scenario)
+        column = constraint.column(request, scenario)
         if len(column.verdict_of) != len(scenario.hosts):
             found, hosts = len(column.verdict_of), len(scenario.hosts)
             raise ValueError(f'the answer has {found} verdicts for {hosts} hosts')

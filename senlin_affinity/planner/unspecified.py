@@ -21,8 +21,8 @@ from senlin_affinity.scenario.constraint import Switch
 ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} fit without, {number} with it)')
 
 
-class Weighed(NamedTuple):
-    """The capacity with its lower bound, and the assumption that names both numbers.
+class Placement(NamedTuple):
+    """The capacity with its lower bound, the host of each server, and what both depend on.
 
     ``chosen`` are the host indexes of the servers; if as many fit either way, those of hosts that
     nothing unspecified rejects.
@@ -33,7 +33,7 @@ class Weighed(NamedTuple):
     assumptions: tuple[Assumption, ...] = ()
 
 
-def weigh(now: Evaluation) -> Weighed:
+def with_unspecified(now: Evaluation) -> Placement:
     """Return the capacity, and the hosts of the servers.
 
     If enabling the unspecified filters and options lowers any bound, the capacity gets the lower of
@@ -43,7 +43,7 @@ def weigh(now: Evaluation) -> Weighed:
     enabled = _with(now, switches)
     other = enabled.total
     if not _is_less(other, total):
-        return Weighed(total, now.chosen())
+        return Placement(total, now.chosen())
     switches = _deciding(now, switches)
     *most, last = (each if isinstance(each, str) else each.dest for each in switches)
     names = f'{", ".join(most)} and {last}' if most else last
@@ -56,7 +56,7 @@ def weigh(now: Evaluation) -> Weighed:
     bounded = replace(total, bounds=total.bounds._replace(lower=lower), caveats=caveats)
     best = enabled if _is_as_good(enabled, now) else now
     assumed = ASSUMED.of(names=names, without=without, number=number)
-    return Weighed(bounded, best.chosen(), (assumed,))
+    return Placement(bounded, best.chosen(), (assumed,))
 
 
 def is_decisive(now: Evaluation) -> bool:
@@ -69,7 +69,7 @@ def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
 
     False with domains, a spread or a soft policy.
     """
-    group, request = now.resolved.server_group, now.resolved.request
+    request, group = now.request, now.request.server_group
     is_soft = group is not None and group.policy in (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
     if now.domains is not None or request.spread or is_soft:
         return False
@@ -101,17 +101,17 @@ def _switches(now: Evaluation) -> list[Switch]:
     No filter if filters are specified or hosts pinned. [] if no server is expected to fit, with an
     upper bound of 0 or None.
     """
-    resolved, bounds = now.resolved, now.total.bounds
+    request, settings, bounds = now.request, now.request.settings, now.total.bounds
     if not (bounds.upper or bounds.expected):
         return []
     # Nova runs no filter for a host that is chosen for a server.
-    may_run = resolved.are_filters_unspecified and not resolved.rules.is_pinned
+    may_run = settings.are_filters_unspecified and not request.is_pinned
     switches: list[Switch] = []
-    for each in declared(resolved, now.constraints):
+    for each in declared(request, now.scenario.cloud, now.constraints):
         if isinstance(each, str):
-            is_open = may_run and not resolved.is_enforced(each)
+            is_open = may_run and not request.is_enforced(each)
         elif isinstance(each, Option):
-            is_open = not resolved.rules.is_explicit(each)
+            is_open = not settings.is_explicit(each)
         else:
             continue
         if is_open:
@@ -123,14 +123,16 @@ def _with(now: Evaluation, switches: Sequence[Switch]) -> Evaluation:
     """Evaluate the request with these switches enabled; for none, return ``now``."""
     if not switches:
         return now
-    resolved = now.resolved
+    settings = now.request.settings
     filters = tuple(each for each in switches if isinstance(each, str))
     options = {each.key: True for each in switches if isinstance(each, Option)}
-    request, rules = resolved.request, resolved.rules
-    request = replace(request, enabled_filters=(*request.enabled_filters, *filters))
-    rules = replace(rules, options={**rules.options, **options})
-    resolved = replace(resolved, request=request, rules=rules)
-    return evaluate(resolved, now.constraints, is_brief=True)
+    settings = replace(
+        settings,
+        enabled_filters=(*settings.enabled_filters, *filters),
+        options={**settings.options, **options},
+    )
+    request = replace(now.request, settings=settings)
+    return evaluate(request, now.scenario, now.constraints, is_brief=True)
 
 
 def _is_less(one: Capacity, two: Capacity) -> bool:

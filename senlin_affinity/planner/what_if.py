@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change, Data
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.planner import commands
 from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import Remedy
@@ -46,14 +47,19 @@ class WhatIf:
     before: Evaluation
 
     @property
-    def resolved(self) -> ResolvedRequest:
+    def request(self) -> Request:
         """The request."""
-        return self.before.resolved
+        return self.before.request
+
+    @property
+    def cloud(self) -> CloudSnapshot:
+        """The cloud."""
+        return self.before.scenario.cloud
 
     @property
     def wanted(self) -> int:
         """The number of requested servers."""
-        return self.resolved.request.count
+        return self.request.count
 
     @property
     def missing(self) -> int:
@@ -62,14 +68,15 @@ class WhatIf:
 
     def plan(self, data: Data) -> WhatIfResult:
         """Evaluate the request with the change in ``data`` (``changes.carry_out``)."""
-        resolved = carry_out(data, self.resolved)
-        return WhatIfResult(data, evaluate(resolved, self.before.constraints, is_brief=True))
+        return self._result(data, *carry_out(data, self.request, self.before.scenario))
 
     def plan_hosts(self, data: Data, changed: Mapping[int, Host]) -> WhatIfResult:
         """Evaluate the request with these hosts, by index, as the result of ``data``."""
-        snapshot = self.before.scenario.columns.with_hosts(changed).cloud
-        resolved = replace(self.resolved, snapshot=snapshot)
-        return WhatIfResult(data, evaluate(resolved, self.before.constraints, is_brief=True))
+        return self._result(data, self.request, self.before.scenario.with_hosts(changed))
+
+    def _result(self, data: Data, request: Request, scenario: Scenario) -> WhatIfResult:
+        after = evaluate(request, scenario, self.before.constraints, is_brief=True)
+        return WhatIfResult(data, after)
 
     def rooms(self, hosts: Sequence[Host], without: str = '') -> list[int]:
         """Return the upper bound of each host, without a named constraint and without domains.
@@ -79,8 +86,8 @@ class WhatIf:
         others = [
             item for item in self.before.constraints if is_of_hosts(item) and item.name != without
         ]
-        scenario = Scenario.of_hosts(self.resolved.snapshot, hosts)
-        return [room or 0 for room in evaluate_hosts(self.resolved, others, scenario).room()]
+        scenario = Scenario.of_hosts(self.cloud, hosts)
+        return [room or 0 for room in evaluate_hosts(self.request, others, scenario).room()]
 
     def smallest(
         self,
@@ -141,7 +148,7 @@ class WhatIf:
             bool(after.total.caveats) or is_decisive(after),
             proposal.kind,
             planned.data,
-            commands.of(planned.data, self.resolved),
+            commands.of(planned.data, self.request, self.before.scenario),
             proposal.for_tenant,
             is_held_back,
         )

@@ -24,8 +24,9 @@ from senlin_affinity.constraints.server_group import new_group_change, soft_poli
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import enforced
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import alternatives as nova_alternatives
 from senlin_affinity.nova import candidate_query, root_traits, topology
 from senlin_affinity.nova.aggregate_bounds import keeping
@@ -45,6 +46,7 @@ from senlin_affinity.preflight.sample import (
 )
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from senlin_affinity.scenario.constraint import Constraint, is_of_domains, is_of_hosts
+from senlin_affinity.scenario.scenario import Scenario
 
 #: Constraints whose aggregates are a part of Nova's query.
 _IN_QUERY = ('availability_zone', 'reservations')
@@ -93,26 +95,26 @@ def query(
     :param root: the UUID of the root provider of the host of all members of an affinity group; with
         such members, None is returned without it.
     """
-    resolved = request.resolve(view)
-    demand = demand_of(resolved)
-    if demand is None or demand.may_be_pinned or root_traits.is_tpm_secret_open(resolved):
+    asked, scenario = request.resolve(view)
+    demand, cloud = demand_of(asked), scenario.cloud
+    if demand is None or demand.may_be_pinned or root_traits.is_tpm_secret_open(asked, cloud):
         return None
-    if enforced(resolved) or (must_join_members(resolved) and root is None):
+    if enforced(asked) or (must_join_members(asked) and root is None):
         return None  # the hosts of other servers are not fetched
-    if not is_zone_in_query(resolved):
+    if not is_zone_in_query(asked, cloud):
         return None
-    if resolved.snapshot.aggregates is None and candidate_query.are_aggregates_asked(resolved):
+    if cloud.aggregates is None and candidate_query.are_aggregates_asked(asked):
         return None
-    novas_query = candidate_query.query(resolved)
+    novas_query = candidate_query.query(asked, cloud)
     if novas_query is None or not parse_qs(novas_query).keys() <= _PLAIN:
         return None  # hosts may use several providers
     readers = [
         each
         for each in request.constraints
-        if each.name not in _IN_QUERY and _is_of_place(each, resolved)
+        if each.name not in _IN_QUERY and _is_of_place(each, asked, scenario)
     ]
     places = {*sets, frozenset()}
-    chosen = keeping({each: all(verdicts_in(each, readers, resolved)) for each in places})
+    chosen = keeping({each: all(verdicts_in(each, readers, asked, cloud)) for each in places})
     if chosen is None:
         return None  # no host is in accepted aggregates
     text = novas_query
@@ -120,8 +122,8 @@ def query(
         text += f'&member_of={quote("in:" + ",".join(sorted(chosen)))}'
     text += '' if root is None else f'&in_tree={root}'
     is_pinned = request.question.is_pinned
-    is_zone_open = is_pinned and wanted_zone(resolved) is None
-    domains = (*_domains(resolved, text),) if resolved.request.spread and root is None else ()
+    is_zone_open = is_pinned and wanted_zone(asked) is None
+    domains = (*_domains(asked, cloud, text),) if asked.spread and root is None else ()
     return CandidateQuery(text, novas_query, chosen, root, is_pinned, is_zone_open, domains)
 
 
@@ -130,35 +132,35 @@ def is_read(host: Host) -> bool:
     return bool(host.hypervisor_hostname)
 
 
-def _is_spread(item: Constraint, resolved: ResolvedRequest) -> bool:
+def _is_spread(item: Constraint, request: Request, scenario: Scenario) -> bool:
     """Check whether the constraint is a spread, and the request has a hard one (over racks)."""
-    return isinstance(item, SpreadConstraint) and item.has_domains(resolved)
+    return isinstance(item, SpreadConstraint) and item.has_domains(request, scenario)
 
 
-def _is_of_place(item: Constraint, resolved: ResolvedRequest) -> bool:
+def _is_of_place(item: Constraint, request: Request, scenario: Scenario) -> bool:
     """Check whether the constraint treats hosts with equal aggregates alike."""
-    return item.name in _IN_QUERY or _is_spread(item, resolved) or reads_aggregates(item)
+    return item.name in _IN_QUERY or _is_spread(item, request, scenario) or reads_aggregates(item)
 
 
-def _domains(resolved: ResolvedRequest, text: str) -> Iterator[DomainQuery]:
+def _domains(request: Request, cloud: CloudSnapshot, text: str) -> Iterator[DomainQuery]:
     """Yield at most eight queries, one for each domain and zone, the least occupied domains first.
 
     ``limit`` is one more than the domain's new servers in an even distribution.
     """
-    (spread,) = resolved.request.spread
+    (spread,) = request.spread
     places: dict[tuple[str, str | None], set[str]] = {}
-    for host in resolved.snapshot.hosts or ():
-        name = topology.domain_of(resolved, spread.by, host)
+    for host in cloud.hosts or ():
+        name = topology.domain_of(request, cloud, spread.by, host)
         if name is not None:
             places.setdefault((name, host.availability_zone), set()).update(host.aggregates)
-    held = topology.servers(resolved, spread.by)
+    held = topology.servers(request, cloud, spread.by, {})
     more: Counter[str] = Counter()
     names = sorted({name for name, _zone in places}, key=lambda name: (held[name], name))
     if not names:
         return
-    for _server in range(resolved.request.count):
+    for _server in range(request.count):
         more[min(names, key=lambda name: held[name] + more[name])] += 1
-    by_uuid, carried = resolved.snapshot.aggregates_by_uuid, resolved.snapshot.zones.carried_by
+    by_uuid, carried = cloud.aggregates_by_uuid, cloud.zones.carried_by
     chosen = [each for name in names for each in places if each[0] == name][:_MOST_DOMAINS]
     for name, zone in chosen:
         uuids = {each for each in places[name, zone] if spread.by in by_uuid[each].metadata}
@@ -173,19 +175,19 @@ def fits(request: ScaleRequest, view: CloudView) -> bool | None:
     :param view: all hosts that Placement offers for the request, or some of them if the policy
         chooses hosts.
     """
-    resolved = request.resolve(view)
-    evaluation = evaluate(resolved, request.constraints)
+    asked, scenario = request.resolve(view)
+    evaluation = evaluate(asked, scenario, request.constraints)
     is_pinned = request.question.is_pinned
     for each in request.constraints:
         is_host_known = is_pinned and is_of_hosts(each) and not is_of_domains(each)
-        is_host_known |= _is_spread(each, resolved)
+        is_host_known |= _is_spread(each, asked, scenario)
         if not (is_host_known or reads_aggregates(each) or is_settled(each, evaluation)):
             return None
     rows = [*zip(evaluation.hosts, evaluation.table.host_rows, strict=True)]
     of_read = [row for host, row in rows if is_read(host)]
     if not all(row.verdicts.get(name, True) for row in of_read for name in _IN_QUERY):
         return None  # Nova does not have the host in an aggregate in which Placement has it
-    of_place = {each.name for each in request.constraints if _is_of_place(each, resolved)}
+    of_place = {each.name for each in request.constraints if _is_of_place(each, asked, scenario)}
     of_place |= capacity_constraints(request.constraints)
     of_others = (row.verdicts.items() for host, row in rows if not is_read(host))
     if not all(verdict or name in of_place for each in of_others for name, verdict in each):
@@ -201,7 +203,7 @@ def _is_same_without_unread(request: ScaleRequest, view: CloudView, evaluation: 
         host if is_read(host) else host.but(enabled=False, grants=()) for host in evaluation.hosts
     )
     without = replace(view, snapshot=structs.replace(view.snapshot, hosts=(*hosts,)))
-    then = evaluate(request.resolve(without), request.constraints)
+    then = evaluate(*request.resolve(without), request.constraints)
     return evaluation.total.bounds.is_known and evaluation.total.bounds == then.total.bounds
 
 
@@ -213,19 +215,20 @@ def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
     """
     if view.coverage is not Coverage.CANDIDATES:
         return frozenset()
-    resolved = request.resolve(view)
+    asked, _scenario = request.resolve(view)
     names = {
-        'availability_zone': resolved.request.availability_zone is not None,
-        'member_of': bool(resolved.member_of),
-        'server_group': must_join_members(resolved),
-        'spread': bool(resolved.request.spread),
+        'availability_zone': asked.availability_zone is not None,
+        'member_of': bool(asked.member_of),
+        'server_group': must_join_members(asked),
+        'spread': bool(asked.spread),
     }
     return frozenset(name for name, is_restricting in names.items() if is_restricting)
 
 
 def compared(request: ScaleRequest, view: CloudView) -> CloudView:
     """Mark the queried aggregates as equal in Nova and Placement; the view passed :func:`fits`."""
-    sets = frozenset(asked_of_placement(request.resolve(view)))
+    asked, scenario = request.resolve(view)
+    sets = frozenset(asked_of_placement(asked, scenario.cloud))
     return replace(view, snapshot=structs.replace(view.snapshot, compared_aggregates=sets))
 
 
@@ -235,12 +238,13 @@ def alternatives(request: ScaleRequest, view: CloudView) -> Iterator[Change]:
     A new group and a soft policy for an affinity group with members, if the quota allows another
     group; no zone if one is requested; and up to two smaller flavors.
     """
-    resolved = request.resolve(view)
-    group = resolved.server_group
-    may_create = group is not None and nova_alternatives.may_create_group(resolved, group)
-    if group is not None and may_create and must_join_members(resolved):
-        yield from (new_group_change(resolved, group), soft_policy_change(resolved, group))
-    if wanted_zone(resolved) is not None and resolved.request.availability_zone is not None:
+    asked, scenario = request.resolve(view)
+    group, cloud = asked.server_group, scenario.cloud
+    may_create = group is not None and nova_alternatives.may_create_group(asked, cloud, group)
+    if group is not None and may_create and must_join_members(asked):
+        yield new_group_change(asked, cloud, group)
+        yield soft_policy_change(asked, cloud, group)
+    if wanted_zone(asked) is not None and asked.availability_zone is not None:
         yield any_zone_change()
-    smaller = nova_alternatives.smaller_flavors(view.snapshot.flavors or (), resolved.flavor)
+    smaller = nova_alternatives.smaller_flavors(view.snapshot.flavors or (), asked.flavor)
     yield from map(nova_alternatives.flavor_change, smaller[:_MOST_FLAVORS])

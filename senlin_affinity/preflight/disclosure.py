@@ -26,15 +26,17 @@ from senlin_affinity.model.errors import AffinityError, BindingError, CloudError
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.reason import Reason, sentence
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.model.server_group import AFFINITY
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
+from senlin_affinity.scenario.scenario import Scenario
 
 NO_ROOM = 'no host accepts more of these servers (operators can find out why)'
 NOT_KNOWN = 'it could not be determined whether the servers fit (operators can find out why)'
@@ -77,7 +79,8 @@ class TenantReport:
 
 def tenant_report(
     decision: Decision,
-    resolved: ResolvedRequest,
+    request: Request,
+    cloud: CloudSnapshot,
     constraints: Sequence[Constraint],
     restricting: Collection[str] = (),
 ) -> TenantReport:
@@ -101,16 +104,17 @@ def tenant_report(
             reasons.append(sentence(verdict, {verdict.code: Reason(words)}))
     causes = []
     if number < min(bounds):  # otherwise, a quota ends the trial
-        found = _limiting(decision, resolved, constraints, number, restricting)
+        found = _limiting(decision, request, cloud, constraints, number, restricting)
         causes = [*dict.fromkeys(found)] or [NO_ROOM]
-    if not are_quotas_known(resolved):
+    if not are_quotas_known(request, cloud):
         return TenantReport(wanted, None, (*reasons, *causes))
     return TenantReport(wanted, number, (*reasons, *causes), _changes(decision))
 
 
 def refusal(
     decision: Decision,
-    resolved: ResolvedRequest,
+    request: Request,
+    cloud: CloudSnapshot,
     constraints: Sequence[Constraint],
     restricting: Collection[str] = (),
 ) -> Refusal:
@@ -121,8 +125,8 @@ def refusal(
     """
     if decision.fits is None:
         return Refusal(NOT_KNOWN)
-    report = tenant_report(decision, resolved, constraints, restricting)
-    is_drs = resolved.rules.is_drs_required and not decision.capacity
+    report = tenant_report(decision, request, cloud, constraints, restricting)
+    is_drs = request.is_drs_required and not decision.capacity
     return Refusal(NO_DRS_HOST, report.line()) if is_drs else Refusal(report.line())
 
 
@@ -145,7 +149,8 @@ def redacted(error: Exception) -> AffinityError:
 
 def _limiting(
     decision: Decision,
-    resolved: ResolvedRequest,
+    request: Request,
+    cloud: CloudSnapshot,
     constraints: Sequence[Constraint],
     number: int,
     restricting: Collection[str],
@@ -157,20 +162,23 @@ def _limiting(
     """
     tried = (each for each in decision.tried if not each.capacity_is_upper_bound)
     helpful = [each.data for each in tried if each.capacity > number]
-    own = _owner_requirements(resolved)
+    own = _owner_requirements(request)
     for item in constraints:
         requirement = _requirement(item, own) if is_of_hosts(item) else None
         if requirement is None:
             continue
-        parts = item.without(resolved).keys() - {'given_up'}
+        parts = item.without(request).keys() - {'given_up'}
         is_helpful = item.name in restricting or any(parts & data.keys() for data in helpful)
-        if is_helpful or _count_without(item, resolved, constraints, decision.wanted) > number:
+        if (
+            is_helpful
+            or _count_without(item, request, cloud, constraints, decision.wanted) > number
+        ):
             yield requirement
 
 
-def requirements(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[str]:
+def requirements(request: Request, constraints: Sequence[Constraint]) -> Iterator[str]:
     """Yield the owner's sentence for each constraint on hosts that the request sets."""
-    own = _owner_requirements(resolved)
+    own = _owner_requirements(request)
     found = (_requirement(item, own) for item in constraints if is_of_hosts(item))
     yield from (words for words in found if words is not None)
 
@@ -185,20 +193,25 @@ def _requirement(item: Constraint, own: Mapping[str, Any]) -> str | None:
 
 
 def _count_without(
-    item: Constraint, resolved: ResolvedRequest, constraints: Sequence[Constraint], wanted: int
+    item: Constraint,
+    request: Request,
+    cloud: CloudSnapshot,
+    constraints: Sequence[Constraint],
+    wanted: int,
 ) -> int:
     """Return how many wanted servers fit without the constraint; 0 if unknown or unlimited."""
-    then = evaluate(carry_out(item.without(resolved), resolved), constraints)
+    changed = carry_out(item.without(request), request, Scenario.of(cloud))
+    then = evaluate(*changed, constraints)
     return min(then.capacity or 0, wanted)
 
 
-def _owner_requirements(resolved: ResolvedRequest) -> Mapping[str, Any]:
+def _owner_requirements(request: Request) -> Mapping[str, Any]:
     """Return the owner's requirements, the only names that a sentence about hosts may contain.
 
     ``{'count': 2, 'flavor': 'small', 'group': 'web', 'max_server_per_host': 1}``, without those
     that the request does not set, soft spreads, and ``affinity_group`` for another policy.
     """
-    request, group, flavor = resolved.request, resolved.server_group, resolved.flavor
+    group, flavor = request.server_group, request.flavor
     affinity = group if group is not None and group.policy == AFFINITY else None
     own = {
         'affinity_group': None if affinity is None else affinity.name,
@@ -207,8 +220,8 @@ def _owner_requirements(resolved: ResolvedRequest) -> Mapping[str, Any]:
         'flavor': None if flavor is None else flavor.name,
         'group': None if group is None else group.name,
         'max_server_per_host': None if group is None else group.max_server_per_host,
-        'member_of': ', '.join(request.member_of) or None,
-        'scheduler_hints': ', '.join(enforced(resolved)) or None,
+        'member_of': ', '.join(request.member_of_text) or None,
+        'scheduler_hints': ', '.join(enforced(request)) or None,
         'spread': ', '.join(item.by for item in request.spread if item.is_hard) or None,
     }
     return {name: value for name, value in own.items() if value is not None}

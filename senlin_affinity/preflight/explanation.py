@@ -21,7 +21,7 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.reason import sentence
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import unmodelled
 from senlin_affinity.model.server_group import ANTI_AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
@@ -32,7 +32,8 @@ from senlin_affinity.planner.decision import Decision
 from senlin_affinity.preflight import disclosure, likely_cause
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
-from senlin_affinity.preflight.question import Question, ask
+from senlin_affinity.preflight.question import Question, resolve_question
+from senlin_affinity.scenario.scenario import Scenario
 
 _NOT_PLACEMENT = 'This is not a placement failure. The rest is about hosts and quotas only.'
 _NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'
@@ -80,7 +81,8 @@ class Explanation:
     """
 
     failed: FailedServer
-    resolved: ResolvedRequest
+    request: Request
+    cloud: CloudSnapshot
     decision: Decision
     counted: Decision | None = None
     notes: tuple[str, ...] = ()
@@ -207,9 +209,9 @@ class Explanation:
 
         "4 of 10 instances", and with a server group "4 of 10 group members".
         """
-        remaining, quotas = self.failed.remaining, self.resolved.snapshot.quotas or {}
+        remaining, quotas = self.failed.remaining, self.cloud.quotas or {}
         nouns = {INSTANCES: 'instances'}
-        if self.resolved.server_group is not None:
+        if self.request.server_group is not None:
             nouns[SERVER_GROUP_MEMBERS] = 'group members'
         for kind, noun in nouns.items():
             limit = quotas[kind].limit if kind in quotas else None
@@ -227,7 +229,7 @@ class Explanation:
             return
         if failure.origin is Cause.RETRIES and self.likely_cause is None:
             yield f'{_RACE} {_AGAIN}'
-        elif failure.origin is Cause.GROUP_CHECK and not self.resolved.request.is_host_named:
+        elif failure.origin is Cause.GROUP_CHECK and not self.request.is_host_named:
             named = ', or the request named the host, which Nova does not return'
             is_hidden = bool(self.failed.hidden)
             yield f'{_SAME_TIME}{named if is_hidden else ""}. {_AGAIN}'
@@ -318,31 +320,31 @@ def explain(
         snapshot = _with_flavor(snapshot, failed.flavor, notes)
     if host is not None:
         snapshot = _only_on(snapshot, host)
-    resolved = ask(question, replace(view, snapshot=snapshot))
-    notes += (f'Not modelled: {what}.' for what in unmodelled(resolved))
+    request, cloud = resolve_question(question, replace(view, snapshot=snapshot))
+    notes += (f'Not modelled: {what}.' for what in unmodelled(request))
     counted = None
     if failed.remaining:
-        counted = planner.decide(resolved, constraints, remedies=False)
-        snapshot = without_failed(resolved, failed)
-        resolved = ask(question, replace(view, snapshot=snapshot))
-    request = replace(resolved.request, is_host_named=host is not None)
-    decision = planner.decide(replace(resolved, request=request), constraints)
-    group = resolved.server_group
+        counted = planner.plan(request, Scenario.of(cloud), constraints, remedies=False)
+        snapshot = without_failed(request, cloud, failed)
+        request, cloud = resolve_question(question, replace(view, snapshot=snapshot))
+    request = replace(request, is_host_named=host is not None)
+    decision = planner.plan(request, Scenario.of(cloud), constraints)
+    group = request.server_group
     if failed.number > 1 and failed.failure.is_by_filters and group is not None:
         notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
-    required = (*_host_requirements(resolved), *disclosure.requirements(resolved, constraints))
+    required = (*_host_requirements(request), *disclosure.requirements(request, constraints))
     return _with_cause(
-        Explanation(failed, resolved, decision, counted, (*notes,), required), constraints
+        Explanation(failed, request, cloud, decision, counted, (*notes,), required), constraints
     )
 
 
 def _with_cause(explained: Explanation, constraints: Sequence[Constraint]) -> Explanation:
     """Return the explanation with the likely cause, and with the decision that it follows from."""
-    resolved, failure, scheduled = explained.resolved, explained.failed.failure, None
+    request, failure, scheduled = explained.request, explained.failed.failure, None
     likely = likely_cause.of_message(failure)
     if failure.origin in (Cause.NO_HOST, Cause.RETRIES):
-        accepted = _accepted(resolved)
-        scheduled = planner.decide(accepted, constraints, remedies=False)
+        accepted, cloud = _accepted(request, explained.cloud)
+        scheduled = planner.plan(accepted, Scenario.of(cloud), constraints, remedies=False)
     if scheduled is not None and failure.cause is Cause.NO_HOST and likely is None:
         is_by_filters = failure.is_by_filters
         likely = likely_cause.of_bound(
@@ -353,52 +355,51 @@ def _with_cause(explained: Explanation, constraints: Sequence[Constraint]) -> Ex
         explained,
         scheduled=scheduled,
         likely_cause=likely,
-        is_nova_conf_read=all(map(resolved.rules.is_explicit, options)),
+        is_nova_conf_read=all(map(request.settings.is_explicit, options)),
     )
 
 
-def _accepted(resolved: ResolvedRequest) -> ResolvedRequest:
+def _accepted(request: Request, cloud: CloudSnapshot) -> tuple[Request, CloudSnapshot]:
     """Return the request without what nova-api checks: quotas, image, and access to the flavor.
 
     Nova had accepted the request before it looked for hosts.
     """
-    flavor, rules = resolved.flavor, resolved.rules
+    flavor, settings = request.flavor, request.settings
     checked = {QuotaConstraint.name, ImageConstraint.name}
-    return replace(
-        resolved,
-        # Without a project, the snapshot lacks no quotas.
-        snapshot=structs.replace(resolved.snapshot, quotas={}, project_id=None),
-        request=replace(resolved.request, project_id=resolved.project_id),
+    accepted = replace(
+        request,
         flavor=flavor and structs.replace(flavor, is_shared=True),
-        rules=replace(rules, given_up=rules.given_up | checked),
+        settings=replace(settings, waived=settings.waived | checked),
     )
+    # Without a project, the cloud lacks no quotas.
+    return accepted, structs.replace(cloud, quotas={}, project_id=None)
 
 
-def without_failed(resolved: ResolvedRequest, failed: FailedServer) -> CloudSnapshot:
+def without_failed(request: Request, cloud: CloudSnapshot, failed: FailedServer) -> CloudSnapshot:
     """Return the snapshot without the failed servers in its server groups and quotas.
 
     Of the quotas, only ``instances`` changes if nova.conf says that Nova counts cores and ram in
     Placement, where failed servers have no allocation.
     """
-    snapshot, flavor = resolved.snapshot, resolved.flavor
+    flavor = request.flavor
     ids = {each.id for each in failed.remaining}
     number = len(ids)
-    is_by_placement = resolved.option(USAGE) or resolved.option(DRIVER) != DRIVER.default
+    is_by_placement = request.option(USAGE) or request.option(DRIVER) != DRIVER.default
     figures = {INSTANCES: number}
     if flavor is not None and not is_by_placement:
         figures |= {CORES: number * flavor.vcpus, RAM: number * flavor.ram}
-    is_of_user = failed.user_id in (None, snapshot.user_id)
-    quotas = snapshot.quotas and {
+    is_of_user = failed.user_id in (None, cloud.user_id)
+    quotas = cloud.quotas and {
         name: _with_less_usage(quota, figures.get(name, 0), is_of_user=is_of_user)
-        for name, quota in snapshot.quotas.items()
+        for name, quota in cloud.quotas.items()
     }
-    groups = snapshot.server_groups and tuple(
+    groups = cloud.server_groups and tuple(
         structs.replace(
             group, members=tuple(each for each in group.members if each.server not in ids)
         )
-        for group in snapshot.server_groups
+        for group in cloud.server_groups
     )
-    return structs.replace(snapshot, quotas=quotas, server_groups=groups)
+    return structs.replace(cloud, quotas=quotas, server_groups=groups)
 
 
 def limiting_reason(decision: Decision) -> str:
@@ -437,12 +438,12 @@ def short_sentence(verdict: Verdict, decision: Decision) -> str:
     return sentence(verdict, decision.reasons)
 
 
-def _host_requirements(resolved: ResolvedRequest) -> Iterator[str]:
+def _host_requirements(request: Request) -> Iterator[str]:
     """Yield the flavor with its extra specs, then the image properties, if there are any.
 
     "flavor m1: 2 VCPU, 2048 MiB of memory, 20 GiB of disk, hw:cpu_policy=dedicated".
     """
-    flavor, properties = resolved.flavor, resolved.image_properties
+    flavor, properties = request.flavor, request.image_properties
     if flavor is not None:
         specs = ''.join(f', {key}={value}' for key, value in flavor.extra_specs.items())
         sizes = f'{flavor.vcpus} VCPU, {flavor.ram} MiB of memory, {flavor.disk} GiB of disk'

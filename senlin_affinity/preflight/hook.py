@@ -78,7 +78,8 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
         return _on_drs_host(scale_request, binding, _view_or_raise(fetched))
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         note = f'fits on {len(fetched.snapshot.hosts or ())} of the possible hosts'
-        assumed = assumptions.find(scale_request.resolve(fetched), scale_request.constraints)
+        request, scenario = scale_request.resolve(fetched)
+        assumed = assumptions.find(request, scenario.cloud, scale_request.constraints)
         return HookResult(scheduler_chooses(scale_request), note=note + assuming(assumed))
     freed, why = _without_reservations(scale_request, fetched)
     if why is not None:
@@ -102,7 +103,7 @@ def _on_drs_host(scale_request: ScaleRequest, binding: Binding, view: CloudView)
     Reject without a DRS host; an owner who may not list hosts reads only ``NO_DRS_HOST``.
     """
     asked, hosts = scale_request.question, view.snapshot.hosts or ()
-    pattern = asked.rules.value(PATTERN)
+    pattern = asked.settings.value(PATTERN)
     zone = placement.zone_of_nodes(scale_request.properties, hosts, pattern)
     if not isinstance(zone, Refusal):
         return HookResult(Placement(asked.count, binding.servergroup_id, zone))
@@ -149,7 +150,7 @@ def _scheduled(scale_request: ScaleRequest, view: CloudView, decision: Decision)
 
 def _is_image_hidden(asked: Question) -> bool:
     """Check whether reservations depend on the image, and the profile names none (a volume)."""
-    return reads_images(asked.rules) and profile.image(asked.profile or {}) is None
+    return reads_images(asked.settings) and profile.image(asked.profile or {}) is None
 
 
 def _disclosed(
@@ -171,8 +172,9 @@ def _disclosed(
     )
     more = replace(decision, tried=(*decision.tried, *others))
     restricting = candidates.restricting(scale_request, view)
+    request, scenario = scale_request.resolve(view)
     report = disclosure.refusal(
-        more, scale_request.resolve(view), scale_request.constraints, restricting
+        more, request, scenario.cloud, scale_request.constraints, restricting
     )
     if view.coverage is Coverage.CLOUD:
         return HookResult(report, refusal=answer.reason)
@@ -244,10 +246,8 @@ def unenforced(scale_request: ScaleRequest) -> str | None:
     None also without a binding, or if it names no policy.
     """
     asked, binding = scale_request.question, scale_request.binding
-    filters = DEFAULT_FILTERS if asked.enabled_filters is None else asked.enabled_filters
-    rules = replace(asked.rules, is_pinned=asked.is_pinned)
     policy = None if binding is None else binding.policy
-    if policy is None or is_enforced(policy, filters, rules):
+    if policy is None or is_enforced(policy, asked.settings, is_pinned=asked.is_pinned):
         return None
     return why_not_enforced(policy)
 
@@ -259,7 +259,8 @@ def default_zone(scale_request: ScaleRequest, fetched: ViewOrError) -> str | Non
     """
     if scale_request.zones is None or not scale_request.zones.is_hard:
         return None
-    return effective_zone.default_zone(scale_request.resolve(_view_or_raise(fetched)))
+    request, scenario = scale_request.resolve(_view_or_raise(fetched))
+    return effective_zone.default_zone(request, scenario.cloud)
 
 
 def _view_or_raise(fetched: ViewOrError) -> CloudView:
@@ -283,7 +284,8 @@ def _decide(
     if asked.is_pinned and view.snapshot.hosts is None:
         why = view.unavailable.get('hosts', 'the hosts are not known')
         raise CloudError(f'the policy has to choose the host of every node: {why}')
-    return planner.decide(scale_request.resolve(view), constraints)
+    request, scenario = scale_request.resolve(view)
+    return planner.plan(request, scenario, constraints)
 
 
 def _with_zones(
@@ -296,7 +298,8 @@ def _with_zones(
     answer = scheduler_chooses(scale_request)
     if scale_request.zones is None:
         return answer, None
-    zoning = ZoneAssignment(scale_request.zones, decision, scale_request.resolve(view))
+    request, scenario = scale_request.resolve(view)
+    zoning = ZoneAssignment(scale_request.zones, decision, request, scenario.cloud)
     if not scale_request.zones.is_hard:
         names = zoning.soft()
         return replace(answer, hosts=names), None if names else zone_assignment.NOT_SPREAD

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.reason import caveat
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.planner import scheduler_filters
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.unspecified import ASSUMED
@@ -38,7 +38,7 @@ def of_message(failure: CreationFailure) -> str | None:
 
 def of_bound(
     scheduled: Decision,
-    resolved: ResolvedRequest,
+    request: Request,
     constraints: Sequence[Constraint],
     *,
     is_by_filters: bool | None,
@@ -54,8 +54,8 @@ def of_bound(
     if not scheduled.fits_by_upper_bound:
         return None
     modelled = {name for item in constraints for name in item.filters}
-    filters = [*scheduler_filters.suspects(resolved, modelled)]
-    filters += [*_of_hints(resolved)]
+    filters = [*scheduler_filters.suspects(request, modelled)]
+    filters += [*_of_hints(request)]
     which = f'probably rejected {_which(scheduled)}'
     unspecified = [
         f'an assumption is probably wrong on this cloud: {item.text}'
@@ -63,7 +63,7 @@ def of_bound(
         if item.code == ASSUMED.code
     ]
     if is_by_filters is False:
-        hints = scheduler_hints.unmodelled(resolved)
+        hints = scheduler_hints.unmodelled(request)
         phrases = {*hints, *(f'filter {each.name}' for each in filters)}
         left = [each for each in scheduled.at_most if each not in phrases]
         return '; or '.join(unspecified) or _others(left)
@@ -73,7 +73,7 @@ def of_bound(
         for each in filters
         if each.reads
     ]
-    found += _of_constraints(scheduled, resolved, constraints, which)
+    found += _of_constraints(scheduled, request, constraints, which)
     found = found + unspecified or [
         f'filter {each.name}, which is not modelled, {which}' for each in filters
     ]
@@ -85,16 +85,16 @@ def all_hosts(number: int) -> str:
     return {1: 'the only host', 2: 'both hosts'}.get(number, f'all {number:,} hosts')
 
 
-def _of_hints(resolved: ResolvedRequest) -> Iterator[scheduler_filters.Suspect]:
+def _of_hints(request: Request) -> Iterator[scheduler_filters.Suspect]:
     """Yield the filter that reads each hint which is not modelled."""
-    for hint, name in scheduler_hints.readers(resolved).items():
-        is_enabled = resolved.is_enforced(name)
+    for hint, name in scheduler_hints.readers(request).items():
+        is_enabled = request.is_enforced(name)
         words = f'the request has scheduler hint {hint}'
         yield scheduler_filters.Suspect(name or 'of another package', words, is_enabled)
 
 
 def _of_constraints(
-    scheduled: Decision, resolved: ResolvedRequest, constraints: Sequence[Constraint], which: str
+    scheduled: Decision, request: Request, constraints: Sequence[Constraint], which: str
 ) -> Iterator[str]:
     """Yield a sentence for each enabled filter whose constraint gives an upper bound only."""
     rows = [row for row, _number in scheduled.tally]
@@ -102,9 +102,9 @@ def _of_constraints(
     for item in constraints:
         verdicts = (row.verdicts[item.name] for row in rows if item.name in row.verdicts)
         doubtful = next((each for each in verdicts if each and each.bounds.is_at_most), None)
-        name = next((each for each in item.filters if resolved.is_enforced(each)), None)
+        name = next((each for each in item.filters if request.is_enforced(each)), None)
         if doubtful is not None and name is not None:
-            known = scheduler_filters.reads(resolved, name), caveat(doubtful, scheduled.reasons)
+            known = scheduler_filters.reads(request, name), caveat(doubtful, scheduled.reasons)
             why = '; '.join(filter(None, known))
             yield f'filter {name} {which}{why and f": {why}"}'
 

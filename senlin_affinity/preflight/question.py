@@ -20,11 +20,11 @@ from senlin_affinity.model import spread as spreads
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import (
+    DEFAULT_FILTERS,
     FILTERS,
     QUOTA,
-    PlacementRequest,
-    ResolvedRequest,
-    Rules,
+    Request,
+    Settings,
 )
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -121,7 +121,7 @@ class Question:
         True if it :attr:`chooses_hosts`, and with a policy if an option of ``reservations``
         reserves hosts, and no option says that Nova enforces this.
         """
-        is_reserved = self.properties is not None and pins_reserved(self.rules)
+        is_reserved = self.properties is not None and pins_reserved(self.settings)
         return self.chooses_hosts or is_reserved
 
     @property
@@ -147,16 +147,15 @@ class Question:
         return Target(found.zone) if self.is_pinned else found
 
     @property
-    def rules(self) -> Rules:
-        """The DRS requirement, the options, explicit keys and ignored quotas; not ``is_pinned``.
-
-        ``FILTERS`` is explicit if ``enabled_filters`` is not None.
-        """
-        is_drs_required = self.properties is not None and self.properties.is_drs_enabled
+    def settings(self) -> Settings:
+        """The filters and options, the keys of those that are specified, and ignored quotas."""
         filters = set() if self.enabled_filters is None else {FILTERS}
-        explicit = self.explicit_options | filters
-        ignored = frozenset({QUOTA} if self.are_quotas_ignored else ())
-        return Rules(is_drs_required, options=self.options, explicit=explicit, given_up=ignored)
+        return Settings(
+            DEFAULT_FILTERS if self.enabled_filters is None else self.enabled_filters,
+            self.options,
+            self.explicit_options | filters,
+            frozenset({QUOTA} if self.are_quotas_ignored else ()),
+        )
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ def scope_of(question: Question) -> FetchScope:
         question.project_id,
         _image_name(question),
         # A pinned host needs the traits of the image.
-        question.image is not None or question.is_pinned or reads_images(question.rules),
+        question.image is not None or question.is_pinned or reads_images(question.settings),
         question=question,
         servers=hints.named(
             question.hints, None if question.is_pinned else question.enabled_filters
@@ -229,87 +228,82 @@ def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[s
     return dataclasses.replace(image, properties=properties), None
 
 
-def ask(question: Question, view: CloudView) -> ResolvedRequest:
-    """Resolve the question's names in the view.
+def resolve_question(question: Question, view: CloudView) -> tuple[Request, CloudSnapshot]:
+    """Return the request with values of the view in place of names, and the cloud to plan it on.
 
-    A name in an unknown part (``flavors`` is None) becomes None. Raise InvalidSpec for any other
-    name that the view lacks, but for the group of a policy, and without a flavor.
-    """
-    return resolve(*build(question, view))
-
-
-def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudSnapshot, Rules]:
-    """Return the request of the question, the snapshot to resolve it in, and the settings.
-
-    If the request names its host (``zone:host``), the snapshot has no other, and no filter is
-    enabled; the hosts are unknown if the owner may not list them. Raise InvalidSpec without a
-    flavor, and for a host that does not exist.
+    If the request names its host (``zone:host``), the cloud has no other, and no filter is enabled;
+    the hosts are unknown if the owner may not list them. A flavor or group in an unknown part
+    (``flavors`` is None) is unknown. Raise InvalidSpec for any other name that the view lacks, but
+    for the group of a policy, without a flavor, and for a host that does not exist.
     """
     properties, spec = question.properties, question.profile or {}
     flavor = question.flavor_name
     if flavor is None:
         raise InvalidSpec('names no flavor: add properties.flavor', 'profile')
-    group, snapshot = _group(question, view.snapshot)
-    rules = dataclasses.replace(question.rules, is_pinned=question.is_pinned)
-    target, filters = question.target, question.enabled_filters
+    cloud, settings, target = view.snapshot, question.settings, question.target
+    group = _group(question, cloud)
     _check_zones(question)
     is_host_named = target.is_forced
     if target.is_forced:
         if not view.owner_sees_hosts:  # the answer would tell about the host
-            snapshot = structs.replace(snapshot, hosts=None)
-        target, snapshot = _forced(target, snapshot, rules)
-        filters = ()
+            cloud = structs.replace(cloud, hosts=None)
+        target, cloud = _forced(target, cloud, settings)
+        settings = dataclasses.replace(settings, enabled_filters=())
     image, image_properties = _image(question, view)
-    request = PlacementRequest(
+    request = resolve(
+        cloud,
         question.count,
         flavor,
-        group,
-        target.zone,
-        (*(properties.member_of if properties else ()), *question.member_of),
-        image_properties,
-        question.project_id,
-        is_volume_booted=question.is_volume_booted or profile.is_volume_booted(spec),
+        server_group=group,
+        member_of=(*(properties.member_of if properties else ()), *question.member_of),
+        settings=settings,
+        availability_zone=target.zone,
         spread=question.spreads,
         image=image,
+        image_properties=image_properties,
+        is_volume_booted=question.is_volume_booted or profile.is_volume_booted(spec),
         metadata_items=profile.metadata_items(spec),
+        scheduler_hints={key: value for key, value in question.hints.items() if key != 'group'},
+        project_id=question.project_id,
+        user_id=question.user_id,
         forced_host=target.host,
         forced_node=target.node,
-        scheduler_hints={key: value for key, value in question.hints.items() if key != 'group'},
-        user_id=question.user_id,
         is_host_named=is_host_named,
+        is_drs_required=properties is not None and properties.is_drs_enabled,
+        is_pinned=question.is_pinned,
     )
-    if filters is not None:
-        request = dataclasses.replace(request, enabled_filters=filters)
-    return request, snapshot, rules
+    return request, cloud
 
 
-def _forced(target: Target, snapshot: CloudSnapshot, rules: Rules) -> tuple[Target, CloudSnapshot]:
-    """Return the target with the zone that Nova uses, and the snapshot with its hosts only.
+def _forced(
+    target: Target, cloud: CloudSnapshot, settings: Settings
+) -> tuple[Target, CloudSnapshot]:
+    """Return the target with the zone that Nova uses, and the cloud with its hosts only.
 
     Nova ignores another zone than that of the host. For a node alone, it only checks that the
     default zone is available, unless an aggregate carries this zone. Raise InvalidSpec if known
     hosts lack the host.
     """
-    if snapshot.hosts is None:
-        return target._replace(zone=None), snapshot
+    if cloud.hosts is None:
+        return target._replace(zone=None), cloud
     found = tuple(
         host
-        for host in snapshot.hosts
+        for host in cloud.hosts
         if target.host in (None, host.host) and target.node in (None, host.hypervisor_hostname)
     )
     if not found:
         named = ' with hypervisor '.join(map(repr, filter(None, target[1:])))
         raise InvalidSpec(f'there is no host {named}', 'availability_zone')
-    zone = target.zone or rules.value(DEFAULT_SCHEDULE_ZONE)
+    zone = target.zone or settings.value(DEFAULT_SCHEDULE_ZONE)
     if target.host is not None:
         is_used = zone in {host.availability_zone for host in found}
     else:
-        known, zones = snapshot.availability_zones, snapshot.zones
-        is_open = zone not in snapshot.unavailable_zones and zone in (known or (zone,))
-        is_default = zone == rules.value(DEFAULT_AVAILABILITY_ZONE)
+        known, zones = cloud.availability_zones, cloud.zones
+        is_open = zone not in cloud.unavailable_zones and zone in (known or (zone,))
+        is_default = zone == settings.value(DEFAULT_AVAILABILITY_ZONE)
         is_used = is_default and (zone in zones.carried_by or not is_open)
     target = target._replace(zone=zone if is_used else None)
-    return target, structs.replace(snapshot, hosts=found)
+    return target, structs.replace(cloud, hosts=found)
 
 
 def _check_zones(question: Question) -> None:
@@ -325,32 +319,29 @@ def _check_zones(question: Question) -> None:
         )
 
 
-def _group(question: Question, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnapshot]:
-    """Return the group's id or name, and the snapshot with the group that an attach would create.
+def _group(question: Question, cloud: CloudSnapshot) -> str | ServerGroup | None:
+    """Return the group's id or name, or the group that an attach would create (``NOT_YET``).
 
     The question's group precedes the hint and the policy's name; None without these and a policy.
-    The group to create has the id ``NOT_YET``; none is added for a hint, or for a name if the
-    groups are unknown. Raise InvalidSpec if the one group of that hint or name contradicts the
-    policy.
+    None is created for a hint, or for a name if the groups are unknown. Raise InvalidSpec if the
+    one group of that hint or name contradicts the policy.
     """
     properties = question.properties
     hint = question.group_hint
     if properties is None or question.server_group is not None:
-        return question.server_group or hint, snapshot
-    known, name = snapshot.server_groups, hint or properties.server_group_name
+        return question.server_group or hint
+    known, name = cloud.server_groups, hint or properties.server_group_name
     if name is not None and known is None:
-        return name, snapshot
+        return name
     # As in an attach: find any group by its id, and a group of the project by its name.
-    own = snapshot.server_groups_of(question.project_id)
+    own = cloud.server_groups_of(question.project_id)
     found = [group for group in known or () if group.id == name]
     found = found or [group for group in own if group.name == name]
     if found:
         why_not = mismatch(found[0], properties) if len(found) == 1 else None
         if why_not is not None:
             raise InvalidSpec(why_not, 'properties.servergroup')
-        return name, snapshot
+        return name
     if hint is not None:
-        return hint, snapshot
-    new = ServerGroup(NOT_YET, name or NOT_YET, properties.policy, properties.rules or {})
-    groups = (*(known or ()), new)
-    return new.id, structs.replace(snapshot, server_groups=groups)
+        return hint
+    return ServerGroup(NOT_YET, name or NOT_YET, properties.policy, properties.rules or {})

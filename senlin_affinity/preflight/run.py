@@ -93,7 +93,7 @@ def scope_of(request: ScaleRequest) -> FetchScope | None:
     if placement.is_planned(properties):
         return question.scope_of(asked)
     if properties.is_drs_enabled:
-        return FetchScope(drs_pattern=asked.rules.value(PATTERN))
+        return FetchScope(drs_pattern=asked.settings.value(PATTERN))
     return None
 
 
@@ -248,7 +248,9 @@ def _candidates(
     limit: int | None = None,
 ) -> _Decided | None:
     """Fetch all candidates, or at most ``limit``; None if they do not decide the request."""
-    root = cloud.root_of_members(view) if sample.must_join_members(request.resolve(view)) else None
+    root = (
+        cloud.root_of_members(view) if sample.must_join_members(request.resolve(view)[0]) else None
+    )
     query = candidates.query(request, view, sets, root)
     found = None if query is None else cloud.candidates(query, view, limit)
     fits = None if found is None else candidates.fits(request, found)

@@ -29,8 +29,9 @@ from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.flavor import MEMORY_MB
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.aggregate_bounds import leaving
@@ -41,6 +42,7 @@ from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, overrides
+from senlin_affinity.scenario.scenario import Scenario
 
 #: The set of aggregates of each host.
 AggregateSets = Collection[frozenset[str]]
@@ -98,16 +100,16 @@ class Query:
 
 def outline(request: ScaleRequest, view: CloudView) -> Outline:
     """Return the facts about a request, without ``sets``."""
-    resolved = _resolved(request, view, None)
-    zone = wanted_zone(resolved)
+    asked, _scenario = _resolved(request, view, None)
+    zone = wanted_zone(asked)
     hosts = [_ANY.but(availability_zone=zone)]
-    evaluation = evaluate(_resolved(request, view, hosts), request.constraints)
+    evaluation = evaluate(*_resolved(request, view, hosts), request.constraints)
     readers = [
         each
         for each in request.constraints
         if reads_aggregates(each) and not is_settled(each, evaluation)
     ]
-    rejected = [verdict for verdict in evaluation.request.values() if not verdict]
+    rejected = [verdict for verdict in evaluation.verdicts.values() if not verdict]
     is_by_quota = [verdict.code in _INSTANCES for verdict in rejected] == [True]
     left_by_quota = rejected[0].room if is_by_quota and not request.is_lasting else None
     return Outline(readers, bool(readers) or zone is not None, left_by_quota)
@@ -132,21 +134,24 @@ def query(
 
     :param is_large: as in :func:`_host_count`.
     """
-    resolved, in_aggregates = _resolved(request, view, None), request.resolve(view)
-    number, wanted = _host_count(resolved, is_large=is_large), wanted_zone(resolved)
-    if must_join_members(in_aggregates) or not is_zone_in_query(in_aggregates):
+    (asked, bare), (in_aggregates, scenario) = _resolved(request, view, None), request.resolve(view)
+    number, wanted = _host_count(asked, is_large=is_large), wanted_zone(asked)
+    if must_join_members(in_aggregates) or not is_zone_in_query(in_aggregates, scenario.cloud):
         return None  # the host of the members is unknown, or no aggregate carries the zone
-    if _may_be_nodes_of_ironic(resolved):
+    if _may_be_nodes_of_ironic(asked):
         return None  # many of them may share a service host, by which Nova counts members
-    text, novas_query = candidate_query.query(in_aggregates), candidate_query.query(resolved)
-    chosen = _accepted_by_readers(in_aggregates, outline) if outline.readers else MemberOf()
+    text = candidate_query.query(in_aggregates, scenario.cloud)
+    novas_query = candidate_query.query(asked, bare.cloud)
+    chosen: MemberOf | None = MemberOf()
+    if outline.readers:
+        chosen = _accepted_by_readers(in_aggregates, scenario.cloud, outline)
     if text is None or novas_query is None or chosen is None or number > _MOST:
         return None
     text += ''.join(f'&member_of={quote(value)}' for value in chosen.to_query())
     others = tuple(each for each in request.constraints if each not in outline.readers)
     request = dataclasses.replace(request, constraints=others)
     sample_query = Query(text, number + SPARE, novas_query, request, wanted)
-    room = max(sample_query.limit, resolved.request.count)
+    room = max(sample_query.limit, asked.count)
     best = [sample_query.host(str(index), room) for index in range(sample_query.limit)]
     return sample_query if is_enough(request, view, best) else None
 
@@ -166,7 +171,7 @@ def is_enough(
     held = Counter((member_roots or {}).values())
     most = None if member_roots is None else _most_per_host(request, view)
     needed = _without_spare(hosts, lambda host: _room(host, most, held[host.host]))
-    evaluation = evaluate(_resolved(request, view, needed, member_roots), request.constraints)
+    evaluation = evaluate(*_resolved(request, view, needed, member_roots), request.constraints)
     least = evaluation.total.bounds.lower
     if request.change and least is not None and least < request.question.count:
         return False  # a change is proposed only if all servers surely fit
@@ -185,7 +190,7 @@ def depends_on_members(request: ScaleRequest, view: CloudView, hosts: Iterable[H
 
 def _most_per_host(request: ScaleRequest, view: CloudView) -> int | None:
     """Return ``max_server_per_host`` of a group that has members; None without one."""
-    group = request.resolve(view).server_group
+    group = request.resolve(view)[0].server_group
     return None if group is None or not group.members else group.max_server_per_host
 
 
@@ -208,7 +213,9 @@ def is_settled(constraint: Constraint, evaluation: Evaluation) -> bool:
     """
     if constraint.enforced_by_placement:
         return True
-    if is_of_domains(constraint) and constraint.has_domains(evaluation.resolved):
+    if is_of_domains(constraint) and constraint.has_domains(
+        evaluation.request, evaluation.scenario
+    ):
         return False
     if not is_of_hosts(constraint) and _COMPLETE.issuperset(constraint.needs):
         return True
@@ -218,13 +225,13 @@ def is_settled(constraint: Constraint, evaluation: Evaluation) -> bool:
     )
 
 
-def _host_count(resolved: ResolvedRequest, *, is_large: bool) -> int:
+def _host_count(request: Request, *, is_large: bool) -> int:
     """Return a number of hosts for all new servers, wherever the members of the group are.
 
     One for each server and member if ``is_large``, or if the group allows one per host. Otherwise,
     for as many per host as it allows; without a limit, one per new server, at most 20.
     """
-    count, group = resolved.request.count, resolved.server_group
+    count, group = request.count, request.server_group
     most = group.max_server_per_host if group is not None else None
     members = 0 if group is None else len(group.members)
     if is_large or most == 1:
@@ -232,49 +239,54 @@ def _host_count(resolved: ResolvedRequest, *, is_large: bool) -> int:
     return min(count, _MOST_SMALL) if most is None else -(-(count + members) // most)
 
 
-def _accepted_by_readers(resolved: ResolvedRequest, outline: Outline) -> MemberOf | None:
+def _accepted_by_readers(
+    request: Request, cloud: CloudSnapshot, outline: Outline
+) -> MemberOf | None:
     """Return a ``member_of`` that matches only hosts that the readers accept.
 
     None: there is no such expression, or the aggregates are unknown.
     """
-    if resolved.snapshot.aggregates is None:
+    if cloud.aggregates is None:
         return None
 
     def is_accepted(aggregates: frozenset[str]) -> bool:
         """Check whether all readers accept such hosts with exact bounds."""
-        verdicts = verdicts_in(aggregates, outline.readers, resolved)
+        verdicts = verdicts_in(aggregates, outline.readers, request, cloud)
         return all(each and each.bounds.is_exact for each in verdicts)
 
     return leaving({each: is_accepted(each) for each in {*outline.sets, frozenset()}})
 
 
 def verdicts_in(
-    aggregates: frozenset[str], readers: Iterable[Constraint], resolved: ResolvedRequest
+    aggregates: frozenset[str],
+    readers: Iterable[Constraint],
+    request: Request,
+    cloud: CloudSnapshot,
 ) -> Iterator[Verdict]:
     """Yield the verdicts of constraints on hosts, for a host in these aggregates."""
     host = _ANY.but(aggregates=aggregates)
-    return (each.check_host(resolved, host) for each in readers)
+    return (each.check_host(request, cloud, host) for each in readers)
 
 
-def _may_be_nodes_of_ironic(resolved: ResolvedRequest) -> bool:
+def _may_be_nodes_of_ironic(request: Request) -> bool:
     """Check whether the flavor requests no memory, and the group has a limit per host."""
-    group, demand = resolved.server_group, demand_of(resolved)
+    group, demand = request.server_group, demand_of(request)
     is_limited = group is not None and group.max_server_per_host is not None
     return is_limited and demand is not None and MEMORY_MB not in demand.amounts
 
 
-def must_join_members(resolved: ResolvedRequest) -> bool:
+def must_join_members(request: Request) -> bool:
     """Check whether the group has members, and affinity is enforced."""
-    group = resolved.server_group
-    return group is not None and bool(group.members) and holding(resolved) == AFFINITY
+    group = request.server_group
+    return group is not None and bool(group.members) and holding(request) == AFFINITY
 
 
-def is_zone_in_query(resolved: ResolvedRequest) -> bool:
+def is_zone_in_query(request: Request, cloud: CloudSnapshot) -> bool:
     """Check whether an aggregate of the requested zone is queried; True without a zone."""
-    wanted = wanted_zone(resolved)
+    wanted = wanted_zone(request)
     if wanted is None:
         return True
-    return bool(resolved.option(ZONE_QUERY) and resolved.snapshot.zones.carried_by.get(wanted))
+    return bool(request.option(ZONE_QUERY) and cloud.zones.carried_by.get(wanted))
 
 
 def _resolved(
@@ -282,18 +294,19 @@ def _resolved(
     view: CloudView,
     hosts: Sequence[Host] | None,
     member_roots: Mapping[str, str] | None = None,
-) -> ResolvedRequest:
+) -> tuple[Request, Scenario]:
     """Resolve the request for these hosts, with unknown aggregates.
 
     :param hosts: those with the most free capacity first; None or empty: unknown.
     :param member_roots: as in :func:`is_enough`.
     """
     snapshot = structs.replace(view.snapshot, hosts=tuple(hosts or ()) or None, aggregates=None)
-    resolved = request.resolve(dataclasses.replace(view, snapshot=snapshot))
-    group = resolved.server_group
+    asked, scenario = request.resolve(dataclasses.replace(view, snapshot=snapshot))
+    group = asked.server_group
     if group is None:
-        return resolved
-    return dataclasses.replace(resolved, server_group=_placed(group, hosts or (), member_roots))
+        return asked, scenario
+    group = _placed(group, hosts or (), member_roots)
+    return dataclasses.replace(asked, server_group=group), scenario
 
 
 def _placed(
@@ -317,5 +330,5 @@ def _placed(
 
 def _verdicts(name: str, evaluation: Evaluation) -> Iterator[Verdict]:
     """Yield the verdicts of a constraint about the hosts and the request."""
-    every = chain((row.verdicts for row in evaluation.table.used_rows), (evaluation.request,))
+    every = chain((row.verdicts for row in evaluation.table.used_rows), (evaluation.verdicts,))
     return (verdicts[name] for verdicts in every if name in verdicts)

@@ -10,13 +10,14 @@ from typing import cast
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.proposal import Data
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.policy.binding import Binding, remembered
 from senlin_affinity.policy.properties import Properties
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.question import Question, ask
+from senlin_affinity.preflight.question import Question, resolve_question
+from senlin_affinity.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class ScaleRequest:
         """Whether the policy must choose hosts, or zones for a hard spread."""
         return self.question.is_pinned or (self.zones is not None and self.zones.is_hard)
 
-    def resolve(self, view: CloudView) -> ResolvedRequest:
+    def resolve(self, view: CloudView) -> tuple[Request, Scenario]:
         """Resolve the question in the view, with the binding's group rules and ``change``."""
-        snapshot = remembered(view.snapshot, self.binding)
-        resolved = ask(self.question, dataclasses.replace(view, snapshot=snapshot))
-        return carry_out(self.change, resolved)
+        cloud = remembered(view.snapshot, self.binding)
+        request, cloud = resolve_question(self.question, dataclasses.replace(view, snapshot=cloud))
+        return carry_out(self.change, request, Scenario.of(cloud))

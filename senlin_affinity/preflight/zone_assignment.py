@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.numbers import at_most
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova import aggregate_membership, topology
 from senlin_affinity.nova.effective_zone import default_zone
@@ -36,7 +37,8 @@ class ZoneAssignment:
 
     spread: Spread
     decision: Decision
-    resolved: ResolvedRequest
+    request: Request
+    cloud: CloudSnapshot
 
     def soft(self) -> tuple[str | None, ...]:
         """Return the planned zone of each node, then None for the others: ``('az-1', None)``.
@@ -48,7 +50,7 @@ class ZoneAssignment:
         planned = tuple(placed.zone for placed in decision.placements)
         left = decision.wanted - len(planned)
         # A node of the default zone may use the capacity of another zone.
-        is_anywhere = self.resolved.memo(default_zone) in planned
+        is_anywhere = self._default_zone in planned
         is_anywhere |= any(map(self._is_unmirrored, decision.placements))
         if is_anywhere or not any(planned) or (left and decision.fits is not False):
             return ()
@@ -56,9 +58,12 @@ class ZoneAssignment:
 
     def _is_unmirrored(self, placed: PlacedServer) -> bool:
         """Check whether Placement lacks the planned host in the aggregate of its zone."""
-        cloud = self.resolved.snapshot
-        host = cloud.hosts_by_name[placed.host]
-        return bool(aggregate_membership.unmirrored_in_zone(cloud, host, placed.zone))
+        host = self.cloud.hosts_by_name[placed.host]
+        return bool(aggregate_membership.unmirrored_in_zone(self.cloud, host, placed.zone))
+
+    @property
+    def _default_zone(self) -> str | None:
+        return self.request.memo(default_zone, self.cloud)
 
     def hard(self, constraints: Sequence[Constraint]) -> tuple[str, ...] | Refusal:
         """Return a zone for every node, the planned zones first, or a Refusal if slots are missing.
@@ -78,7 +83,7 @@ class ZoneAssignment:
             if decision.fits is False and decision.is_hosts_known:
                 return ()
             raise CloudError('the policy has to choose the zone of every node, but knows no zone')
-        held = topology.servers(self.resolved, ZONE)
+        held = topology.servers(self.request, self.cloud, ZONE, {})
         if most is not None and _free_slots(zones, held, most) < decision.wanted:
             return Refusal(self._too_many(zones, held, most))
         held.update(planned)
@@ -93,17 +98,17 @@ class ZoneAssignment:
 
         Constraints on domains do not count. If the hosts are unknown, all available zones.
         """
-        hosts_after, snapshot = self.decision.hosts_after, self.resolved.snapshot
-        default = {self.resolved.memo(default_zone)}
+        hosts_after, cloud = self.decision.hosts_after, self.cloud
+        default = {self._default_zone}
         if hosts_after is None:
-            return {*(snapshot.availability_zones or ())} - snapshot.unavailable_zones - default
+            return {*(cloud.availability_zones or ())} - cloud.unavailable_zones - default
         closing = {item.name for item in constraints if not is_of_domains(item)}
         closing -= capacity_constraints(constraints)
         is_open = [
             all(verdict for name, verdict in row.verdicts.items() if name in closing)
             for row in hosts_after.rows
         ]
-        hosts = zip(snapshot.hosts or (), hosts_after.row_of, strict=True)
+        hosts = zip(cloud.hosts or (), hosts_after.row_of, strict=True)
         return {
             host.availability_zone
             for host, kind in hosts

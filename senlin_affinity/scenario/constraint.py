@@ -6,8 +6,8 @@ A constraint is evaluated once for each class of hosts with equal values of the 
     class Licence(Constraint):
         name, reads = 'licence', ('traits',)
 
-        def prepare(self, resolved):
-            wanted = resolved.extra_specs.get('licence')
+        def prepare(self, request, cloud):
+            wanted = request.extra_specs.get('licence')
             return Verdict.skipped('licence.none') if wanted is None else f'CUSTOM_{wanted}'
 
         def check(self, asked, host, cloud):
@@ -32,7 +32,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.proposal import Change, Data, Evaluated
 from senlin_affinity.model.reason import Reason
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.scenario import plugin_errors
@@ -68,7 +68,7 @@ class Constraint:
     * ``filters``: Nova's scheduler filters that enforce it; any one suffices. Empty: it always
       applies.
     * ``reasons``: a :class:`~senlin_affinity.model.reason.Reason` for each code of its verdicts.
-    * ``options``: what an operator can set; ``resolved.option`` returns the values.
+    * ``options``: what an operator can set; ``request.option`` returns the values.
     * ``reads``: the fields of a host that ``check`` reads; it gets no other field. ``free`` is a
       mapping of the free amounts by resource class (None: unknown), ``servers`` the number of
       servers; both count the servers that were placed.
@@ -95,7 +95,7 @@ class Constraint:
     is_waivable: bool = False
     enforced_by_placement: bool = False
 
-    def prepare(self, resolved: ResolvedRequest) -> Any:
+    def prepare(self, request: Request, cloud: CloudSnapshot) -> Any:
         """Return what the request asks of hosts, for ``check``; or a Verdict about every host.
 
         The verdicts are kept for later requests that ask the same: if it is hashable, if the
@@ -112,10 +112,10 @@ class Constraint:
         """
         raise NotImplementedError
 
-    def column(self, resolved: ResolvedRequest, scenario: Scenario) -> Column:
+    def column(self, request: Request, scenario: Scenario) -> Column:
         """Return the verdicts about all hosts. Override this to compute them at once."""
         with plugin_errors.attributing(self, 'prepare'):
-            asked = self.prepare(resolved)
+            asked = self.prepare(request, scenario.cloud)
             if isinstance(asked, Verdict):
                 verdict = plugin_errors.check_verdict(self, asked)
                 return Column.of_all(verdict, len(scenario.hosts))
@@ -158,15 +158,15 @@ class Constraint:
         except Exception as error:
             raise plugin_errors.attributed(self, 'check', error, where()) from error
 
-    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+    def check_host(self, request: Request, cloud: CloudSnapshot, host: Host) -> Verdict:
         """Return the verdict about one host."""
-        return self.column(resolved, Scenario.of_hosts(resolved.snapshot, [host])).verdict(0)
+        return self.column(request, Scenario.of_hosts(cloud, [host])).verdict(0)
 
-    def has_domains(self, resolved: ResolvedRequest) -> bool:
+    def has_domains(self, request: Request, scenario: Scenario) -> bool:
         """Return False if the constraint limits no set of hosts for this request."""
         return True
 
-    def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
+    def domains(self, request: Request, scenario: Scenario, host: Host) -> Collection[Domain]:
         """Return the domains of the host; none if the constraint does not limit it.
 
         A host has one domain per criterion, unless the sets of that criterion overlap.
@@ -174,7 +174,7 @@ class Constraint:
         raise NotImplementedError
 
     def check_domains(
-        self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
+        self, request: Request, scenario: Scenario, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
         """Return how many more servers each of these domains takes.
 
@@ -184,11 +184,11 @@ class Constraint:
         """
         raise NotImplementedError
 
-    def check_request(self, resolved: ResolvedRequest) -> Verdict:
+    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
         """Return whether the request can be met, and by how many servers."""
         raise NotImplementedError
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterable[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterable[Assumption | Switch]:
         """Return the assumptions about unspecified inputs that the number depends on.
 
         * An ``Assumption`` about an input that could change the number.
@@ -198,18 +198,20 @@ class Constraint:
         """
         return ()
 
-    def caveats(self, resolved: ResolvedRequest) -> Iterable[str]:
+    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterable[str]:
         """Return why Nova may place fewer servers than the constraints allow.
 
         The capacity is then an upper bound.
         """
         return ()
 
-    def without(self, resolved: ResolvedRequest) -> Data:
+    def without(self, request: Request) -> Data:
         """Return the change that drops it (:mod:`~senlin_affinity.planner.changes`)."""
         return {'given_up': [self.name]}
 
-    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterable[Change]:
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterable[Change]:
         """Return other changes that could satisfy it, in the order in which the planner tries them.
 
         See :mod:`~senlin_affinity.model.proposal`.

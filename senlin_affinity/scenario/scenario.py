@@ -5,37 +5,46 @@ A scenario shares all arrays that a change does not concern; the cloud itself do
 Example::
 
     scenario = Scenario.of(cloud)
-    after = scenario.place({0: 2}, {'VCPU': 4})     # two servers with 4 VCPU each on the first host
+    after = scenario.place(request, {0: 2})     # two servers with 4 VCPU each on the first host
     after.free('VCPU')[0] == scenario.free('VCPU')[0] - 8
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova import topology
+from senlin_affinity.nova.demand import demand_of
+from senlin_affinity.nova.host_status import disabled, enabled
 from senlin_affinity.scenario.columns import Classes, Columns, Grants, Numbers
 
 #: Fields of a host whose values depend on the servers that were placed.
 FREE, SERVERS = 'free', 'servers'
+_NOWHERE: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
 class Scenario:
     """The hosts of a cloud, with the servers that were placed on them.
 
-    ``placed`` is the number of new servers by the index of the host, and ``used`` the amount of
-    each resource class that all new servers of a host use.
+    ``placed`` is the number of new servers by the index of the host, ``used`` the amount of each
+    resource class that all new servers of a host use, and ``placements`` the number of new servers
+    by service host, for each request.
     """
 
     columns: Columns
     placed: Mapping[int, int] = field(default_factory=dict)
     used: Mapping[str, Numbers] = field(default_factory=dict)
+    placements: tuple[tuple[Request, Mapping[str, int]], ...] = ()
 
     @classmethod
     def of(cls, cloud: CloudSnapshot) -> Scenario:
@@ -47,6 +56,74 @@ class Scenario:
         """Return the same cloud with these hosts only."""
         return cls(Columns.of(cloud).of_hosts(hosts))
 
+    def placed_for(self, request: Request) -> Mapping[str, int]:
+        """Return the number of new servers of the request, and of its group, by service host."""
+        if not self.placements:
+            return _NOWHERE
+        if id(request) not in self._placed_for:
+            found: Counter[str] = Counter()
+            for other, servers in self.placements:
+                if other is request or _is_same_group(other, request):
+                    found.update(servers)
+            self._placed_for[id(request)] = found
+        return self._placed_for[id(request)]
+
+    @cached_property
+    def _placed_for(self) -> dict[int, Mapping[str, int]]:
+        return {}
+
+    def members_on(self, request: Request) -> Mapping[str, int]:
+        """Return the known number of servers of the group by service host, with the new ones."""
+        found = Counter(self.placed_for(request))
+        if request.server_group is not None:
+            found.update(request.server_group.held())
+        return found
+
+    def servers_by(self, request: Request, by: str) -> Counter[str]:
+        """Count the servers of the group in each domain by ``by``, with the new ones.
+
+        A server on a host of several domains, or of none, is not counted.
+        """
+        return topology.servers(request, self.cloud, by, self.placed_for(request))
+
+    def with_hosts(self, changed: Mapping[int, Host], **parts: Any) -> Scenario:
+        """Replace the hosts at these indexes, and other parts of the cloud, such as its quotas.
+
+        An index after the last one adds a host.
+        """
+        columns = self.columns.with_hosts(changed, **parts)
+        more = len(columns.hosts) - len(self.hosts)
+        used = self.used
+        if more:
+            used = {name: np.pad(amounts, (0, more)) for name, amounts in used.items()}
+        return replace(self, columns=columns, used=used)
+
+    def with_parts(self, **parts: Any) -> Scenario:
+        """Replace parts of the cloud other than hosts, such as its quotas."""
+        return self.with_hosts({}, **parts)
+
+    def change(self, names: Iterable[str], how: Callable[[Host], Host]) -> Scenario:
+        """Change each host of these service hosts."""
+        of_names = self.columns.indexes_by_name
+        indexes = sorted(index for name in {*names} for index in of_names.get(name, ()))
+        return self.with_hosts({index: how(self.hosts[index]) for index in indexes})
+
+    def enable(self, names: Iterable[str]) -> Scenario:
+        """Enable the compute services of these hosts."""
+        return self.change(names, enabled)
+
+    def disable(self, names: Iterable[str]) -> Scenario:
+        """Disable the compute services of these hosts."""
+        return self.change(names, disabled)
+
+    def start(self, names: Iterable[str]) -> Scenario:
+        """Start the compute services of these hosts."""
+        return self.change(names, lambda host: host.but(up=True))
+
+    def add(self, hosts: Iterable[Host]) -> Scenario:
+        """Add hosts."""
+        return self.with_hosts(dict(enumerate(hosts, len(self.hosts))))
+
     @property
     def cloud(self) -> CloudSnapshot:
         """The cloud, without the new servers."""
@@ -57,19 +134,23 @@ class Scenario:
         """The hosts, without the new servers."""
         return self.columns.hosts
 
-    def place(self, servers: Mapping[int, int], amounts: Mapping[str, int]) -> Scenario:
-        """Add so many servers to the hosts at these indexes; each uses these amounts."""
+    def place(self, request: Request, servers: Mapping[int, int]) -> Scenario:
+        """Add so many servers of the request to the hosts at these indexes."""
+        if not servers:
+            return self
         indexes = np.fromiter(servers, np.int64, len(servers))
         numbers = np.fromiter(servers.values(), np.int64, len(servers))
-        used = dict(self.used)
-        for name, amount in amounts.items():
+        asked, used = demand_of(request), dict(self.used)
+        for name, amount in ({} if asked is None else asked.amounts).items():
             more = np.zeros(len(self.hosts), np.int64)
             more[indexes] = numbers * amount
             used[name] = used[name] + more if name in used else more
-        placed = {**self.placed}
+        placed, on_host = Counter(self.placed), Counter[str]()
         for index, number in servers.items():
-            placed[index] = placed.get(index, 0) + number
-        return replace(self, placed=placed, used=used)
+            placed[index] += number
+            on_host[self.hosts[index].host] += number
+        placements = (*self.placements, (request, on_host))
+        return replace(self, placed=placed, used=used, placements=placements)
 
     def free(self, name: str) -> Numbers:
         """Return the free amount of a resource class on each host; 0 if the host has none."""
@@ -119,3 +200,8 @@ class Scenario:
         own = {FREE: self.free_on, SERVERS: self.servers_on}
         host = self.hosts[index]
         return tuple(own[name](index) if name in own else getattr(host, name) for name in fields)
+
+
+def _is_same_group(one: Request, two: Request) -> bool:
+    group, other = one.server_group, two.server_group
+    return group is not None and other is not None and group.id == other.id

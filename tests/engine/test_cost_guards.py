@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import tomllib
 
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.planner import evaluation
 from tests.engine import support
 from tests.engine.test_plugin_cloud import LOGIN, configured, kept  # noqa: F401
@@ -76,7 +76,7 @@ class Trace:
 def _caller(frame):
     """Return the caller; for a function that ``memo`` calls, the caller of ``memo``."""
     back = frame.f_back
-    is_memo = back is not None and back.f_code is ResolvedRequest.memo.__code__
+    is_memo = back is not None and back.f_code is Request.memo.__code__
     return back.f_back if is_memo else back
 
 

@@ -241,7 +241,7 @@ def test_a_defect_rejects_only_nodes_whose_host_or_zone_the_policy_chooses(
     def mistaken(*_arguments):
         raise error
 
-    monkeypatch.setattr(planner, 'decide', mistaken)
+    monkeypatch.setattr(planner, 'plan', mistaken)
     action, _group = run(desk, spec())
     assert zones(action) == [None] * 2
     assert f'{type(error).__name__}: {error}' in caplog.text
@@ -301,7 +301,7 @@ def attach(desk, caplog, wanted=None, **cluster):
 
 def test_the_ceiling_never_fails_the_attach(desk, caplog, monkeypatch):
     caplog.set_level('INFO', logger='senlin_affinity')
-    monkeypatch.setattr(planner, 'decide', lambda *_arguments: {}['oops'])
+    monkeypatch.setattr(planner, 'plan', lambda *_arguments: {}['oops'])
     assert attach(desk, caplog, max_size=4) == []
     assert 'could not be determined: KeyError' in caplog.text
     assert 'Traceback' in caplog.text

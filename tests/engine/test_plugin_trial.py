@@ -100,7 +100,7 @@ def test_only_operators_read_errors_with_host_names(desk, caplog, monkeypatch):
     def mistaken(*_arguments):
         raise ConstraintError('odd', 'check', "KeyError: 'win-1'", 'host cmp-1')
 
-    monkeypatch.setattr(planner, 'decide', mistaken)
+    monkeypatch.setattr(planner, 'plan', mistaken)
     for wanted, status in ((spec(), 'NONE'), (spec(pin_hosts=True), 'ERROR')):
         caplog.clear()
         read = Read(desk, caplog, wanted)

@@ -16,11 +16,10 @@ from urllib.parse import parse_qsl
 import pytest
 
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.request import PlacementRequest, Rules
 from senlin_affinity.nova import candidate_query
-from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.sandbox.identities import DEMO
 from tests.support import openstack_client
+from tests.support.asked import Given, NamedRequest, resolve
 from tests.support.cloud_fixtures import Tenant, Truth
 from tests.support.preflight import take_snapshot
 from tests.support.sandbox import SandboxCloud
@@ -139,19 +138,19 @@ def bare(query):
 @pytest.mark.parametrize('flavor', ['m1.tiny', 'm1.windows'])
 def test_novas_query_equals_that_of_a_plan(cloud, request, flavor):
     is_by_filter = request.node.callspec.params['cloud'] == 'filter'
-    reserved = Rules.of(
+    reserved = Given.of(
         required_member_prefix=PREFIX,
         forbidden_member_prefixes=(PREFIX,),
         reservations_enforced_by='nova',
     )
-    rules = reserved if is_by_filter else Rules.of(is_isolation_enforced=True)
+    rules = reserved if is_by_filter else Given.of(is_isolation_enforced=True)
     snapshot = take_snapshot(cloud.connection())
-    asked = PlacementRequest(
+    asked = NamedRequest(
         1, flavor, project_id=DEMO.project.id, image=Image('i', disk_format='qcow2')
     )
     resolved = resolve(asked, snapshot, rules)
-    ours = [bare(each) for each in candidate_query.queries(resolved)]
-    assert ours == sent(cloud, resolved.flavor.id)
+    ours = [bare(each) for each in candidate_query.queries(*resolved)]
+    assert ours == sent(cloud, resolved.request.flavor.id)
 
 
 def test_q1_05_a_tenant_s_cluster_with_the_policy(tenant, nova):

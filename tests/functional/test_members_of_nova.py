@@ -4,10 +4,10 @@ import sqlite3
 
 import pytest
 
-from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import preflight
+from tests.support.asked import NamedRequest
 from tests.support.tables import rows
 from tests.support.waiting import until
 
@@ -130,7 +130,7 @@ def snapshot_and_plan(nova, group):
     taken = preflight.take_snapshot(nova.connection, server_groups=(group,))
     (known,) = taken.server_groups
     flavor = nova.flavors['m1.tiny']
-    request = PlacementRequest(0, flavor, group, image_properties={})
+    request = NamedRequest(0, flavor, group, image_properties={})
     return taken, known, preflight.plan(request, taken)
 
 
@@ -183,7 +183,7 @@ def test_a_migrating_member_counts_on_both_hosts(nova):
         taken = preflight.take_snapshot(nova.connection, server_groups=groups)
         (member,) = next(each for each in taken.server_groups if each.id == group).members
         assert (member.host, member.also_on) == (new_host, tuple(sorted({'a', new_host})))
-        request = PlacementRequest(2, nova.flavors['m1.tiny'], group, image_properties={})
+        request = NamedRequest(2, nova.flavors['m1.tiny'], group, image_properties={})
         decision = preflight.plan(request, taken)
         assert (decision.capacity, decision.capacity_is_upper_bound) == (1, False)
 

@@ -8,11 +8,12 @@ from msgspec import structs
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, ResolvedRequest
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import POLICIES, Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.demand import STANDARD_CLASSES, demand, demand_of
 from senlin_affinity.planner import scheduler_filters
+from tests.support.asked import NamedRequest, with_values
 from tests.support.nova_judge import HOST, Judge
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import read, rows
@@ -157,20 +158,18 @@ def test_the_filter_of_a_row_agrees_with_nova(nova, row):
 @given(st.sampled_from(READING), FLAVORS, IMAGES)
 def test_a_filter_without_effect_passes_every_host(nova, name, flavor, image):
     """Unless the result is "at most", the filter passes every host."""
-    request = PlacementRequest(1, 'f', image_properties=image, enabled_filters=(name,))
-    resolved = ResolvedRequest(request, CloudSnapshot(), flavor)
-    assume(not scheduler_filters.unmodelled(resolved, ()) and not demand_of(resolved).unmodelled)
+    request = NamedRequest(1, 'f', image_properties=image, enabled_filters=(name,))
+    resolved = with_values(request, CloudSnapshot(), flavor)
+    assume(not scheduler_filters.unmodelled(*resolved, ()) and not demand_of(*resolved).unmodelled)
     assert ask_nova(nova, 'passes', flavor, image, filter=name) in (True, None)
 
 
 def test_every_host_attribute_counts_as_a_capability(nova):
     """A key without a namespace is a capability if nova-scheduler has an attribute of that name."""
-    request = PlacementRequest(1, 'f', enabled_filters=('ComputeCapabilitiesFilter',))
+    request = NamedRequest(1, 'f', enabled_filters=('ComputeCapabilitiesFilter',))
     for name in nova('attributes'):
-        resolved = ResolvedRequest(
-            request, CloudSnapshot(), flavor_of({'extra_specs': {name: 'x'}})
-        )
-        assert scheduler_filters.unmodelled(resolved, ()), name
+        resolved = with_values(request, CloudSnapshot(), flavor_of({'extra_specs': {name: 'x'}}))
+        assert scheduler_filters.unmodelled(*resolved, ()), name
 
 
 # --- the filters of server groups
@@ -189,8 +188,8 @@ def test_the_server_group_constraint_agrees_with_novas_filters(
     rules = {} if limit is None or policy != 'anti-affinity' else {'max_server_per_host': limit}
     members = tuple(Member(f's{number}', host) for number, host in enumerate(hosts))
     group = ServerGroup('g', 'web', policy, rules, members)
-    resolved = ResolvedRequest(PlacementRequest(1, 'f', 'g'), CloudSnapshot(), server_group=group)
-    verdict = ServerGroupConstraint().check_host(resolved, Host(HOST, HOST))
+    resolved = with_values(NamedRequest(1, 'f', 'g'), CloudSnapshot(), server_group=group)
+    verdict = ServerGroupConstraint().check_host(*resolved, Host(HOST, HOST))
     group_data = {
         'policy': policy,
         'rules': rules,

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import isolated_aggregates
+from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.nova_judge import Judge
 from tests.support.tables import rows
 from tests.support.values import replace
@@ -114,13 +114,13 @@ def test_the_zone_constraint_agrees_with_nova(nova, carried, members, wanted, is
     hosts = tuple(host_in(f'cmp-{number}', known, places) for number, places in enumerate(members))
     hypothesis.assume(wanted in {*carried, *(host.availability_zone for host in hosts)})
     snapshot = CloudSnapshot(hosts, known)
-    request = PlacementRequest(1, 'f', availability_zone=wanted)
-    resolved = ResolvedRequest(request, snapshot, rules=Rules.of(is_pinned=is_pinned))
+    request = NamedRequest(1, 'f', availability_zone=wanted)
+    resolved = with_values(request, snapshot, given=Given.of(is_pinned=is_pinned))
     found, forbidden = ask_nova(nova, aggregates, zone=wanted, forced=['cmp'] if is_pinned else [])
     assert not forbidden
     required = set(*found) if found else None
     for host in hosts:
-        verdict = AvailabilityZoneConstraint().check_host(resolved, host)
+        verdict = AvailabilityZoneConstraint().check_host(*resolved, host)
         is_taken = required is None or bool(required & host.aggregates)
         if required is None and is_pinned:
             is_taken = host.availability_zone == wanted

@@ -132,11 +132,11 @@ def check(placement, known, resolved, versions):
     Placement may find no candidates for one group before it reads the next one.
     """
     traits, classes = known
-    snapshot = replace(resolved.snapshot, traits=traits, resource_classes=classes)
-    found = placement_rejection.find(replace(resolved, snapshot=snapshot))
+    snapshot = replace(resolved.cloud, traits=traits, resource_classes=classes)
+    found = placement_rejection.find(resolved.but(cloud=snapshot))
     answers = [
         placement.status(query, version)
-        for whole in candidate_query.queries(resolved)
+        for whole in candidate_query.queries(*resolved)
         for version in versions
         if (query := of_release(whole, version)) is not None
     ]
@@ -169,7 +169,7 @@ def test_a_generated_query_equals_novas(nova, row):
     resolved = resolved_of(row)
     found = novas_queries(nova, row, resolved)
     assume(found is not None)
-    assert candidate_query.queries(resolved) == found
+    assert candidate_query.queries(*resolved) == found
 
 
 @settings(deadline=None)
@@ -185,9 +185,9 @@ def test_a_host_is_not_rejected_if_placement_offers_it(placement, known, row):
     """R-01: neither for its resources nor for its traits."""
     assume(all(map(KEY.fullmatch, row['flavor']['extra_specs'])))
     resolved = resolved_of(row)
-    statuses = [placement.status(query) for query in candidate_query.queries(resolved)]
+    statuses = [placement.status(query) for query in candidate_query.queries(*resolved)]
     assume(any(status == 200 and body['allocation_requests'] for status, body in statuses))
     resources = {name: Resource(1000, 0) for name in EQUIPPED}
     host = Host('cn1', 'cn1', traits=frozenset({'CUSTOM_HAS'}), resources=resources)
     for constraint in (ResourcesConstraint(), TraitsConstraint()):
-        assert constraint.check_host(resolved, host)
+        assert constraint.check_host(*resolved, host)

@@ -6,11 +6,12 @@ import pytest
 
 from senlin_affinity.cloud import snapshot
 from senlin_affinity.cloud.clients import OperatorClient
-from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, Rules
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import preflight, tables
+from tests.support.asked import Given, NamedRequest
 from tests.support.our_constraints import OURS
 from tests.support.remedying import Operator, restored
 from tests.support.values import replace
@@ -39,7 +40,7 @@ FLAVORS = {
     'nope': {'id': 'nope', 'ram': RAM, 'extra_specs': {'trait:CUSTOM_NOPE': 'forbidden'}},
     'empty': {'id': 'empty', 'ram': RAM, 'extra_specs': {'trait1:CUSTOM_FAST': 'required'}},
 }
-RESERVED = Rules.of(required_member_prefix='kept:', forbidden_member_prefixes=('kept:',))
+RESERVED = Given.of(required_member_prefix='kept:', forbidden_member_prefixes=('kept:',))
 ANTI = 'anti-affinity'
 #: The flavor, the number of servers, other fields of the request, and the cloud: a group with a
 #: server on each of some hosts, the limit of a quota, the rules, an enabled host whose provider has
@@ -65,7 +66,7 @@ CASES = {
     'rule_given_up of aggregate_metadata': ('ssd', 3, {}, {}),
     'rule_given_up of member_of': ('asked', 3, {'member_of': ('ssd',)}, {}),
     'rule_given_up of spread': ('asked', 4, {'spread': (Spread('availability_zone', 1, 1),)}, {}),
-    'rule_given_up of drs': ('asked', 3, {}, {'rules': Rules.of(is_drs_required=True)}),
+    'rule_given_up of drs': ('asked', 3, {}, {'rules': Given.of(is_drs_required=True)}),
     'max_per_domain': ('asked', 3, {'spread': (Spread('availability_zone', 1, 1),)}, {}),
     'max_skew': ('asked', 2, {'spread': (Spread('availability_zone'),)}, {'full': 'az-2:cmp-2'}),
     'no_reservation': ('theirs', 3, {}, {'rules': RESERVED}),
@@ -134,7 +135,7 @@ def place(operator, request, most):
 def test_a_remedy_has_the_predicted_result(case, operator):
     flavor, count, asked, there = CASES[case]
     more = {'enabled_filters': FILTERS, 'image_properties': {}, **asked}
-    request, rules = PlacementRequest(count, flavor, **more), there.get('rules')
+    request, rules = NamedRequest(count, flavor, **more), there.get('rules')
     if 'policy' in there:
         group = operator.compute.create_server_group(name='web', policy=there['policy']).id
         request = replace(request, server_group=group)
@@ -174,7 +175,7 @@ def test_a_new_group_belongs_to_the_tenant(cloud, operator):
     tenant = Operator(cloud, 'demo')
     old = tenant.compute.create_server_group(name='web', policy=ANTI).id
     project = tenant.connection.current_project_id
-    request = PlacementRequest(3, 'asked', old, image_properties={}, project_id=project)
+    request = NamedRequest(3, 'asked', old, image_properties={}, project_id=project)
     assert tenant.place(request)
     remedy = find(operator, request, 'new_group')
     assert remedy.data['server_group']['project_id'] == project
@@ -191,7 +192,7 @@ def test_a_new_group_belongs_to_the_tenant(cloud, operator):
 def test_new_hosts_have_the_predicted_result(operator):
     """Alone, and with a quota; in another cloud, because a sandbox cannot grow."""
     more = {'image_properties': {}, 'enabled_filters': FILTERS}
-    request = PlacementRequest(3, 'ssd', None, 'az-1', **more)
+    request = NamedRequest(3, 'ssd', None, 'az-1', **more)
     hosts = find(operator, request, 'hosts')
     set_limit(operator, 2)
     both = find(operator, request, 'two_changes')

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from senlin_affinity.cloud import providers
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
-from senlin_affinity.planner.planner import plan
+from tests.support.asked import NamedRequest, plan
 from tests.support.placement_judge import SHARING
 from tests.support.small_cloud import CONSTRAINTS
 
@@ -209,7 +208,7 @@ def check(forest, trees, found, requested, is_gold):
             host = Host('cmp', 'cmp', traits=room.traits, resources=room.resources, **shape)
         flavor = Flavor('f', 'f', 1, 1, 1, extra_specs=specs)
         snapshot = CloudSnapshot((host,), (), (flavor,), (), {}, pools=room.pools if room else {})
-        decision = plan(PlacementRequest(1, 'f'), snapshot, CONSTRAINTS)
+        decision = plan(NamedRequest(1, 'f'), snapshot, CONSTRAINTS)
         is_granted = any(tree & request for request in granted)
         details = (requested, is_gold, room, granted, decision.line())
         assert not (is_granted and decision.fits is False), details

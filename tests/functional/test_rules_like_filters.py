@@ -16,8 +16,8 @@ from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstraint
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
+from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.nova_judge import Judge
 from tests.support.small_cloud import flavor_of
 
@@ -123,14 +123,14 @@ def test_the_constraint_and_the_filter_pass_equal_hosts(
         project=project,
     )
     assume(passing is not None)
-    request = PlacementRequest(
+    request = NamedRequest(
         1, 'f', image=image, project_id=project, enabled_filters=constraint.filters
     )
-    rules = Rules(options=options)
-    resolved = ResolvedRequest(
-        request, CloudSnapshot(tuple(hosts), tuple(aggregates)), flavor, rules=rules
+    rules = Given(options=options)
+    resolved = with_values(
+        request, CloudSnapshot(tuple(hosts), tuple(aggregates)), flavor, given=rules
     )
-    verdicts = {host.host: constraint().check_host(resolved, host) for host in hosts}
+    verdicts = {host.host: constraint().check_host(*resolved, host) for host in hosts}
     assert set(passing) <= {name for name, verdict in verdicts.items() if verdict}
     certain = {
         name
@@ -185,11 +185,9 @@ def test_the_constraint_and_the_filter_pass_equal_hypervisors(nova, properties, 
         project='p1',
     )
     assume(passing is not None)
-    request = PlacementRequest(
-        1, 'f', image_properties=properties, enabled_filters=constraint.filters
-    )
-    resolved = ResolvedRequest(request, CloudSnapshot(tuple(hosts)), rules=Rules(options=options))
-    verdicts = {host.host: constraint.check_host(resolved, host) for host in hosts}
+    request = NamedRequest(1, 'f', image_properties=properties, enabled_filters=constraint.filters)
+    resolved = with_values(request, CloudSnapshot(tuple(hosts)), given=Given(options=options))
+    verdicts = {host.host: constraint.check_host(*resolved, host) for host in hosts}
     rejected = {name for name, verdict in verdicts.items() if not verdict}
     certain = {name for name, verdict in verdicts.items() if not verdict.bounds.is_at_most}
     assert set(passing) & certain == certain - rejected

@@ -16,10 +16,11 @@ from types import SimpleNamespace
 import pytest
 import requests
 
-from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.sandbox import config_files
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import command as commands
+from tests.support.asked import NamedRequest
 from tests.support.remedying import restored
 from tests.support.waiting import until
 
@@ -317,7 +318,7 @@ def carry_out(tenant, remedy, body, failed):
     """Run the commands; then the same request, or the changed one, must succeed."""
     hints, number = body.get('hints', {}), len(failed)
     tenant.operator.run(f'openstack server delete {" ".join(each.id for each in failed)}')
-    request = PlacementRequest(number, body.get('flavorRef', 'tiny'), hints.get('group'))
+    request = NamedRequest(number, body.get('flavorRef', 'tiny'), hints.get('group'))
     then = tenant.operator.carry_out(SimpleNamespace(**remedy), request)
     tenant.two_minutes_pass()
     group = {'group': then.server_group} if then.server_group else {}

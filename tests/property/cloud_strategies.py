@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.server_group import (
     AFFINITY,
     ANTI_AFFINITY,
@@ -14,6 +13,7 @@ from senlin_affinity.model.server_group import (
     ServerGroup,
 )
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Quota
+from tests.support.asked import NamedRequest
 from tests.support.values import replace
 
 NAMES = ('cmp-1', 'cmp-2', 'cmp-3', 'cmp-4', 'cmp-5')
@@ -91,7 +91,7 @@ def clouds(draw, policies=POLICIES, with_quotas=MOSTLY):
         built, AGGREGATES, (draw(FLAVORS),), () if group is None else (group,), quotas
     )
     zone = draw(st.sampled_from([None, None, *ZONES]))
-    request = PlacementRequest(draw(st.integers(0, 12)), 'f', None if group is None else 'g', zone)
+    request = NamedRequest(draw(st.integers(0, 12)), 'f', None if group is None else 'g', zone)
     return request, snapshot
 
 

@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.host import Resource
-from senlin_affinity.model.request import DEFAULT_FILTERS, Rules
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.scenario.columns import Columns
 from senlin_affinity.scenario.constraint import is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
 from tests.property.cloud_strategies import NAMES, clouds, hidden
+from tests.support.asked import Given, resolve
 from tests.support.our_constraints import OURS
 from tests.support.values import replace
 
@@ -72,17 +72,17 @@ def requests(draw):
         spread=draw(st.sampled_from([(), *((Spread(by),) for by in criteria)])),
     )
     options, is_drs_required = draw(OPTIONS), draw(st.booleans())
-    return resolve(request, snapshot, Rules.of(is_drs_required=is_drs_required, **options))
+    return resolve(request, snapshot, Given.of(is_drs_required=is_drs_required, **options))
 
 
 @settings(max_examples=60)
 @given(requests())
 def test_verdicts_by_class_equal_those_for_each_host(resolved):
-    hosts, scenario = resolved.snapshot.hosts or (), Scenario.of(resolved.snapshot)
+    hosts, scenario = resolved.cloud.hosts or (), Scenario.of(resolved.cloud)
     for constraint in CONSTRAINTS:
-        column = constraint.column(resolved, scenario)
+        column = constraint.column(resolved.request, scenario)
         by_class = [column.verdict(index) for index in range(len(hosts))]
-        alone = [constraint.check_host(resolved, host) for host in hosts]
+        alone = [constraint.check_host(*resolved, host) for host in hosts]
         assert by_class == alone, constraint.name
 
 
@@ -90,19 +90,19 @@ def test_verdicts_by_class_equal_those_for_each_host(resolved):
 @given(requests(), st.data())
 def test_verdicts_about_changed_hosts_equal_those_of_another_cloud(resolved, data):
     """The verdicts about the hosts before the change are kept."""
-    hosts = resolved.snapshot.hosts or ()
+    hosts = resolved.cloud.hosts or ()
     if not hosts:
         return
     for constraint in CONSTRAINTS:
-        constraint.column(resolved, Scenario.of(resolved.snapshot))
+        constraint.column(resolved.request, Scenario.of(resolved.cloud))
     index = data.draw(st.integers(0, len(hosts) - 1))
     changes = data.draw(st.fixed_dictionaries({}, optional=UNUSUAL_FIELDS))
     changed = {index: replace(hosts[index], enabled=False, aggregates={'2'}, **changes)}
-    columns = Columns.of(resolved.snapshot).with_hosts(changed)
-    after = replace(resolved, snapshot=columns.cloud)
-    afresh = replace(resolved, snapshot=replace(resolved.snapshot, hosts=columns.cloud.hosts))
+    columns = Columns.of(resolved.cloud).with_hosts(changed)
+    after = resolved.but(cloud=columns.cloud)
+    afresh = resolved.but(cloud=replace(resolved.cloud, hosts=columns.cloud.hosts))
     for constraint in CONSTRAINTS:
-        kept = constraint.column(after, Scenario(columns))
-        new = constraint.column(afresh, Scenario.of(afresh.snapshot))
+        kept = constraint.column(after.request, Scenario(columns))
+        new = constraint.column(afresh.request, Scenario.of(afresh.cloud))
         for at in range(len(hosts)):
             assert kept.verdict(at) == new.verdict(at), constraint.name

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.planner.planner import plan
+from tests.support.asked import NamedRequest, plan
 from tests.support.small_cloud import CONSTRAINTS
 from tests.support.values import replace
 
@@ -76,7 +75,7 @@ def clouds(draw, *, nested):
         (ServerGroup('g', 'web', policy, rules, found),),
         pools={'p': {'DISK_GB': Resource(pool, 0)}} if is_pooled else {},
     )
-    return PlacementRequest(draw(st.integers(0, 9)), 'f', 'g', spread=spread), snapshot
+    return NamedRequest(draw(st.integers(0, 9)), 'f', 'g', spread=spread), snapshot
 
 
 class ExhaustiveSearch:

@@ -8,14 +8,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from senlin_affinity.model.server_group import ANTI_AFFINITY, SOFT_AFFINITY, SOFT_ANTI_AFFINITY
-from senlin_affinity.planner import planner
 from tests.property import one_by_one
 from tests.property.cloud_strategies import clouds, hidden
+from tests.support import asked
 from tests.support.small_cloud import CONSTRAINTS
 from tests.support.values import replace
 
 #: Remedies have tests of their own, and take most of the time of a rejection.
-plan = partial(planner.plan, remedies=False)
+plan = partial(asked.plan, remedies=False)
 
 
 @given(clouds() | clouds(policies=None))
@@ -148,7 +148,7 @@ def test_unknown_parts_turn_rejection_only_into_an_upper_bound(data):
 def test_remedies_raise_the_capacity(cloud):
     """Either all single changes are enough, or none; and each raises the capacity."""
     request, snapshot = cloud
-    decision = planner.plan(request, snapshot, CONSTRAINTS)
+    decision = plan(request, snapshot, CONSTRAINTS)
     capacities = {'two_changes': []}
     for remedy in decision.remedies:
         capacities.setdefault(remedy.code, []).append(remedy.capacity)

@@ -6,16 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.model.request import Rules
 from senlin_affinity.model.snapshot import Aggregate, Flavor
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.planner.changes import carry_out
+from senlin_affinity.planner import planner
 from senlin_affinity.planner.evaluation import evaluate
-from senlin_affinity.planner.planner import decide
-from senlin_affinity.planner.resolution import resolve
-from senlin_affinity.planner.unspecified import weigh
+from senlin_affinity.planner.unspecified import with_unspecified
 from tests.property import one_by_one
 from tests.property.cloud_strategies import MOSTLY, clouds, hidden
+from tests.support.asked import Given, resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
 from tests.support.values import replace
@@ -60,7 +58,7 @@ def questions(draw):
     request = replace(
         request, member_of=draw(MEMBER_OF), spread=draw(SPREADS), image_properties=image
     )
-    return resolve(request, snapshot, Rules.of(is_drs_required=not draw(MOSTLY)))
+    return resolve(request, snapshot, Given.of(is_drs_required=not draw(MOSTLY)))
 
 
 @st.composite
@@ -85,10 +83,10 @@ def questions_for_optional_filters(draw):
 
 def check(resolved):
     """Apply each remedy from its JSON data, and compare the capacities."""
-    for remedy in decide(resolved, CONSTRAINTS).remedies:
+    for remedy in planner.plan(*resolved.planned, CONSTRAINTS).remedies:
         plain = json.loads(json.dumps(remedy.data))
-        again = evaluate(carry_out(plain, resolved), CONSTRAINTS)
-        assert (again.capacity, bool(weigh(again).total.caveats)) == (
+        again = evaluate(*resolved.changed(plain).planned, CONSTRAINTS)
+        assert (again.capacity, bool(with_unspecified(again).total.caveats)) == (
             remedy.capacity,
             remedy.capacity_is_upper_bound,
         ), remedy
@@ -113,10 +111,10 @@ def test_remedies_of_every_row_state_their_capacity(row):
 def test_the_capacity_of_a_remedy_equals_a_count_one_by_one(cloud):
     """The count shares no code with the planner."""
     resolved = resolve(*cloud)
-    for remedy in decide(resolved, CONSTRAINTS).remedies:
+    for remedy in planner.plan(*resolved.planned, CONSTRAINTS).remedies:
         if 'given_up' in remedy.data:
             continue
-        then = carry_out(remedy.data, resolved)
-        groups = () if then.server_group is None else (then.server_group,)
-        snapshot = replace(then.snapshot, server_groups=groups, flavors=(then.flavor,))
-        assert remedy.capacity == one_by_one.count(then.request, snapshot)
+        request, cloud = resolved.changed(remedy.data)
+        groups = () if request.server_group is None else (request.server_group,)
+        cloud = replace(cloud, server_groups=groups, flavors=(request.flavor,))
+        assert remedy.capacity == one_by_one.count(request, cloud)

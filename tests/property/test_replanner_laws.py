@@ -5,12 +5,8 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.request import Request
 from senlin_affinity.planner.what_if import WhatIf
-from tests.support.values import replace
-
-QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
 
 
 def search(capacities, wanted, now, guess, room=None, found=None):
@@ -21,8 +17,7 @@ def search(capacities, wanted, now, guess, room=None, found=None):
         planned.append(number)
         return SimpleNamespace(capacity=capacities[number - 1])
 
-    resolved = replace(QUESTION, request=PlacementRequest(wanted, 'f'))
-    replanner = WhatIf(SimpleNamespace(resolved=resolved, capacity=now, domains=found))
+    replanner = WhatIf(SimpleNamespace(request=Request(wanted), capacity=now, domains=found))
     number, decision = replanner.smallest(len(capacities), guess, attempt, room)
     assert decision.capacity == capacities[number - 1]
     assert len(planned) == len(set(planned))

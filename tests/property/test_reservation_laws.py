@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.nova.options import ISOLATION, TENANTS
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX, constrain
-from tests.support.values import replace
+from tests.support.asked import Given, NamedRequest, with_values
 
 KEYS = st.sampled_from(['r:', 'r:1', 'r:2', 'l:', 'l:w', 'ssd', 'trait:X', 'filter_tenant_id'])
 KEPT = st.dictionaries(KEYS, st.sampled_from(['required', 'p1', '']), max_size=3)
@@ -73,7 +72,7 @@ def test_r1_31_r1_41_without_a_key_no_reserved_host_is_admitted(world, prefix, r
     st.none() | KEPT,
     WORLDS,
     st.builds(
-        Rules.of,
+        Given.of,
         required_member_prefix=PREFIX,
         forbidden_member_prefixes=PREFIXES.map(tuple),
         is_isolation_enforced=st.booleans(),
@@ -84,29 +83,31 @@ def test_r1_31_r1_41_without_a_key_no_reserved_host_is_admitted(world, prefix, r
 )
 def test_the_constraint_agrees_with_the_expression(keys, image, world, rules, project):
     """Every verdict has the facts of its sentence."""
-    asked = ResolvedRequest(
-        PlacementRequest(1, 'f', image_properties=image, project_id=project),
+    asked = with_values(
+        NamedRequest(1, 'f', image_properties=image, project_id=project),
         CloudSnapshot(aggregates=world),
         Flavor('1', 'f', 1, 64, 1, extra_specs=dict.fromkeys(keys, 'required')),
-        rules=rules,
+        given=rules,
     )
-    rule, passed = ReservationsConstraint(), set()
+    rule, passed, settings = ReservationsConstraint(), set(), asked.request.settings
     for host in hosts_of(world):
-        verdict = rule.check_host(asked, host)
+        verdict = rule.check_host(*asked, host)
         rule.reasons[verdict.code].sentence.format_map(verdict.facts)
         if verdict:
             passed.add(host.host)
     by_flow = admitted_hosts(
         [*keys, *(image or ())],
         world,
-        rules.value(REQUIRED_PREFIX),
-        rules.value(FORBIDDEN_PREFIXES),
+        settings.value(REQUIRED_PREFIX),
+        settings.value(FORBIDDEN_PREFIXES),
     )
     assert passed <= by_flow
     # An unknown image may have any of these properties for the traits.
-    if image is None and not any((rules.value(REQUIRED_PREFIX), *rules.value(FORBIDDEN_PREFIXES))):
+    if image is None and not any(
+        (settings.value(REQUIRED_PREFIX), *settings.value(FORBIDDEN_PREFIXES))
+    ):
         for properties in ({}, {'trait:X': 'required'}):
-            known = replace(asked, request=replace(asked.request, image_properties=properties))
-            assert {h.host for h in hosts_of(world) if rule.check_host(known, h)} <= passed
-    if not rules.value(ISOLATION) and not rules.value(TENANTS):
+            known = asked.but(image_properties=properties)
+            assert {h.host for h in hosts_of(world) if rule.check_host(*known, h)} <= passed
+    if not settings.value(ISOLATION) and not settings.value(TENANTS):
         assert passed == by_flow

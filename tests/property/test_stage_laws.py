@@ -265,15 +265,17 @@ def compare(hosts, question_values):
 
 
 def decided(request, view):
-    return planner.decide(request.resolve(view), request.constraints, remedies=False)
+    return planner.plan(*request.resolve(view), request.constraints, remedies=False)
 
 
 def is_spread(request, whole, placements):
     """Return whether placements keep the skew of a hard spread in the whole cloud."""
     (spread,) = request.question.spreads
-    now = evaluate(request.resolve(whole), request.constraints)
-    rack_of = {host.host: domain_of(now.resolved, 'rack', host) for host in now.hosts}
-    held = servers(now.resolved, 'rack') + Counter(rack_of[each.host] for each in placements)
+    now = evaluate(*request.resolve(whole), request.constraints)
+    cloud = now.scenario.cloud
+    rack_of = {host.host: domain_of(now.request, cloud, 'rack', host) for host in now.hosts}
+    held = servers(now.request, cloud, 'rack', {})
+    held += Counter(rack_of[each.host] for each in placements)
     rows = zip(now.hosts, now.table.host_rows, strict=True)
     least = min((held[rack_of[host.host]] for host, row in rows if row.is_eligible), default=0)
     ahead = [held[rack_of[each.host]] - least for each in placements]

@@ -9,12 +9,12 @@ from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, Member
 from senlin_affinity.model.server_group import POLICIES as EVERY_POLICY
 from senlin_affinity.model.snapshot import Flavor
 from senlin_affinity.model.spread import Spread
+from senlin_affinity.planner import planner
 from senlin_affinity.planner.evaluation import evaluate
-from senlin_affinity.planner.planner import decide
-from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.preflight import disclosure
 from tests.property.cloud_strategies import MOSTLY, NAMES, ZONES, clouds
 from tests.property.test_remedy_laws import MORE_FLAVORS
+from tests.support.asked import resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 from tests.support.values import replace
 
@@ -107,7 +107,7 @@ def trial_results(request, snapshot):
             asked = replace(asked, server_group=group.id)
         else:
             known = snapshot
-        capacity = evaluate(resolve(asked, known), CONSTRAINTS).capacity
+        capacity = evaluate(*resolve(asked, known).planned, CONSTRAINTS).capacity
         return min(capacity or 0, request.count)
 
     yield count()
@@ -128,10 +128,10 @@ def trial_results(request, snapshot):
 
 def report_line(request, snapshot):
     resolved = resolve(request, snapshot)
-    decision = decide(resolved, CONSTRAINTS)
+    decision = planner.plan(*resolved.planned, CONSTRAINTS)
     if decision.fits is not False:
         return None
-    return disclosure.tenant_report(decision, resolved, CONSTRAINTS).line()
+    return disclosure.tenant_report(decision, *resolved, CONSTRAINTS).line()
 
 
 @settings(max_examples=settings.default.max_examples * 3 // 5)
@@ -178,15 +178,15 @@ def own_constraints(draw):
 @given(own_constraints())
 def test_no_sentence_names_a_constraint_of_another_policy(row):
     resolved = resolve(request_of(row), snapshot_of(row))
-    decision = decide(resolved, CONSTRAINTS)
-    policy, spreads = resolved.server_group.policy, resolved.request.spread
-    if resolved.server_group.members:
+    decision = planner.plan(*resolved.planned, CONSTRAINTS)
+    policy, spreads = resolved.request.server_group.policy, resolved.request.spread
+    if resolved.request.server_group.members:
         assert not any(
             report_line.startswith('affinity without') for report_line in decision.at_most
         )
     if decision.fits is not False:
         return
-    for reason in disclosure.tenant_report(decision, resolved, CONSTRAINTS).reasons:
+    for reason in disclosure.tenant_report(decision, *resolved, CONSTRAINTS).reasons:
         if 'must share a host' in reason:
             assert policy == AFFINITY
         if 'a host may hold' in reason:

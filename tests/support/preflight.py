@@ -10,17 +10,17 @@ from typing import Any
 
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.model.request import PlacementRequest, Rules
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Decision
+from tests.support import asked
+from tests.support.asked import Given, NamedRequest
 
 
 def plan(
-    request: PlacementRequest,
+    request: NamedRequest,
     snapshot: CloudSnapshot,
     constraints: Sequence[Constraint] | None = None,
-    rules: Rules | None = None,
+    rules: Given | None = None,
     *,
     remedies: bool = True,
 ) -> Decision:
@@ -29,7 +29,7 @@ def plan(
     :param remedies: whether to search for remedies, most of the cost of a rejection.
     """
     chosen = load_constraints() if constraints is None else constraints
-    return planner.plan(request, snapshot, chosen, rules, remedies=remedies)
+    return asked.plan(request, snapshot, chosen, rules, remedies=remedies)
 
 
 def take_snapshot(

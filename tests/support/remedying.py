@@ -10,9 +10,9 @@ import shlex
 
 from openstack import exceptions as sdk
 
-from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.spread import Spread
 from tests.support import waiting
+from tests.support.asked import NamedRequest
 from tests.support.values import replace
 
 ZONE_HAS_NO_HOST = 'requested availability zone is not available'
@@ -34,7 +34,7 @@ class Operator:
         self.compute, self.placement = self.connection.compute, self.connection.placement
         self._image = cloud.image_id
 
-    def carry_out(self, remedy, request: PlacementRequest) -> PlacementRequest:
+    def carry_out(self, remedy, request: NamedRequest) -> NamedRequest:
         """Make the change, and return the resulting request."""
         data = remedy.data
         for line in remedy.commands:

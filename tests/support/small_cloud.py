@@ -36,12 +36,13 @@ from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.reason import Reason
-from senlin_affinity.model.request import FILTERS, PlacementRequest, Rules
+from senlin_affinity.model.request import FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import candidate_query
+from tests.support.asked import Given, NamedRequest
 from tests.support.values import replace
 
 GROUP = 'web'
@@ -114,18 +115,18 @@ def granted(asked, given, *, is_whole=True):
 
     :param given: the hosts by their names, each with optional ``grants``.
     """
-    query = candidate_query.query(asked)
+    query = candidate_query.query(*asked)
     if not any('grants' in (each or {}) for each in given.values()):
         return asked
     hosts = []
-    for host in asked.snapshot.hosts:
+    for host in asked.cloud.hosts:
         grants = (given.get(host.host) or {}).get('grants')
         of_host = (CandidateCapacity(query, *grants),) if grants else ()
         hosts.append(host.but(grants=None if grants is None else of_host))
     if not is_whole:
         hosts.append(Host('in-it', 'in-it', grants=(CandidateCapacity(query, 1, 1),)))
     answered = frozenset([query] if is_whole else ())
-    return replace(asked, snapshot=replace(asked.snapshot, hosts=tuple(hosts), answered=answered))
+    return asked.but(cloud=replace(asked.cloud, hosts=tuple(hosts), answered=answered))
 
 
 def quotas_of(given):
@@ -192,12 +193,12 @@ def request_of(row):
         given['enabled_filters'] = tuple(given['enabled_filters'])
     if given.get('image') is not None:
         given['image'] = Image(**given['image'])
-    return PlacementRequest(**given)
+    return NamedRequest(**given)
 
 
 def rules_of(row):
     """Return the rules of a row; every option is specified, unless the row has ``unspecified``."""
-    rules = Rules.of(**row.get('rules', {}))
+    rules = Given.of(**row.get('rules', {}))
     keys = (option.key for each in CONSTRAINTS for option in each.options)
     return replace(rules, explicit=frozenset(() if row.get('unspecified') else (FILTERS, *keys)))
 

@@ -18,10 +18,6 @@ SIGNATURES = {
     'api.answer': 'question view constraints remedies',
     'api.run': 'question connection constraints remedies timeout',
     'testing.check': 'constraint question view',
-    'planner.plan': 'request snapshot constraints rules remedies',
-    'model.request.PlacementRequest': 'count flavor server_group availability_zone member_of'
-    ' image_properties project_id enabled_filters is_volume_booted spread image metadata_items'
-    ' scheduler_hints',
     'model.member_of.MemberOf.parse': 'values',
     'model.member_of.MemberOf.admits': 'self aggregate_uuids',
     'model.member_of.MemberOf.to_query': 'self',

@@ -47,7 +47,7 @@ class Odd(Constraint):
         return OK
 
 
-def ok_if(is_ok, *reads, prepare=lambda self, resolved: None):
+def ok_if(is_ok, *reads, prepare=lambda self, request, cloud: None):
     """Return a check that passes if the condition on what was asked, host and cloud holds."""
     return {
         'reads': reads,
@@ -58,8 +58,8 @@ def ok_if(is_ok, *reads, prepare=lambda self, resolved: None):
 
 def of_domains(verdict):
     return {
-        'domains': lambda self, resolved, host: [Domain('rack', host.host)],
-        'check_domains': lambda self, resolved, rooms: dict.fromkeys(rooms, verdict),
+        'domains': lambda self, request, scenario, host: [Domain('rack', host.host)],
+        'check_domains': lambda self, request, scenario, rooms: dict.fromkeys(rooms, verdict),
     }
 
 
@@ -67,9 +67,9 @@ def always(verdict):
     return {'check': lambda self, asked, host, cloud: verdict}
 
 
-def keep(self, resolved):
+def keep(self, request, cloud):
     """Store the number of servers in the constraint, instead of returning it."""
-    self.count = resolved.request.count
+    self.count = request.count
 
 
 KEEPS = {
@@ -99,7 +99,7 @@ READS_MORE = 'check must read nothing but the result of prepare, the fields of t
             ok_if(
                 lambda asked, host, cloud: host.host != asked,
                 'host',
-                prepare=lambda self, resolved: resolved.snapshot.hosts[0].host,
+                prepare=lambda self, request, cloud: cloud.hosts[0].host,
             ),
             None,
             id='by the hosts of the cloud',
@@ -141,7 +141,7 @@ READS_MORE = 'check must read nothing but the result of prepare, the fields of t
             id='no advice for a domain',
         ),
         pytest.param(
-            {'check_request': lambda self, resolved: Verdict.rejected('odd.bare')},
+            {'check_request': lambda self, request, cloud: Verdict.rejected('odd.bare')},
             'odd.bare rejects, but has no advice',
             id='no advice for a request',
         ),
@@ -169,7 +169,7 @@ READS_MORE = 'check must read nothing but the result of prepare, the fields of t
         pytest.param(KEEPS, f'{READS_MORE}cloud', id='keeps the request'),
         pytest.param(
             {
-                'proposals': lambda self, resolved, evaluation: [
+                'proposals': lambda self, request, cloud, evaluation: [
                     RaisedNumber('odd', 'odd: {n}', path=('options', 'odd'), now=1, most=2)
                 ]
             },

@@ -5,12 +5,12 @@ import io
 
 import pytest
 
+from senlin_affinity.api import Question
 from senlin_affinity.cli import view, view_hosts
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.planner.planner import plan
-from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.preflight.cloud_view import CloudView
+from tests.support.asked import plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 from tests.support.values import replace
 from tests.unit.preflight.test_explanation import GROUP, THREE, explained, failed_server
@@ -33,7 +33,7 @@ def answer_of(row, snapshot=None, unavailable=None, **more):
     if snapshot.server_groups:
         request = replace(request, server_group=snapshot.server_groups[0].id)
     decision, resolved = plan(request, snapshot, CONSTRAINTS), resolve(request, snapshot)
-    return Answer(decision, resolved, CloudView(snapshot, unavailable or {}), **more)
+    return Answer(decision, *resolved, CloudView(snapshot, unavailable or {}), **more)
 
 
 def planned(answer, stream=None, *, is_long=False):
@@ -111,7 +111,7 @@ def test_many_reasons_are_cut():
     forbidden = tuple(f'!a-{n}' for n in range(15))
     row = {'hosts': hosts, 'aggregates': {f'a-{n}': {} for n in range(15)}}
     found = explained(row, member_of=forbidden)
-    answer = Answer(found.decision, found.resolved, CloudView())
+    answer = Answer(found.decision, found.request, found.cloud, CloudView())
     lines = [*view_hosts.groups(answer)]
     assert len(lines) == 11
     assert lines[0] == '1 host: is in a-0, which member_of forbids: cmp-0'
@@ -350,7 +350,8 @@ def test_the_project_of_the_quotas_is_printed(group, request_project, is_file, l
     row['request'] = {'project_id': request_project}
     if group is not None:
         row['group'] = {'policy': 'anti-affinity', 'project': group}
-    answer = answer_of(row, is_file=is_file)
+    question = Question(1, 'small', project_id=request_project)
+    answer = answer_of(row, is_file=is_file, question=question)
     assert line in ' '.join(planned(answer).split())
     (quota,) = (
         each for each in answer.decision.as_dict()['request'] if each['constraint'] == 'quota'

@@ -8,12 +8,12 @@ import pytest
 from senlin_affinity.cloud import clients, snapshot, snapshot_file, whole_cloud
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.request import PlacementRequest, Rules
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.snapshot import Aggregate, Flavor, Quota
 from senlin_affinity.preflight.question import FetchScope
 from tests.support import edge as at_edge
 from tests.support import preflight
+from tests.support.asked import Given, NamedRequest
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import FakeHost
 from tests.support.fake_placement import SHARING, TRAITS, FakePlacement, FakeProvider
@@ -457,7 +457,7 @@ def test_rx_07_a_capacity_with_unknown_quotas_is_an_upper_bound():
         taken = preflight.take_snapshot(edge.connection(), project_id='p', server_groups=())
 
     decision = preflight.plan(
-        PlacementRequest(1, 'small'), taken, rules=Rules.of(are_tenants_limited=True)
+        NamedRequest(1, 'small'), taken, rules=Given.of(are_tenants_limited=True)
     )
     assert "the project's quotas, which are not known" in decision.at_most
     codes = {host.host: host.code for host in decision.hosts}

@@ -61,7 +61,7 @@ class NoSubclass:
     name, order, summary, needs, filters = 'no_subclass', 1, 'has another base class', (), ()
     reasons = {}
 
-    def check_request(self, resolved):
+    def check_request(self, request, cloud):
         return Verdict.passed('no_subclass.ok')
 
 
@@ -72,7 +72,7 @@ class NoCheck(Constraint):
 class NoOrder(Constraint):
     name, summary = 'no_order', 'has no place'
 
-    def check_request(self, resolved):
+    def check_request(self, request, cloud):
         return Verdict.passed('no_order.ok')
 
 
@@ -87,7 +87,7 @@ class OldForm(NoCheck):
 class NoDomains(NoCheck):
     name = 'no_domains'
 
-    def check_domains(self, resolved, rooms):
+    def check_domains(self, request, scenario, rooms):
         return {}
 
 

@@ -10,10 +10,11 @@ from senlin_affinity.model import member_of
 from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import sentence
-from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from tests.support import aggregate_rows
+from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.tables import read, rows
 
 #: The rows about each constraint.
@@ -49,12 +50,12 @@ def aggregate_question(row):
         )
     known = dict(zip(('ours', 'nova'), AggregateMetadataConstraint.filters, strict=True))
     filters = tuple(known[word] for word in row['filters'])
-    request = PlacementRequest(1, 'small', enabled_filters=(*DEFAULT_FILTERS, *filters))
+    request = NamedRequest(1, 'small', enabled_filters=(*DEFAULT_FILTERS, *filters))
     values = {key: value for word in row.get('rules', ()) for key, value in RULES[word].items()}
-    asked = ResolvedRequest(
-        request, CloudSnapshot(aggregates=aggregates), flavor=flavor, rules=Rules.of(**values)
+    asked = with_values(
+        request, CloudSnapshot(aggregates=aggregates), flavor=flavor, given=Given.of(**values)
     )
-    return asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(row['member']))
+    return *asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(row['member']))
 
 
 @pytest.mark.parametrize('row', rows('aggregate_metadata_enforced'))
@@ -98,19 +99,19 @@ def about_aggregates(row):
     extra_specs = row.get('flavor', {})
     flavor = None if extra_specs is None else Flavor('1', 'f', 1, 64, 1, extra_specs=extra_specs)
     rules = {key: value for word in row.get('rules', ()) for key, value in RULES[word].items()}
-    asked = ResolvedRequest(
-        PlacementRequest(1, 'f', image_properties=row.get('image'), project_id=row.get('project')),
+    asked = with_values(
+        NamedRequest(1, 'f', image_properties=row.get('image'), project_id=row.get('project')),
         CloudSnapshot(
             aggregates=known if row.get('known', True) else None, project_id=row.get('of_snapshot')
         ),
         flavor,
         ServerGroup('g', 'web', 'affinity', project_id=row.get('of_group')),
-        rules=Rules.of(**rules),
+        given=Given.of(**rules),
         member_of=member_of.read(row.get('member_of', []), 'member_of', uuid_of),
     )
     of_host = (frozenset(map(uuid_of, row.get(key, []))) for key in ('host', 'unmirrored', 'stale'))
     names = ('aggregates', 'unmirrored', 'stale_aggregates')
-    return asked, Host('c', 'c', **dict(zip(names, of_host, strict=True)))
+    return *asked, Host('c', 'c', **dict(zip(names, of_host, strict=True)))
 
 
 @pytest.mark.parametrize('row', rows('member_of_hosts'))
@@ -135,8 +136,8 @@ def test_reservations(row):
 )
 def test_an_image_that_may_have_a_reservation(rules, image, codes):
     """With the reservation, more hosts would be accepted."""
-    asked, _host = about_aggregates({'rules': rules, 'image': image})
-    every = ReservationsConstraint().assumptions(asked)
+    *asked, _host = about_aggregates({'rules': rules, 'image': image})
+    every = ReservationsConstraint().assumptions(*asked)
     found = [item for item in every if isinstance(item, Assumption)]
     assert [item.code for item in found] == codes
     assert all(isinstance(item, OpenAssumption) for item in found)

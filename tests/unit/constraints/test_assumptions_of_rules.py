@@ -3,8 +3,8 @@
 import pytest
 
 from senlin_affinity.model.assumption import Assumption
-from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
+from tests.support.asked import with_values
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import aggregates_of, flavor_of, host_of, request_of, rules_of
 from tests.support.tables import rows
@@ -25,8 +25,8 @@ def test_assumed(row):
     specified = row.get('specified', {})
     rules = rules_of(row)
     rules = replace(rules, options={**rules.options, **specified}, explicit=frozenset(specified))
-    asked = ResolvedRequest(request_of(row), snapshot, flavor_of(row.get('flavor')), rules=rules)
-    every = RULES[row['rule']]().assumptions(asked)
+    asked = with_values(request_of(row), snapshot, flavor_of(row.get('flavor')), given=rules)
+    every = RULES[row['rule']]().assumptions(*asked)
     found = [item for item in every if isinstance(item, Assumption)]
     assert [assumption.code for assumption in found] == row.get('assumed', [])
     assert all(assumption.text for assumption in found)

@@ -7,11 +7,11 @@ from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.reason import sentence
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query, placement_rejection
 from senlin_affinity.nova.demand import STANDARD_CLASSES
 from senlin_affinity.planner import planner
+from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.small_cloud import (
     aggregates_of,
     flavor_of,
@@ -39,16 +39,16 @@ SNAPSHOT = CloudSnapshot(
 @pytest.mark.parametrize('row', rows('candidates'))
 def test_row(row):
     rules = rules_of(row)
-    rules = Rules(is_pinned=rules.is_pinned, options={LIMIT.key: row['limit']})
+    rules = Given(is_pinned=rules.is_pinned, options={LIMIT.key: row['limit']})
     flavor, group = flavor_of(row.get('flavor')), group_of(row.get('group'))
     snapshot = replace(SNAPSHOT, hosts=hosts_of({**HOSTS, **row.get('hosts', {})}))
-    asked = ResolvedRequest(request_of(row), snapshot, flavor, group, rules)
+    asked = with_values(request_of(row), snapshot, flavor, group, rules)
     rule = CandidatesConstraint()
-    verdict = rule.check_request(asked)
+    verdict = rule.check_request(*asked)
     assert verdict.outcome.value == 'SKIP'
     assert (verdict.code, verdict.facts) == (row['code'], row.get('facts', {}))
     assert sentence(verdict, rule.reasons) == row['sentence']
-    assert len(list(rule.caveats(asked))) == (row['code'] == 'candidates.cut')
+    assert len(list(rule.caveats(*asked))) == (row['code'] == 'candidates.cut')
 
 
 def rejected_of(row):
@@ -65,24 +65,24 @@ def rejected_of(row):
         if row.get('classes', ()) is not None
         else None,
     )
-    request = PlacementRequest(1, 'f', image_properties=row.get('image', {}))
-    asked = ResolvedRequest(request, snapshot, flavor)
+    request = NamedRequest(1, 'f', image_properties=row.get('image', {}))
+    asked = with_values(request, snapshot, flavor)
     if 'message' in row:
-        snapshot = replace(snapshot, rejected={candidate_query.query(asked): row['message']})
-    return replace(asked, snapshot=snapshot)
+        snapshot = replace(snapshot, rejected={candidate_query.query(*asked): row['message']})
+    return asked.but(cloud=snapshot)
 
 
 @pytest.mark.parametrize('row', rows('candidates_rejected'))
 def test_row_of_a_rejected_request(row):
     asked, rule = rejected_of(row), CandidatesConstraint()
-    verdict = rule.check_request(asked)
+    verdict = rule.check_request(*asked)
     code = row.get('code', 'candidates.all')
     assert verdict.code == code
     assert bool(verdict) is ('code' not in row)
     assert verdict.facts == ({'names': row['names'], 'flavor': 'small'} if 'code' in row else {})
     assert row.get('sentence') in (None, sentence(verdict, rule.reasons))
-    assert placement_rejection.uncertain_traits(asked) == tuple(row.get('uncertain', ()))
-    assert len(list(rule.caveats(asked))) == ('uncertain' in row)
+    assert placement_rejection.uncertain_traits(*asked) == tuple(row.get('uncertain', ()))
+    assert len(list(rule.caveats(*asked))) == ('uncertain' in row)
 
 
 @pytest.mark.parametrize(
@@ -90,16 +90,16 @@ def test_row_of_a_rejected_request(row):
 )
 def test_the_remedies_of_a_rejected_request(row):
     asked = rejected_of(row)
-    decision = planner.decide(
-        asked, [ResourcesConstraint(), TraitsConstraint(), CandidatesConstraint()]
+    decision = planner.plan(
+        *asked.planned, [ResourcesConstraint(), TraitsConstraint(), CandidatesConstraint()]
     )
     assert (decision.fits, decision.capacity, decision.certain) == (False, 0, True)
     found = [[each.code, each.change, *each.commands] for each in decision.remedies]
     assert row.get('remedies') in (None, found)
     assert row.get('useless') not in [each.code for each in decision.remedies]
     # A tenant, who does not see the hosts, reads no command.
-    hidden = replace(asked, snapshot=replace(asked.snapshot, hosts=None))
-    decision = planner.decide(hidden, [ResourcesConstraint(), CandidatesConstraint()])
+    hidden = asked.but(cloud=replace(asked.cloud, hosts=None))
+    decision = planner.plan(*hidden.planned, [ResourcesConstraint(), CandidatesConstraint()])
     assert (decision.fits, decision.remedies) == (False, ())
 
 
@@ -107,27 +107,27 @@ def test_a_query_that_placement_answered_is_accepted():
     """It may have been changed since the names were read."""
     (row,) = (row.values[0] for row in rows('candidates_rejected') if 'trait of lower' in row.id)
     asked = rejected_of(row)
-    answered = frozenset([candidate_query.query(asked)])
-    asked = replace(asked, snapshot=replace(asked.snapshot, answered=answered))
-    assert placement_rejection.find(asked) is None
+    answered = frozenset([candidate_query.query(*asked)])
+    asked = asked.but(cloud=replace(asked.cloud, answered=answered))
+    assert placement_rejection.find(*asked) is None
 
 
 def test_a_trait_in_an_answered_query_exists():
     row = {'specs': {'trait:CUSTOM_NOPE': 'forbidden', 'resources:VCPU': '2'}, 'traits': None}
     asked = rejected_of(row)
-    assert placement_rejection.uncertain_traits(asked) == ('CUSTOM_NOPE',)
+    assert placement_rejection.uncertain_traits(*asked) == ('CUSTOM_NOPE',)
     other = rejected_of({'specs': {'trait:CUSTOM_NOPE': 'forbidden'}, 'traits': None})
-    query = candidate_query.query(other)
+    query = candidate_query.query(*other)
     for room, uncertain in ((1, ()), (0, ('CUSTOM_NOPE',))):
-        (host,) = asked.snapshot.hosts
+        (host,) = asked.cloud.hosts
         hosts = (host.but(grants=(CandidateCapacity(query, room, room),)),)
-        again = replace(asked, snapshot=replace(asked.snapshot, hosts=hosts))
-        assert placement_rejection.uncertain_traits(again) == uncertain
+        again = asked.but(cloud=replace(asked.cloud, hosts=hosts))
+        assert placement_rejection.uncertain_traits(*again) == uncertain
 
 
 def test_the_plan_has_the_verdict():
-    request = PlacementRequest(1, 'f', enabled_filters=('NumInstancesFilter',))
-    asked = ResolvedRequest(request, SNAPSHOT, flavor_of({}), rules=Rules.of(**{LIMIT.key: 3}))
+    request = NamedRequest(1, 'f', enabled_filters=('NumInstancesFilter',))
+    asked = with_values(request, SNAPSHOT, flavor_of({}), given=Given.of(**{LIMIT.key: 3}))
     rules = [ResourcesConstraint(), CandidatesConstraint()]
-    (words,) = planner.decide(asked, rules).at_most[1:]
+    (words,) = planner.plan(*asked.planned, rules).at_most[1:]
     assert words.startswith('max_placement_results (3)')

@@ -4,29 +4,28 @@ import pytest
 
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
+from tests.support.asked import NamedRequest, with_values
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import rows
-from tests.support.values import replace
 from tests.unit.constraints.test_verdicts import check
 
 
 def asked(row):
     image = row.get('image')
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
-    request = PlacementRequest(
+    request = NamedRequest(
         1,
         'f',
         image=None if image is None else Image(**image),
         is_volume_booted=row.get('volume', False),
     )
-    return ResolvedRequest(request, CloudSnapshot(), flavor)
+    return with_values(request, CloudSnapshot(), flavor)
 
 
 @pytest.mark.parametrize('row', rows('image'))
 def test_image(row):
-    check(row, ImageConstraint().check_request(asked(row)), ImageConstraint.reasons)
+    check(row, ImageConstraint().check_request(*asked(row)), ImageConstraint.reasons)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +39,6 @@ def test_image(row):
 )
 def test_the_size_of_an_image_with_only_properties_is_unknown(properties, image, codes):
     question = asked({})
-    request = replace(question.request, image_properties=properties, image=image)
-    found = ImageConstraint().assumptions(replace(question, request=request))
+    question = question.but(image_properties=properties, image=image)
+    found = ImageConstraint().assumptions(*question)
     assert [item.code for item in found] == codes

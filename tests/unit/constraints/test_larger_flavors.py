@@ -3,11 +3,11 @@
 import pytest
 
 from senlin_affinity.constraints.image import ImageConstraint
+from senlin_affinity.planner import planner
 from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import Kind
 from senlin_affinity.planner.evaluation import evaluate
-from senlin_affinity.planner.planner import decide
-from senlin_affinity.planner.resolution import resolve
+from tests.support.asked import resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
 
 RULES = (*CONSTRAINTS, ImageConstraint())
@@ -68,9 +68,12 @@ GPU = {'extra_specs': {'resources:CUSTOM_GPU': '1'}}
 def test_a_larger_flavor(image, flavors, count, change, capacity):
     row = {'hosts': {'cmp-1': {}}, 'flavors': flavors, 'request': {'count': count, 'image': image}}
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
-    found = [each for each in decide(resolved, RULES).remedies if each.code == 'flavor']
+    found = [
+        each for each in planner.plan(*resolved.planned, RULES).remedies if each.code == 'flavor'
+    ]
     told = [] if change is None else [(change, capacity, count, Kind.ASKERS)]
     assert [(each.change, each.capacity, each.size, each.kind) for each in found] == told
     assert all(
-        evaluate(carry_out(each.data, resolved), RULES).capacity == capacity for each in found
+        evaluate(*carry_out(each.data, *resolved.planned), RULES).capacity == capacity
+        for each in found
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.planner.resolution import resolve
+from tests.support.asked import resolve
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import request_of, rules_of, snapshot_of
 
@@ -88,6 +88,6 @@ def test_hosts_are_told_apart_only_if_verdicts_differ(name, row, code):
     row = {**ROW, 'request': {}, **row}
     asked = resolve(request_of(row), snapshot_of(row), rules_of(row))
     constraint = next(each for each in OURS if each.name == name)()
-    found = constraint.prepare(asked)
+    found = constraint.prepare(*asked)
     assert (found.code if isinstance(found, Verdict) else None) == code
-    assert isinstance(found, Verdict) or hash(found) == hash(constraint.prepare(asked))
+    assert isinstance(found, Verdict) or hash(found) == hash(constraint.prepare(*asked))

@@ -3,8 +3,8 @@
 import pytest
 
 from senlin_affinity.constraints.resources import ResourcesConstraint
-from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.scenario.scenario import Scenario
+from tests.support.asked import resolve
 from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of
 from tests.support.values import replace
 
@@ -29,7 +29,7 @@ def question(names, **changes):
 @pytest.mark.parametrize('names', [('h1', 'h2'), ('h2', 'h1')])
 def test_the_order_of_hosts_is_irrelevant(names):
     asked, rule = question(names), ResourcesConstraint()
-    hosts = asked.snapshot.hosts
-    column = rule.column(asked, Scenario.of(asked.snapshot))
+    hosts = asked.cloud.hosts
+    column = rule.column(asked.request, Scenario.of(asked.cloud))
     found = [column.verdict(index) for index in range(len(hosts))]
-    assert found == [rule.check_host(asked, host) for host in hosts]
+    assert found == [rule.check_host(*asked, host) for host in hosts]

@@ -12,11 +12,12 @@ from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import sentence
-from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova import quotas
 from senlin_affinity.scenario.constraint import is_of_hosts
+from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import (
     aggregates_of,
@@ -55,9 +56,9 @@ def resolved(
     group=None, count=1, known=None, rules=None, asked=None, filters=DEFAULT_FILTERS, hosts=None
 ):
     name = asked if group is None else group.id
-    request = PlacementRequest(count, 'small', name, enabled_filters=tuple(filters))
+    request = NamedRequest(count, 'small', name, enabled_filters=tuple(filters))
     snapshot = CloudSnapshot(hosts, quotas=known)
-    return ResolvedRequest(request, snapshot, server_group=group, rules=rules or Rules())
+    return with_values(request, snapshot, server_group=group, given=rules or Given())
 
 
 def quotas_of(row):
@@ -92,28 +93,28 @@ def test_host(constraint, row):
     places = {'pools': pools_of(row), 'servers': servers_of(row), 'availability_zones': zones}
     snapshot = CloudSnapshot((host, *others), known, closed_zones=closed, **places)
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
-    asked = ResolvedRequest(
+    asked = with_values(
         request_of(row), snapshot, flavor, group_of(row.get('group')), rules_of(row)
     )
     asked = granted(asked, {'cmp-1': row['host']}, is_whole=not row.get('is_cut', False))
-    host = asked.snapshot.hosts[0]
+    host = asked.cloud.hosts[0]
     if row.get('of_request'):
-        check(row, constraint().check_request(asked), constraint.reasons)
+        check(row, constraint().check_request(*asked), constraint.reasons)
         return
     if 'domain' not in row:
-        check(row, constraint().check_host(asked, host), constraint.reasons)
+        check(row, constraint().check_host(*asked, host), constraint.reasons)
         return
     by, name = row['domain']
     rooms = {Domain(by, each): room for each, room in row['rooms'].items()}
-    assert (by, name) in constraint().domains(asked, host)
-    check(row, constraint().check_domains(asked, rooms)[by, name], constraint.reasons)
+    assert (by, name) in constraint().domains(*asked.planned, host)
+    check(row, constraint().check_domains(*asked.planned, rooms)[by, name], constraint.reasons)
 
 
 @pytest.mark.parametrize(
     'constraint', [ServerGroupConstraint, SpreadConstraint, ResourcesConstraint]
 )
 def test_without_domains_there_is_no_verdict(constraint):
-    assert constraint().check_domains(resolved(), {}) == {}
+    assert constraint().check_domains(*resolved().planned, {}) == {}
 
 
 @pytest.mark.parametrize('row', rows('server_group_hosts'))
@@ -122,7 +123,7 @@ def test_server_group(row):
     hosts = tuple(Host(f'cmp-{each}', f'cmp-{each}') for each in range(number))
     group, rules = group_of(row.get('group')), rules_of(row)
     asked = resolved(group, asked=row.get('asked'), rules=rules, filters=filters, hosts=hosts)
-    verdict = ServerGroupConstraint().check_host(asked, Host('cmp-1', 'cmp-1'))
+    verdict = ServerGroupConstraint().check_host(*asked, Host('cmp-1', 'cmp-1'))
     check(row, verdict, ServerGroupConstraint.reasons)
 
 
@@ -134,7 +135,7 @@ def refused(row, policy, rules=None):
     members = () if row['state'] is None else (member,)
     asked = resolved(ServerGroup('g', 'web', policy, rules or {}, members))
     rule = ServerGroupConstraint()
-    return {name for name in 'abc' if not rule.check_host(asked, Host(name, name))}
+    return {name for name in 'abc' if not rule.check_host(*asked, Host(name, name))}
 
 
 @pytest.mark.parametrize('row', rows('group_members'))
@@ -151,9 +152,9 @@ def test_a_member_counts_where_nova_counts_it(row):
 def hidden(*members, **more):
     """Return the verdict about cmp-1 with an empty group and these soft-deleted servers."""
     group = ServerGroup('g', 'web', more.pop('policy', 'anti-affinity'), project_id='p')
-    asked = resolved(group, rules=Rules.of(**more))
-    seen = replace(asked.snapshot, soft_deleted=members if members != (None,) else None)
-    return ServerGroupConstraint().check_host(replace(asked, snapshot=seen), Host('cmp-1', 'cmp-1'))
+    asked = resolved(group, rules=Given.of(**more))
+    seen = replace(asked.cloud, soft_deleted=members if members != (None,) else None)
+    return ServerGroupConstraint().check_host(*asked.but(cloud=seen), Host('cmp-1', 'cmp-1'))
 
 
 def test_a_soft_deleted_server_may_be_a_member():
@@ -176,8 +177,8 @@ def moving(number, **rules):
         Member(f's{each}', f'to-{each}', state='VERIFY_RESIZE', also_on=(f'from-{each}', 'x'))
         for each in range(number)
     )
-    asked = resolved(ServerGroup('g', 'web', 'anti-affinity', {}, members), rules=Rules(**rules))
-    return asked, ServerGroupConstraint().check_host(asked, Host('cmp-1', 'cmp-1'))
+    asked = resolved(ServerGroup('g', 'web', 'anti-affinity', {}, members), rules=Given(**rules))
+    return asked, ServerGroupConstraint().check_host(*asked, Host('cmp-1', 'cmp-1'))
 
 
 def test_nova_may_try_only_hosts_that_its_late_check_rejects():
@@ -196,7 +197,7 @@ def test_without_the_late_check_a_moving_server_counts_on_its_host():
         checked = {
             name
             for name in ('from-0', 'to-0', 'x', 'cmp-1')
-            if not ServerGroupConstraint().check_host(asked, Host(name, name))
+            if not ServerGroupConstraint().check_host(*asked, Host(name, name))
         }
         assert checked == refused
 
@@ -206,9 +207,9 @@ def migrated(seconds, number=1, **rules):
     members = tuple(
         Member(f's{each}', f'to-{each}', left={'cmp-1': seconds}) for each in range(number)
     )
-    asked = resolved(ServerGroup('g', 'web', 'anti-affinity', {}, members), rules=Rules(**rules))
+    asked = resolved(ServerGroup('g', 'web', 'anti-affinity', {}, members), rules=Given(**rules))
     return [
-        ServerGroupConstraint().check_host(asked, Host(name, name)).bounds.is_at_most
+        ServerGroupConstraint().check_host(*asked, Host(name, name)).bounds.is_at_most
         for name in ('cmp-1', 'cmp-2')
     ]
 
@@ -242,8 +243,8 @@ def test_assumptions_about_members():
     """Only assumptions that affect the number: none about listed soft-deleted servers."""
 
     def codes(asked, **changed):
-        seen = replace(asked.snapshot, hosts=(), **changed)
-        said = ServerGroupConstraint().assumptions(replace(asked, snapshot=seen))
+        seen = replace(asked.cloud, hosts=(), **changed)
+        said = ServerGroupConstraint().assumptions(*asked.but(cloud=seen))
         return [each.code for each in said]
 
     deleted, late = 'server_group.soft_deleted', 'server_group.late_check'
@@ -254,7 +255,7 @@ def test_assumptions_about_members():
     specified = frozenset({'max_attempts', 'disable_group_policy_check_upcall'})
     assert codes(moving(1, explicit=specified)[0], soft_deleted=()) == []
     assert codes(resolved(ServerGroup('g', 'web', 'affinity'))) == []
-    specified = Rules(explicit=frozenset({'disable_group_policy_check_upcall'}))
+    specified = Given(explicit=frozenset({'disable_group_policy_check_upcall'}))
     without = {'group': ServerGroup('g', 'web', 'affinity'), 'filters': ()}
     assert codes(resolved(**without)) == ['server_group.only_late_check']
     assert codes(resolved(**without, rules=specified)) == []
@@ -269,7 +270,7 @@ def test_servers_placed_one_by_one(row):
     while True:
         group = ServerGroup('g', 'web', 'anti-affinity', row['rules'], tuple(members))
         asked = resolved(group)
-        free = [host for host in hosts if ServerGroupConstraint().check_host(asked, host)]
+        free = [host for host in hosts if ServerGroupConstraint().check_host(*asked, host)]
         if not free:
             break
         members.append(Member(f's{len(members)}', free[0].host))
@@ -280,10 +281,10 @@ def test_servers_placed_one_by_one(row):
 
 @pytest.mark.parametrize('row', rows('drs_hosts'))
 def test_drs(row):
-    rules = Rules.of(
+    rules = Given.of(
         is_drs_required=row.get('is_drs_required', True), drs_pattern=row.get('pattern', 'drs')
     )
-    verdict = DrsConstraint().check_host(resolved(rules=rules), Host(**row['host']))
+    verdict = DrsConstraint().check_host(*resolved(rules=rules), Host(**row['host']))
     check(row, verdict, DrsConstraint.reasons)
 
 
@@ -303,9 +304,10 @@ def test_quota_of_members(row):
         members = tuple(Member(f's{i}', None, users[i]) for i in range(row['members']))
         group = ServerGroup('g', 'web', 'affinity', {}, members)
     specified = row.get('specified', {})
-    rules = Rules(options=specified, explicit=frozenset(specified))
-    asked = resolved(group, row['wanted'], quotas_of(row), rules)
-    check_quota(row, replace(asked, snapshot=replace(asked.snapshot, user_id=row.get('asks'))))
+    rules = Given(options=specified, explicit=frozenset(specified))
+    cloud = CloudSnapshot(quotas=quotas_of(row), user_id=row.get('asks'))
+    request = NamedRequest(row['wanted'], 'small')
+    check_quota(row, with_values(request, cloud, server_group=group, given=rules))
 
 
 def quota_of(limit, used=None, of_user=None):
@@ -319,15 +321,15 @@ def test_quota_of_servers(row):
     given = row.get('flavor', {})
     flavor = None if given is None else flavor_of({'vcpus': 2, **given})
     snapshot = CloudSnapshot(quotas=known)
-    request = PlacementRequest(row['wanted'], 'f', metadata_items=row.get('items', 0))
+    request = NamedRequest(row['wanted'], 'f', metadata_items=row.get('items', 0))
     specified = row.get('specified', {})
-    rules = Rules(options=specified, explicit=frozenset(specified))
-    check_quota(row, ResolvedRequest(request, snapshot, flavor, rules=rules))
+    rules = Given(options=specified, explicit=frozenset(specified))
+    check_quota(row, with_values(request, snapshot, flavor, given=rules))
 
 
 def check_quota(row, asked):
     """Check the verdict; the guaranteed room is by default the whole room."""
-    verdict = QuotaConstraint().check_request(asked)
+    verdict = QuotaConstraint().check_request(*asked)
     check(row, verdict, QuotaConstraint.reasons)
     assert verdict.bounds.lower == row.get('least', verdict.room)
 
@@ -339,8 +341,8 @@ def check_quota(row, asked):
 def test_quotas_of_another_project_are_not_used(asks, code):
     """RX-07: a snapshot has the quotas of the project that took it."""
     snapshot = CloudSnapshot(quotas={'instances': Quota(1, 1)}, project_id='ours')
-    asked = ResolvedRequest(PlacementRequest(1, 'f', project_id=asks), snapshot)
-    assert QuotaConstraint().check_request(asked).code == code
+    asked = with_values(NamedRequest(1, 'f', project_id=asks), snapshot)
+    assert QuotaConstraint().check_request(*asked).code == code
 
 
 @pytest.mark.parametrize(
@@ -360,8 +362,8 @@ def test_the_quota_that_several_servers_need_one_by_one(cost, servers, needed):
 def test_a_verdict_about_quotas_names_the_project():
     def facts(quotas, project):
         snapshot = CloudSnapshot(quotas=quotas, project_id=project)
-        asked = ResolvedRequest(PlacementRequest(1, 'f'), snapshot)
-        return QuotaConstraint().check_request(asked).facts.get('project_id')
+        asked = with_values(NamedRequest(1, 'f'), snapshot)
+        return QuotaConstraint().check_request(*asked).facts.get('project_id')
 
     assert facts({'instances': Quota(1, 1)}, 'web') == 'web'
     assert facts({'instances': Quota(9, 1)}, 'web') == 'web'
@@ -373,9 +375,9 @@ def test_a_verdict_about_quotas_names_the_project():
 def test_quotas_of_groups_and_metadata_are_per_user_only_if_they_are_used(name):
     def codes(group=None, items=0):
         snapshot = CloudSnapshot(quotas={name: Quota(9, 1)}, project_id='p')
-        request = PlacementRequest(1, 'f', metadata_items=items)
-        asked = ResolvedRequest(request, snapshot, server_group=group)
-        return [each.code for each in QuotaConstraint().assumptions(asked)]
+        request = NamedRequest(1, 'f', metadata_items=items)
+        asked = with_values(request, snapshot, server_group=group)
+        return [each.code for each in QuotaConstraint().assumptions(*asked)]
 
     used = {'group': ServerGroup('g', 'web', 'affinity')} if 'group' in name else {'items': 3}
     assert codes() == []
@@ -385,8 +387,8 @@ def test_quotas_of_groups_and_metadata_are_per_user_only_if_they_are_used(name):
 def test_assumptions_about_quotas():
     def codes(quota, project='p', group=None, **more):
         snapshot = CloudSnapshot(quotas=quota and {'instances': quota}, project_id=project)
-        asked = ResolvedRequest(PlacementRequest(1, 'f', **more), snapshot, server_group=group)
-        return [each.code for each in QuotaConstraint().assumptions(asked)]
+        asked = with_values(NamedRequest(1, 'f', **more), snapshot, server_group=group)
+        return [each.code for each in QuotaConstraint().assumptions(*asked)]
 
     assert codes(Quota(10, 1)) == ['quota.user']
     assert codes(Quota(10, 1), metadata_items=3) == ['quota.metadata_items', 'quota.user']

@@ -10,9 +10,10 @@ from senlin_affinity.conf import opts
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.request import Settings
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX, constrain
+from tests.support.asked import Given, NamedRequest, with_values
 from tests.unit.docs.test_manual import table, text_of
 
 PAGE = text_of('howto/reservations.rst')
@@ -37,7 +38,7 @@ def options_of(story):
     for name, value in parser['scheduler'].items():
         is_list = name == 'placement_req_default_forbidden_member_prefix'
         conf.set_override(name, [value] if is_list else value, group='scheduler')
-    return Rules(options=opts.changed(conf))
+    return Given(options=opts.changed(conf))
 
 
 def cloud_of(story):
@@ -58,23 +59,24 @@ def cloud_of(story):
 def test_story(story, row):
     """R1-31 to R1-38."""
     flavor, image, query, left = row[0], row[1], row[2], row[3]
-    rules, (aggregates, hosts) = options_of(story), cloud_of(story)
+    given, (aggregates, hosts) = options_of(story), cloud_of(story)
+    settings = Settings(options=given.options)
 
     def ask():
         return constrain(
             [*listed(flavor), *listed(image)],
             aggregates,
-            required_prefix=rules.value(REQUIRED_PREFIX),
-            forbidden_prefixes=rules.value(FORBIDDEN_PREFIXES),
+            required_prefix=settings.value(REQUIRED_PREFIX),
+            forbidden_prefixes=settings.value(FORBIDDEN_PREFIXES),
         )
 
-    asked = ResolvedRequest(
-        PlacementRequest(1, 'f', image_properties=dict.fromkeys(listed(image), 'true')),
+    asked = with_values(
+        NamedRequest(1, 'f', image_properties=dict.fromkeys(listed(image), 'true')),
         CloudSnapshot(aggregates=aggregates),
         Flavor('1', 'f', 1, 64, 1, extra_specs=dict.fromkeys(listed(flavor), 'true')),
-        rules=rules,
+        given=given,
     )
-    verdicts = {host.host: ReservationsConstraint().check_host(asked, host) for host in hosts}
+    verdicts = {host.host: ReservationsConstraint().check_host(*asked, host) for host in hosts}
     assert [name for name, verdict in verdicts.items() if verdict] == listed(left)
     if query == 'rejected':
         with pytest.raises(InvalidSpec):

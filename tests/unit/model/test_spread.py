@@ -5,11 +5,10 @@ import pytest
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.model.spread import Spread, hint, read_all
-from senlin_affinity.planner.planner import plan
+from tests.support.asked import NamedRequest, plan
 from tests.support.small_cloud import CONSTRAINTS
 from tests.support.tables import check_error, raises, rows
 
@@ -56,7 +55,7 @@ def cloud(*hosts):
 
 
 def test_a_server_in_an_unknown_rack_leads_to_at_most():
-    request = PlacementRequest(4, 'f', 'g', spread=(Spread('rack', 1, 2),))
+    request = NamedRequest(4, 'f', 'g', spread=(Spread('rack', 1, 2),))
     assert not plan(request, cloud(), CONSTRAINTS).at_most
     found = plan(request, cloud(Member('one'), Member('two')), CONSTRAINTS)
     assert found.capacity == 4
@@ -74,13 +73,13 @@ def test_a_server_in_an_unknown_rack_leads_to_at_most():
 )
 def test_the_guaranteed_number_for_all_locations_of_members(skew, most, lost, capacity, firm):
     members = (Member(str(number)) for number in range(lost))
-    request = PlacementRequest(1, 'f', 'g', spread=(Spread('rack', skew, most),))
+    request = NamedRequest(1, 'f', 'g', spread=(Spread('rack', skew, most),))
     decision = plan(request, cloud(*members), CONSTRAINTS)
     assert (decision.capacity, decision.capacity_certain) == (capacity, firm)
     assert bool(decision.at_most) is (firm < capacity)
 
 
 def test_a_key_that_no_aggregate_has_is_rejected():
-    request = PlacementRequest(4, 'f', spread=(Spread('Rack'),))
+    request = NamedRequest(4, 'f', spread=(Spread('Rack'),))
     with pytest.raises(InvalidSpec, match=r"spread\[0\].by: .*'Rack': did you mean rack"):
         plan(request, cloud(), CONSTRAINTS)

@@ -1,21 +1,21 @@
 """Changes of a request: a new server group, another flavor, an aggregate of hosts."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from senlin_affinity.model.proposal import Change
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import alternatives
-from senlin_affinity.planner.resolution import resolve
+from tests.support.asked import resolve
 from tests.support.small_cloud import flavor_of, request_of, rules_of, snapshot_of
 
 
 def test_a_new_group_has_a_name_that_no_group_has():
     group, taken = ServerGroup('g1', 'web', 'anti-affinity'), ServerGroup('g2', 'web-2', 'affinity')
-    snapshot = SimpleNamespace(server_groups=(group, taken))
-    resolved = SimpleNamespace(snapshot=snapshot, project_id='p1')
-    found = alternatives.new_group(resolved, group, rules={'max_server_per_host': 2})
+    snapshot = CloudSnapshot(server_groups=(group, taken))
+    request = Request(1, project_id='p1')
+    found = alternatives.new_group(request, snapshot, group, rules={'max_server_per_host': 2})
     assert found == {
         'name': 'web-3',
         'policy': 'anti-affinity',
@@ -38,7 +38,7 @@ def test_another_group_needs_quota_of_its_project(identity, quotas, owner, expec
     row = {'quotas': quotas, 'project': 'ours', 'request': {'project_id': owner}}
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
     group = ServerGroup(identity, 'web', 'anti-affinity')
-    assert alternatives.may_create_group(resolved, group) is expected
+    assert alternatives.may_create_group(*resolved, group) is expected
 
 
 def test_the_change_to_a_flavor_names_it():
@@ -66,10 +66,11 @@ def test_of_several_flavors_without_an_extra_spec_the_first_by_name_is_used():
     known = [
         flavor_of({'id': key, 'name': name, 'extra_specs': specs}) for key, name, specs in others
     ]
-    resolved = SimpleNamespace(flavor=now, snapshot=SimpleNamespace(flavors=known))
     data = {'removed_extra_specs': ['a'], 'given_up': ['traits']}
     flavor = {'id': 'f3', 'name': 'm'}
-    found = alternatives.with_existing_flavor(resolved, data)
+    found = alternatives.with_existing_flavor(
+        Request(1, now), CloudSnapshot(flavors=tuple(known)), data
+    )
     assert found == ({'given_up': ['traits'], 'flavor': flavor}, ' (flavor: m)')
 
 
@@ -114,7 +115,7 @@ def test_hosts_join_the_aggregate_that_most_of_them_may_join(offered, kept, aggr
         'aggregates': {'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}, 'ssd': {}},
     }
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
-    found = alternatives.joining(resolved, resolved.snapshot.hosts, offered, kept)
+    found = alternatives.joining(*resolved, resolved.cloud.hosts, offered, kept)
     named = {'name': aggregate, 'uuid': aggregate}
     assert [(each.data, [host.host for host in each.hosts]) for each in found] == (
         [({'aggregate_hosts': {'aggregate': named, 'hosts': []}}, hosts)] if aggregate else []

@@ -8,12 +8,13 @@ import pytest
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.request import FILTERS, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.request import FILTERS
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova import options as nova_options
 from senlin_affinity.nova.root_traits import TPM_SECRETS
-from senlin_affinity.planner.planner import plan
+from senlin_affinity.planner import planner
+from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import rows
@@ -51,7 +52,7 @@ def resolved_of(row):
         image = Image('i', disk_format=row.get('disk_format', 'raw'), properties=properties)
     resources = {'VCPU': Resource(4, 0), 'PCPU': Resource(4 if row.get('has_pinned') else 0, 0)}
     traits = TPM_SECRETS if row.get('has_tpm', True) else frozenset()
-    request = PlacementRequest(
+    request = NamedRequest(
         1,
         'f',
         availability_zone=row.get('zone'),
@@ -68,8 +69,8 @@ def resolved_of(row):
         prefixes = {'required_member_prefix': prefix, 'forbidden_member_prefixes': (prefix,)}
         options |= {'reservations_enforced_by': 'nova', **prefixes}
         options['are_flavor_keys_only'] = row.get('of_flavors', False)
-    rules = Rules.of(default_schedule_zone=row.get('default_zone'), **options)
-    return ResolvedRequest(request, snapshot, flavor_of(row.get('flavor')), rules=rules)
+    rules = Given.of(default_schedule_zone=row.get('default_zone'), **options)
+    return with_values(request, snapshot, flavor_of(row.get('flavor')), given=rules)
 
 
 def decoded(text, names):
@@ -89,10 +90,10 @@ def in_order(values):
 @pytest.mark.parametrize('row', rows('candidate_query'))
 def test_the_query_of_a_row(row):
     resolved = resolved_of(row)
-    found = candidate_query.queries(resolved)
+    found = candidate_query.queries(*resolved)
     asked = [row[key] for key in ('outcome', 'second') if row.get(key) is not None]
     assert len(found) == len(asked)
-    assert candidate_query.query(resolved) == (found[0] if len(found) == 1 else None)
+    assert candidate_query.query(*resolved) == (found[0] if len(found) == 1 else None)
     for text, expected in zip(found, asked, strict=True):
         rest, root = decoded(text, row.get('aggregates'))
         assert in_order(rest) == in_order(expected)
@@ -106,33 +107,36 @@ def test_the_query_of_a_row(row):
 def test_additional_requirements_of_nova_are_reported(row):
     """What our query lacks, according to the row, is an assumption or "at most"."""
     resolved = resolved_of(row)
-    (host,) = resolved.snapshot.hosts
+    (host,) = resolved.cloud.hosts
     amounts = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'MEM_ENCRYPTION_CONTEXT')
     resources = {name: Resource(4096, 0) for name in amounts}
     traits = host.traits.union(row.get('root', ()), TRAITS)
     uuids = frozenset(map(uuid_of, row.get('aggregates') or ()))
     known = host.but(resources=resources, traits=traits, aggregates=uuids)
     snapshot = replace(
-        resolved.snapshot, hosts=(known,), flavors=(resolved.flavor,), server_groups=(), quotas={}
+        resolved.cloud,
+        hosts=(known,),
+        flavors=(resolved.request.flavor,),
+        server_groups=(),
+        quotas={},
     )
-    request = replace(resolved.request, flavor=resolved.flavor.id)
-    rules = replace(resolved.rules, explicit=TOLD)
-    decision = plan(request, snapshot, [each() for each in OURS], rules, remedies=False)
+    asked = resolved.but(cloud=snapshot).with_settings(explicit=TOLD)
+    decision = planner.plan(*asked.planned, [each() for each in OURS], remedies=False)
     assert decision.fits is not False
     assert not decision.as_dict()['certain'], decision.line()
 
 
 def test_the_encoded_query():
     row = {'flavor': {'extra_specs': {'trait:É/ ~': 'required'}}}
-    assert candidate_query.query(resolved_of(row)) == (
+    assert candidate_query.query(*resolved_of(row)) == (
         'required=%C3%89%2F+~&resources=DISK_GB%3A1%2CMEMORY_MB%3A512%2CVCPU%3A1'
         '&root_required=%21COMPUTE_STATUS_DISABLED'
     )
 
 
 def test_an_unknown_flavor():
-    unknown = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
-    assert candidate_query.query(unknown) is None
+    unknown = with_values(NamedRequest(1, 'f'), CloudSnapshot())
+    assert candidate_query.query(*unknown) is None
 
 
 @pytest.mark.parametrize('resources', [None, {'PCPU': Resource(2, 2)}])
@@ -140,10 +144,10 @@ def test_a_host_that_may_have_pinned_cpus(resources):
     """Even if none are free, which does not affect the query."""
     row = {'image': None}
     plain = resolved_of(row)
-    assert candidate_query.query(plain) is not None
-    hosts = (*plain.snapshot.hosts, Host('cmp-2', 'cmp-2', resources=resources))
-    resolved = replace(plain, snapshot=replace(plain.snapshot, hosts=hosts))
-    assert candidate_query.query(resolved) is None
+    assert candidate_query.query(*plain) is not None
+    hosts = (*plain.cloud.hosts, Host('cmp-2', 'cmp-2', resources=resources))
+    resolved = plain.but(cloud=replace(plain.cloud, hosts=hosts))
+    assert candidate_query.query(*resolved) is None
 
 
 @pytest.mark.parametrize('is_asked', [True, False])
@@ -151,5 +155,5 @@ def test_a_nova_below_29_may_not_ask_for_the_zone(is_asked):
     zone = {'zone': 'az-1', 'aggregates': {'one': {'availability_zone': 'az-1'}}}
     asked = resolved_of({'image': {}, **zone})
     options = {'query_placement_for_availability_zone': is_asked}
-    (text,) = candidate_query.queries(replace(asked, rules=Rules.of(**options)))
+    (text,) = candidate_query.queries(*asked.with_settings(options=options))
     assert ('member_of=' in text) == is_asked

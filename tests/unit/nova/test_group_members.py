@@ -3,10 +3,11 @@
 import pytest
 
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.group_members import checked_late, counted
+from tests.support.asked import Given, NamedRequest, with_values
 
 HOSTS = (
     Host('cmp-1', 'cmp-1'),
@@ -31,18 +32,16 @@ MOVING = Member('s1', 'cmp-1', state='VERIFY_RESIZE', also_on=('cmp-1', 'cmp-4')
 def test_the_number_of_hosts_that_only_the_late_check_rejects(policy, most, filters, number):
     """The filter counts a moving server on one host; without it, the late check alone rejects."""
     group = policy and ServerGroup('g', 'web', policy, {'max_server_per_host': most}, (MOVING,))
-    request = PlacementRequest(1, 'small', enabled_filters=tuple(filters))
-    asked = ResolvedRequest(request, CloudSnapshot(HOSTS), server_group=group)
-    assert checked_late(asked) == number
+    request = NamedRequest(1, 'small', enabled_filters=tuple(filters))
+    asked = with_values(request, CloudSnapshot(HOSTS), server_group=group)
+    assert checked_late(*asked) == number
 
 
 @pytest.mark.parametrize(('is_off', 'of_target'), [(False, 2), (True, 1)])
 def test_planned_servers_count_beside_the_members(is_off, of_target):
     """The late check also counts a moving server on the target of its move."""
     group = ServerGroup('g', 'web', 'anti-affinity', members=(MOVING,))
-    rules = Rules.of(disable_group_policy_check_upcall=is_off)
-    request, placed = PlacementRequest(1, 'small'), {'cmp-4': 1}
-    asked = ResolvedRequest(
-        request, CloudSnapshot(HOSTS), server_group=group, rules=rules, placed=placed
-    )
-    assert counted(asked)[0] == {'cmp-1': 1, 'cmp-4': of_target}
+    rules = Given.of(disable_group_policy_check_upcall=is_off)
+    request, placed = NamedRequest(1, 'small'), {'cmp-4': 1}
+    asked = with_values(request, CloudSnapshot(HOSTS), server_group=group, given=rules)
+    assert counted(*asked, placed)[0] == {'cmp-1': 1, 'cmp-4': of_target}

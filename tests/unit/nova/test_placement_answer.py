@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.nova.placement_answer import may_take_of_pools
-from senlin_affinity.planner.resolution import resolve
+from tests.support.asked import resolve
 from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of
 
 
@@ -43,5 +43,5 @@ def test_servers_may_use_up_a_pool_with_less_than_its_hosts_could_use(
 ):
     """Of a host without a candidate, an incomplete answer does not say what it could use."""
     asked = resolved(of_pool, is_whole, flavor)
-    found = [host.host for host in asked.snapshot.hosts if may_take_of_pools(asked, host)]
+    found = [host.host for host in asked.cloud.hosts if may_take_of_pools(*asked, host)]
     assert found == (['cmp-1'] if expected else [])

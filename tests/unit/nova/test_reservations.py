@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.model.request import Rules
+from senlin_affinity.model.request import Settings
 from senlin_affinity.model.snapshot import Aggregate
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import isolated_aggregates
@@ -132,4 +132,4 @@ def test_limit_to_tenant(row):
     ],
 )
 def test_whether_properties_of_images_count(given, are_read):
-    assert reads_images(Rules.of(**given)) is are_read
+    assert reads_images(Settings(options=given)) is are_read

@@ -1,7 +1,7 @@
 """The servers of a group in each domain."""
 
 from senlin_affinity.nova.topology import servers
-from senlin_affinity.planner.resolution import resolve
+from tests.support.asked import resolve
 from tests.support.small_cloud import request_of, rules_of, snapshot_of
 
 
@@ -21,5 +21,5 @@ def test_a_server_on_an_unknown_host_counts_in_its_zone_only():
         },
     }
     asked = resolve(request_of(row), snapshot_of(row), rules_of(row))
-    assert servers(asked, 'rack') == {'r1': 1}
-    assert servers(asked, 'availability_zone') == {'az-1': 2, 'az-2': 2}
+    assert servers(*asked, 'rack', {}) == {'r1': 1}
+    assert servers(*asked, 'availability_zone', {}) == {'az-1': 2, 'az-2': 2}

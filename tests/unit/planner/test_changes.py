@@ -8,8 +8,8 @@ from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.planner.changes import carry_out
-from senlin_affinity.planner.resolution import resolve
+from senlin_affinity.planner.resolution import resolve_member_of
+from tests.support.asked import resolve
 from tests.support.small_cloud import GROUP, host_of, request_of, rules_of, snapshot_of
 from tests.support.values import replace
 
@@ -32,10 +32,10 @@ def before():
 
 def hosts_after(before, data):
     """Return the hosts that a change adds or modifies; nothing else may change."""
-    after = carry_out(data, before)
-    snapshot = replace(after.snapshot, hosts=before.snapshot.hosts)
-    assert replace(after, snapshot=snapshot) == before
-    return [host for host in after.snapshot.hosts if host not in before.snapshot.hosts]
+    after = before.changed(data)
+    cloud = replace(after.cloud, hosts=before.cloud.hosts)
+    assert after.but(cloud=cloud) == before
+    return [host for host in after.cloud.hosts if host not in before.cloud.hosts]
 
 
 ONE, TWO = (host_of(name, given) for name, given in ROW['hosts'].items())
@@ -125,6 +125,7 @@ def test_new_hosts_have_unused_names(before, described, more):
     ('data', 'fields'),
     [
         ({'availability_zone': None}, {'availability_zone': None}),
+        ({'enable_drs_extension': True}, {'is_drs_required': True}),
         (
             {'spread': [{'by': 'rack', 'max_skew': 2, 'mode': 'soft'}]},
             {'spread': (Spread('rack', 2, mode='soft'),)},
@@ -133,69 +134,68 @@ def test_new_hosts_have_unused_names(before, described, more):
     ],
 )
 def test_the_request_changes(before, data, fields):
-    after = carry_out(data, before)
-    assert after == replace(before, request=replace(before.request, **fields))
+    after = before.changed(data)
+    assert after == before.but(**fields)
 
 
 def test_properties_are_removed_from_the_image(before):
     image = Image('i', properties={'a': '1', 'b': '2'})
-    request = replace(before.request, image=image, image_properties=None)
-    after = carry_out({'removed_image_properties': ['a']}, replace(before, request=request))
+    after = before.but(image=image).changed({'removed_image_properties': ['a']})
     assert after.request.image == Image('i', properties={'b': '2'})
-    unknown = replace(before, request=replace(request, image=None))
-    after = carry_out({'removed_image_properties': ['a']}, unknown)
+    unknown = before.but(image_properties=None)
+    after = unknown.changed({'removed_image_properties': ['a']})
     assert (after.request.image, after.request.image_properties) == (None, {})
 
 
 def test_the_expressions_about_aggregates_change(before):
-    after = carry_out({'member_of': ['ssd']}, before)
-    assert after.request.member_of == ('ssd',)
-    assert after.member_of == resolve(after.request, before.snapshot, before.rules).member_of
-    assert carry_out({'member_of': []}, after).member_of == MemberOf()
+    after = before.changed({'member_of': ['ssd']})
+    assert after.request.member_of_text == ('ssd',)
+    assert after.request.member_of == resolve_member_of(('ssd',), before.cloud)
+    assert after.changed({'member_of': []}).request.member_of == MemberOf()
 
 
 def test_the_flavor_changes(before):
-    after = carry_out({'flavor': {'id': 'tiny', 'name': 'tiny'}}, before)
-    assert (after.request.flavor, after.flavor) == ('tiny', before.snapshot.flavors[1])
-    after = carry_out({'removed_extra_specs': ['a', 'x']}, before)
-    assert after.flavor == replace(before.flavor, id='', extra_specs={'b': '2'})
-    unknown = replace(before, flavor=None)
-    assert carry_out({'removed_extra_specs': ['a']}, unknown) == unknown
+    after = before.changed({'flavor': {'id': 'tiny', 'name': 'tiny'}})
+    assert after.request.flavor == before.cloud.flavors[1]
+    after = before.changed({'removed_extra_specs': ['a', 'x']})
+    assert after.request.flavor == replace(before.request.flavor, id='', extra_specs={'b': '2'})
+    unknown = before.but(flavor=None)
+    assert unknown.changed({'removed_extra_specs': ['a']}) == unknown
 
 
 @pytest.mark.parametrize(('given', 'project'), [({}, 'ours'), ({'project_id': 'their'}, 'their')])
 def test_a_new_group_has_no_servers(before, given, project):
     data = {'name': 'web-2', 'policy': 'affinity', 'rules': {}, **given}
-    after = carry_out({'server_group': data}, before)
-    assert before.server_group.name == GROUP
-    assert after.server_group == ServerGroup('web-2', 'web-2', 'affinity', project_id=project)
-    assert after.request.server_group == 'web-2'
-    without = carry_out({'server_group': data}, replace(before, server_group=None))
-    assert without.server_group.project_id == given.get('project_id')
+    after = before.changed({'server_group': data})
+    assert before.request.server_group.name == GROUP
+    assert after.request.server_group == ServerGroup(
+        'web-2', 'web-2', 'affinity', project_id=project
+    )
+    without = before.but(server_group=None).changed({'server_group': data})
+    assert without.request.server_group.project_id == given.get('project_id')
 
 
 def test_quotas_of_the_project_and_the_user_are_raised(before):
-    quotas = {**before.snapshot.quotas, 'instances': Quota(5, 1, of_user=Quota(3, 1))}
-    asked = replace(before, snapshot=replace(before.snapshot, quotas=quotas))
+    quotas = {**before.cloud.quotas, 'instances': Quota(5, 1, of_user=Quota(3, 1))}
+    asked = before.but(cloud=replace(before.cloud, quotas=quotas))
     data = {'limits': {'instances': 7}, 'user_limits': {'instances': 6, 'cores': 8}}
-    after = carry_out({'quotas': data}, asked)
-    assert after.snapshot.quotas == {
+    after = asked.changed({'quotas': data})
+    assert after.cloud.quotas == {
         'instances': Quota(7, 1, of_user=Quota(6, 1)),
         'cores': Quota(9, 1),
     }
-    after = carry_out({'quotas': {'limits': {'cores': 10}}}, asked)
-    assert after.snapshot.quotas == {**quotas, 'cores': Quota(10, 1)}
+    after = asked.changed({'quotas': {'limits': {'cores': 10}}})
+    assert after.cloud.quotas == {**quotas, 'cores': Quota(10, 1)}
 
 
 @pytest.mark.parametrize(
     ('data', 'fields'),
     [
-        ({'enable_drs_extension': True}, {'is_drs_required': True}),
-        ({'given_up': ['fence', 'traits']}, {'given_up': frozenset({'old', 'fence', 'traits'})}),
+        ({'given_up': ['fence', 'traits']}, {'waived': frozenset({'old', 'fence', 'traits'})}),
         ({'options': {'a': 1}}, {'options': {'drs_pattern': 'x', 'a': 1}}),
     ],
 )
-def test_the_rules_change(before, data, fields):
-    asked = replace(before, rules=replace(before.rules, given_up=frozenset({'old'})))
-    after = carry_out(data, asked)
-    assert after == replace(asked, rules=replace(asked.rules, **fields))
+def test_the_settings_change(before, data, fields):
+    asked = before.with_settings(waived=frozenset({'old'}))
+    after = asked.changed(data)
+    assert after == asked.with_settings(**fields)

@@ -5,11 +5,11 @@ import shlex
 import pytest
 
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.planner import commands
+from tests.support.asked import NamedRequest, with_values
 from tests.support.small_cloud import flavor_of
 from tests.support.values import replace
 
@@ -23,8 +23,8 @@ STALE = tuple(
     for name, is_nested in (('cmp-3', False), ('tree', True))
 )
 GROUP = ServerGroup('g', 'web', 'anti-affinity')
-QUESTION = ResolvedRequest(
-    PlacementRequest(1, 'f'), CloudSnapshot((*HOSTS, *STALE), flavors=(FLAVOR,)), FLAVOR, GROUP
+QUESTION = with_values(
+    NamedRequest(1, 'f'), CloudSnapshot((*HOSTS, *STALE), flavors=(FLAVOR,)), FLAVOR, GROUP
 )
 
 
@@ -111,32 +111,31 @@ NEW_GROUP = {
 )
 def test_lines(data, lines):
     lines = (line if line.startswith('provider=') else f'openstack {line}' for line in lines)
-    assert commands.of(data, QUESTION) == tuple(lines)
+    assert commands.of(data, *QUESTION.planned) == tuple(lines)
 
 
 def test_a_flavor_is_shared_with_the_requesting_project():
     """Like the original flavor, it may be private."""
     big = flavor_of({'id': 'big', 'name': 'm1.x-2', 'vcpus': 2})
-    known = replace(QUESTION.snapshot, flavors=(FLAVOR, big))
-    request = replace(QUESTION.request, project_id='p')
-    question = replace(QUESTION, request=request, snapshot=known)
+    known = replace(QUESTION.cloud, flavors=(FLAVOR, big))
+    question = QUESTION.but(project_id='p', cloud=known)
     data = {'removed_extra_specs': ['a b']}
-    (line,) = commands.of(data, question)
+    (line,) = commands.of(data, *question.planned)
     assert line.endswith(' --property trait:CUSTOM_A=required --private --project p m1.x-3')
-    (line,) = commands.of({'flavor': {'id': 'big', 'name': 'm1.x-2'}, **data}, question)
+    (line,) = commands.of({'flavor': {'id': 'big', 'name': 'm1.x-2'}, **data}, *question.planned)
     assert '--vcpus 2' in line
     assert line.endswith(' m1.x-2-2')
 
 
 def test_a_group_that_an_attach_creates_needs_no_command():
     new = ServerGroup(NOT_YET, 'web', 'anti-affinity')
-    question = ResolvedRequest(QUESTION.request, QUESTION.snapshot, FLAVOR, new)
-    assert commands.of(NEW_GROUP, question) == ()
+    question = QUESTION.but(server_group=new)
+    assert commands.of(NEW_GROUP, *question.planned) == ()
 
 
 @pytest.mark.parametrize('name', ['$(reboot)', "a'; reboot; '", '--os-token', 'a\nb', '`x`', '"'])
 def test_a_name_is_one_word(name):
-    (line,) = commands.of({'enabled_hosts': [name]}, QUESTION)
+    (line,) = commands.of({'enabled_hosts': [name]}, *QUESTION.planned)
     begin = ['openstack', 'compute', 'service', 'set', '--enable']
     words = [*begin, *(['--'] if name[0] == '-' else []), name, 'nova-compute']
     assert shlex.split(line) == words
@@ -152,8 +151,8 @@ def test_a_name_is_one_word(name):
     ids=lambda data: next(iter(data)),
 )
 def test_a_user_who_lists_no_hosts_gets_no_command_of_an_administrator(data):
-    tenant = replace(QUESTION, snapshot=replace(QUESTION.snapshot, hosts=None))
-    assert len(commands.of(data, QUESTION)) == 1
-    assert commands.of(data, tenant) == ()
-    (line,) = commands.of(NEW_GROUP, tenant)
+    tenant = QUESTION.but(cloud=replace(QUESTION.cloud, hosts=None))
+    assert len(commands.of(data, *QUESTION.planned)) == 1
+    assert commands.of(data, *tenant.planned) == ()
+    (line,) = commands.of(NEW_GROUP, *tenant.planned)
     assert ' server group create ' in line

@@ -6,9 +6,9 @@ import pickle
 import pytest
 
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.planner.planner import plan
+from tests.support.asked import plan
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 ROW = {
@@ -60,7 +60,7 @@ def test_a_decision_has_no_reference_to_the_snapshot(count):
         thing = todo.pop()
         if id(thing) not in seen and not isinstance(thing, type):
             seen.add(id(thing))
-            assert not isinstance(thing, CloudSnapshot | Host | ResolvedRequest)
+            assert not isinstance(thing, CloudSnapshot | Host | Request)
             assert not callable(thing)
             todo += gc.get_referents(thing)
 

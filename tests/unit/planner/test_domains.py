@@ -7,8 +7,8 @@ import pytest
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.verdict import Outcome, Verdict
-from senlin_affinity.planner.planner import plan
 from senlin_affinity.scenario.constraint import Constraint, Domain
+from tests.support.asked import plan
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 ROOM = Verdict.passed('row.room', room=2)
@@ -24,10 +24,10 @@ class Rows(Constraint):
     def __init__(self, said):
         self.said = said
 
-    def domains(self, _question, host):
+    def domains(self, request, scenario, host):
         return [Domain('row', name) for name in sorted(host.aggregates)]
 
-    def check_domains(self, _question, rooms):
+    def check_domains(self, request, scenario, rooms):
         return {domain: self.said[domain.name] for domain in rooms if domain.name in self.said}
 
 

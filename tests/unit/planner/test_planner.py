@@ -11,13 +11,11 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.reason import Reason
-from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.planner import assignment
-from senlin_affinity.planner.planner import plan
-from senlin_affinity.planner.resolution import resolve
+from tests.support.asked import NamedRequest, plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, Fence, granted, request_of, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 
@@ -26,7 +24,7 @@ def answer(row):
     request, rules = request_of(row), rules_of(row)
     asked = resolve(request, snapshot_of(row), rules)
     asked = granted(asked, row.get('hosts') or {}, is_whole=not row.get('is_cut', False))
-    return plan(request, asked.snapshot, CONSTRAINTS, rules)
+    return plan(request, asked.cloud, CONSTRAINTS, rules)
 
 
 #: What a decision prints, in this order: others read it.
@@ -109,7 +107,7 @@ def check_printed(printed, decision):
     ],
 )
 def test_a_malformed_request_is_rejected_with_its_path(fields, path):
-    request = PlacementRequest(**{'count': 1, 'flavor': 'f', **fields})
+    request = NamedRequest(**{'count': 1, 'flavor': 'f', **fields})
     with pytest.raises(InvalidSpec) as caught:
         plan(request, snapshot_of({'hosts': {}}), CONSTRAINTS)
     assert caught.value.path == path
@@ -241,7 +239,7 @@ THINGS = CloudSnapshot(
 def test_unknown_and_ambiguous_names(asked, path, words):
     """RX-01: an error of the user is reported with its path and a suggestion."""
     with pytest.raises(InvalidSpec) as caught:
-        plan(PlacementRequest(**({'count': 1, 'flavor': '1'} | asked)), THINGS, CONSTRAINTS)
+        plan(NamedRequest(**({'count': 1, 'flavor': '1'} | asked)), THINGS, CONSTRAINTS)
     assert (caught.value.path, str(caught.value)) == (path, f'{path}: {words}')
 
 
@@ -255,7 +253,7 @@ def test_unknown_and_ambiguous_names(asked, path, words):
     ids=str,
 )
 def test_names_and_ids_are_resolved(asked):
-    assert plan(PlacementRequest(1, **asked), THINGS, CONSTRAINTS).wanted == 1
+    assert plan(NamedRequest(1, **asked), THINGS, CONSTRAINTS).wanted == 1
 
 
 OURS = ServerGroup('a', 'web', 'affinity', project_id='ours')
@@ -278,12 +276,12 @@ THEIR_DB = ServerGroup('c', 'db', 'affinity', project_id='theirs')
 )
 def test_a_name_is_a_group_of_the_own_project(project, name, found):
     snapshot = CloudSnapshot(server_groups=(OURS, THEIRS, THEIR_DB), project_id='ours')
-    request = PlacementRequest(1, 'f', name, project_id=project)
+    request = NamedRequest(1, 'f', name, project_id=project)
     if found is None:
         with pytest.raises(InvalidSpec, match=f"there is no server group '{name}'"):
             resolve(request, snapshot)
     else:
-        assert resolve(request, snapshot).server_group == found
+        assert resolve(request, snapshot).request.server_group == found
 
 
 @pytest.mark.parametrize(
@@ -294,27 +292,28 @@ def test_a_name_is_a_group_of_the_own_project(project, name, found):
     ],
 )
 def test_names_of_unknown_aggregates_are_preserved(values, asked):
-    assert resolve(PlacementRequest(1, 'f', member_of=values), CloudSnapshot()).member_of == asked
+    found = resolve(NamedRequest(1, 'f', member_of=values), CloudSnapshot())
+    assert found.request.member_of == asked
     with pytest.raises(InvalidSpec, match=r'^member_of\[0\]: in: must be followed by'):
-        resolve(PlacementRequest(1, 'f', member_of=('in:', *values)), CloudSnapshot())
+        resolve(NamedRequest(1, 'f', member_of=('in:', *values)), CloudSnapshot())
 
 
 @pytest.mark.parametrize('hosts', [None, (Host('a', 'a'), Host('b', 'b', availability_zone='az'))])
 def test_a_zone_that_may_exist(hosts):
     """No zone, or not the zone of each host, is known."""
-    request = PlacementRequest(1, 'f', availability_zone='nova')
+    request = NamedRequest(1, 'f', availability_zone='nova')
     assert plan(request, CloudSnapshot(hosts), ()).fits is None
 
 
 def test_a_zone_that_a_tenant_cannot_list():
     snapshot = CloudSnapshot(availability_zones=frozenset('abcdefghijkl'))
     with pytest.raises(InvalidSpec, match='zone .az-9.; there are a, b, c, d, e, f, g, h, i, j$'):
-        plan(PlacementRequest(1, 'f', availability_zone='az-9'), snapshot, ())
+        plan(NamedRequest(1, 'f', availability_zone='az-9'), snapshot, ())
 
 
 def test_without_constraints():
     """Without constraints, the room of the hosts is unknown."""
-    decision = plan(PlacementRequest(1, '1'), THINGS, ())
+    decision = plan(NamedRequest(1, '1'), THINGS, ())
     assert (decision.fits, decision.capacity, decision.placements) == (None, None, ())
 
 
@@ -330,7 +329,7 @@ class Says(Constraint):
     def __init__(self, verdict):
         self._verdict = verdict
 
-    def check_request(self, resolved):
+    def check_request(self, request, cloud):
         return self._verdict
 
 

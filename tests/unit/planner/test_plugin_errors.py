@@ -24,8 +24,8 @@ from senlin_affinity.model.errors import (
     is_mistake,
 )
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.planner.planner import plan
 from senlin_affinity.scenario.column import Column
+from tests.support.asked import plan
 from tests.support.small_cloud import request_of, rules_of, snapshot_of
 from tests.support.values import replace
 
@@ -51,22 +51,22 @@ class Odd(Constraint):
     def check(self, asked, host, cloud):
         return Verdict.passed('odd.ok', room=2)
 
-    def has_domains(self, resolved):
+    def has_domains(self, request, scenario):
         return True
 
-    def domains(self, resolved, host):
+    def domains(self, request, scenario, host):
         return [Domain('row', host.host)]
 
-    def check_domains(self, resolved, rooms):
+    def check_domains(self, request, scenario, rooms):
         return dict.fromkeys(rooms, Verdict.passed('odd.ok', room=2))
 
-    def check_request(self, resolved):
+    def check_request(self, request, cloud):
         return Verdict.passed('odd.ok')
 
-    def proposals(self, resolved, evaluation):
+    def proposals(self, request, scenario, evaluation):
         return []
 
-    def assumptions(self, resolved):
+    def assumptions(self, request, cloud):
         return [Assumption('odd.luck', 'luck')] * 2
 
 
@@ -96,7 +96,7 @@ NO_ROOM = ' on host cmp-1: ValueError: room must be None or an integer'
         ('prepare', lambda *_: Verdict.skipped('odd.o'),
          ': ValueError: code odd.o is not in reasons'),
         ('prepare', fails, ": KeyError: 'rack'"),
-        ('check_domains', lambda _question, rooms: dict.fromkeys(rooms, Verdict.skipped('odd.o')),
+        ('check_domains', lambda _r, _s, rooms: dict.fromkeys(rooms, Verdict.skipped('odd.o')),
          ' on row cmp-1, cmp-2, cmp-3 and 2 more: ValueError: code odd.o is not in reasons'),
         ('check_request', lambda *_: Verdict.skipped('odd.o'),
          ': ValueError: code odd.o is not in reasons'),
@@ -108,7 +108,7 @@ NO_ROOM = ' on host cmp-1: ValueError: room must be None or an integer'
         ('domains', lambda *_: ['r1'], ' on host cmp-1: AttributeError: '),
         ('check_domains', fails, " on row cmp-1, cmp-2, cmp-3 and 2 more: KeyError: 'rack'"),
         ('check_domains', lambda *_: {}, ': ValueError: the answer has no Verdict for row cmp-1'),
-        ('check_domains', lambda _question, rooms: dict.fromkeys(rooms, 3),
+        ('check_domains', lambda request, scenario, rooms: dict.fromkeys(rooms, 3),
          ': ValueError: the answer must be a Verdict, not 3'),
         ('check_request', fails, ": KeyError: 'rack'"),
         ('check_request', lambda *_: True, ': ValueError: the answer must be a Verdict, not True'),
@@ -154,10 +154,8 @@ def test_an_object_of_another_class():
 def test_the_innermost_constraint_is_reported():
     odd, late = Odd(), Odd()
     late.name = 'late'
-    late.check_request = lambda resolved: (
-        fails()
-        if resolved.request.availability_zone == 'az-1'
-        else Verdict.passed('odd.ok', room=1)
+    late.check_request = lambda request, cloud: (
+        fails() if request.availability_zone == 'az-1' else Verdict.passed('odd.ok', room=1)
     )
     odd.proposals = lambda *_: [Change('odd', 'zone', {'availability_zone': 'az-1'})]
     with pytest.raises(ConstraintError, match='constraint late: check_request failed: KeyError'):
@@ -188,7 +186,7 @@ def test_an_unknown_room_is_at_most(answer, reads, at_most):
     """A constraint that reads resources may reject after they are used."""
     odd = Odd()
     odd.check = lambda *_: answer
-    odd.has_domains = lambda _question: False
+    odd.has_domains = lambda *_: False
     odd.reads = reads
     decision = plan(request_of(ONE), snapshot_of(ONE), [odd, ResourcesConstraint()])
     assert (decision.capacity, decision.fits, decision.at_most) == (9, True, at_most)
@@ -213,7 +211,7 @@ def test_an_unknown_room_is_at_most(answer, reads, at_most):
 
 def test_an_unknown_number_of_a_request_is_no_caveat_about_quotas():
     odd = Odd()
-    odd.check_request = lambda _question: Verdict.unknown('odd.ok', room=5)
+    odd.check_request = lambda *_: Verdict.unknown('odd.ok', room=5)
     decision = plan(request_of(ONE), snapshot_of(ONE), [odd, ResourcesConstraint()])
     assert decision.at_most == ('parts of the snapshot that are not known',)
 
@@ -222,8 +220,8 @@ def test_an_unknown_number_of_a_request_is_no_caveat_about_quotas():
 def test_a_domains_upper_bound_marks_the_capacity(is_at_most):
     """Even if a host in it has less."""
     odd = Odd()
-    odd.domains = lambda _question, _host: [Domain('row', 'a')]
-    odd.check_domains = lambda _question, rooms: dict.fromkeys(
+    odd.domains = lambda *_: [Domain('row', 'a')]
+    odd.check_domains = lambda request, scenario, rooms: dict.fromkeys(
         rooms, Verdict.passed('odd.ok', room=5, is_at_most=is_at_most)
     )
     decision = plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
@@ -241,8 +239,8 @@ def test_a_domains_upper_bound_marks_the_capacity(is_at_most):
 def test_a_host_has_the_stricter_verdict_of_itself_and_its_domain(of_host, code, at_most):
     odd = Odd()
     odd.check = lambda *_: replace(of_host, facts={'rack': 'a'})
-    odd.domains = lambda _question, _host: [Domain('row', 'a')]
-    odd.check_domains = lambda _question, rooms: dict.fromkeys(
+    odd.domains = lambda *_: [Domain('row', 'a')]
+    odd.check_domains = lambda request, scenario, rooms: dict.fromkeys(
         rooms, Verdict.passed('odd.ok', room=5)
     )
     decision = plan(
@@ -264,7 +262,7 @@ def test_a_host_has_the_stricter_verdict_of_itself_and_its_domain(of_host, code,
 def test_the_assumptions_about_a_request_that_does_not_fit(kind, free, is_there, is_in_line):
     """Each once; assumptions that can only lower the number are not in the line."""
     odd, room = Odd(), {'hosts': {'cmp-1': {'free': free}}, 'request': {'count': 3}}
-    odd.assumptions = lambda _question: [kind('odd.luck', 'luck')] * 2
+    odd.assumptions = lambda *_: [kind('odd.luck', 'luck')] * 2
     rules = [odd, ResourcesConstraint()]
     decision = plan(request_of(room), snapshot_of(room), rules, rules_of(room))
     assert decision.fits is False

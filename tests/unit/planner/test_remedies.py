@@ -10,13 +10,11 @@ from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.snapshot import Aggregate, Quota
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.planner import what_if
-from senlin_affinity.planner.changes import carry_out
+from senlin_affinity.planner import planner, what_if
 from senlin_affinity.planner.decision import Kind
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.planner.new_hosts import MOST_NEW_HOSTS
-from senlin_affinity.planner.planner import decide, plan
-from senlin_affinity.planner.resolution import resolve
+from tests.support.asked import plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
 from tests.support.values import replace
@@ -69,12 +67,12 @@ def planned_for(row, monkeypatch):
     """Return the requests that are planned for remedies."""
     resolved, planned = resolve(request_of(row), snapshot_of(row), rules_of(row)), []
 
-    def watched(changed, *others, **more):
-        planned.append(changed)
-        return evaluate(changed, *others, **more)
+    def watched(request, scenario, *others, **more):
+        planned.append((request.server_group, scenario.hosts))
+        return evaluate(request, scenario, *others, **more)
 
     monkeypatch.setattr(what_if, 'evaluate', watched)
-    decide(resolved, CONSTRAINTS)
+    planner.plan(*resolved.planned, CONSTRAINTS)
     return resolved, planned
 
 
@@ -82,9 +80,8 @@ def planned_for(row, monkeypatch):
 def test_a_number_is_guessed(row, monkeypatch):
     """Only the number and the one below are planned, in each of up to four tried domains."""
     resolved, planned = planned_for(row, monkeypatch)
-    known, kinds = resolved.snapshot.hosts, Counter()
-    for each in planned:
-        group, hosts = each.server_group, each.snapshot.hosts
+    known, kinds = resolved.cloud.hosts, Counter()
+    for group, hosts in planned:
         kind = bool(group and group.rules), hosts != known, len(hosts) > len(known)
         kinds[kind] += any(kind)
     is_tried_again = resolved.request.spread or 'too small' in row['name']
@@ -135,11 +132,11 @@ def test_new_hosts_have_the_properties_of_the_old_ones(more, described, at_most)
     new = remedy.data['new_hosts']
     found = {key: new[key] for key in ('is_nested', 'is_partial', 'units') if key in new}
     assert found == described
-    changed = carry_out(remedy.data, resolve(request_of(row), snapshot_of(row), rules_of(row)))
-    after = plan(changed.request, changed.snapshot, CONSTRAINTS, changed.rules)
+    changed = resolve(request_of(row), snapshot_of(row), rules_of(row)).changed(remedy.data)
+    after = planner.plan(*changed.planned, CONSTRAINTS)
     assert (after.capacity, after.at_most) == (10, at_most)
-    assert changed.snapshot.hosts[1].host == 'cmp-1-new-1'
-    assert changed.snapshot.hosts[1].resources == changed.snapshot.hosts[0].resources
+    assert changed.cloud.hosts[1].host == 'cmp-1-new-1'
+    assert changed.cloud.hosts[1].resources == changed.cloud.hosts[0].resources
 
 
 OFF = {'disabled': True, 'free': 2}
@@ -189,7 +186,7 @@ def test_a_plan_has_no_more_new_hosts_than_the_limit(count, group, monkeypatch):
     if group is not None:
         row |= {'hosts': {'cmp-1': {'resources': MANY}, 'cmp-2': {}}, 'group': group}
     _question, planned = planned_for(row, monkeypatch)
-    assert 2 < max(len(each.snapshot.hosts) for each in planned) <= 2 + MOST_NEW_HOSTS
+    assert 2 < max(len(hosts) for _group, hosts in planned) <= 2 + MOST_NEW_HOSTS
     assert len(planned) < 300
 
 
@@ -360,7 +357,7 @@ class OnlyGpuHosts(Fence):
             return Verdict.skipped('fence.open')
         return Verdict.rejected('fence.forbidden', aggregates='no GPU')
 
-    def proposals(self, resolved, evaluation):
+    def proposals(self, request, scenario, evaluation):
         yield Change('fence', 'no fence', {'given_up': ['fence']})
         yield Change('fence', 'open the fence', {'given_up': ['fence']})
 

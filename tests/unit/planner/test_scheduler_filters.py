@@ -2,16 +2,16 @@
 
 import pytest
 
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.planner import scheduler_filters
+from tests.support.asked import NamedRequest, with_values
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import rows
 
 
 @pytest.mark.parametrize('row', rows('filters'))
 def test_filter(row):
-    request = PlacementRequest(
+    request = NamedRequest(
         1,
         'f',
         image_properties=row.get('image'),
@@ -19,6 +19,6 @@ def test_filter(row):
     )
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
     found = scheduler_filters.unmodelled(
-        ResolvedRequest(request, CloudSnapshot(), flavor), row.get('modelled', ())
+        with_values(request, CloudSnapshot(), flavor).request, row.get('modelled', ())
     )
     assert found == ((f'filter {row["filter"]}',) if row['outcome'] == 'at most' else ())

@@ -7,13 +7,12 @@ import pytest
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.reason import Reason
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner.row import row_of
 from senlin_affinity.planner.table import evaluate_hosts
 from senlin_affinity.scenario.constraint import Constraint
-from senlin_affinity.scenario.scenario import Scenario
+from tests.support.asked import NamedRequest, with_values
 from tests.support.values import replace
 
 HOST = Host('cmp-1', 'node-1', 'QEMU', resources={'VCPU': Resource(4, 0)})
@@ -49,7 +48,7 @@ class Nosy(Constraint):
     asked = None
     hosts: ClassVar = []
 
-    def prepare(self, _resolved):
+    def prepare(self, request, cloud):
         return self.asked
 
     def check(self, asked, host, _cloud):
@@ -64,11 +63,11 @@ def nosy_of(*reads, asked=None):
 
 
 def question(*hosts):
-    return ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot(hosts))
+    return with_values(NamedRequest(1, 'f'), CloudSnapshot(hosts))
 
 
 def table_of(constraints, resolved):
-    return evaluate_hosts(resolved, constraints, Scenario.of(resolved.snapshot))
+    return evaluate_hosts(resolved.request, constraints, resolved.scenario)
 
 
 def read(table):
@@ -88,7 +87,7 @@ def test_a_constraint_is_evaluated_once_for_hosts_that_agree_in_what_it_reads(na
     if name not in ('host', 'hypervisor_hostname', 'servers'):
         assert len(reader.hosts) == 2
         table_of([reader], resolved)  # the verdicts are known
-        changed = replace(resolved.snapshot, hosts=(*resolved.snapshot.hosts, HOST))
+        changed = replace(resolved.cloud, hosts=(*resolved.cloud.hosts, HOST))
         table_of([reader], question(*changed.hosts))
         assert len(reader.hosts) == 4
 

@@ -4,9 +4,8 @@ import pytest
 
 from senlin_affinity.constraints.base import Option
 from senlin_affinity.model.errors import ConstraintError
-from senlin_affinity.model.request import Rules
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.planner.planner import plan
+from tests.support.asked import Given, plan
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import Fence, request_of, snapshot_of
 from tests.support.tables import rows
@@ -17,7 +16,7 @@ CODE = 'nova.unspecified'
 
 
 def decision_of(row, constraints=CONSTRAINTS):
-    rules = Rules.of(**row.get('rules', {}))
+    rules = Given.of(**row.get('rules', {}))
     rules = replace(rules, explicit=frozenset(row.get('specified', ())))
     return plan(request_of(row), snapshot_of(row), constraints, rules)
 
@@ -104,11 +103,11 @@ class Theirs(Fence):
     answer = 'FenceFilter'
     switch = Option('is_fenced', False, 'Whether there are fences.')
 
-    def assumptions(self, _resolved):
+    def assumptions(self, request, cloud):
         yield self.answer
 
-    def prepare(self, resolved):
-        is_on = resolved.is_enforced('FenceFilter') or resolved.option(self.switch)
+    def prepare(self, request, cloud):
+        is_on = request.is_enforced('FenceFilter') or request.option(self.switch)
         return None if is_on else Verdict.skipped('fence.open')
 
 

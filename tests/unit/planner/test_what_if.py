@@ -11,8 +11,8 @@ NOW, WANTED = 2, 5
 
 
 def what_if(capacity=NOW):
-    resolved = SimpleNamespace(request=SimpleNamespace(count=WANTED))
-    return WhatIf(SimpleNamespace(resolved=resolved, capacity=capacity, domains=None))
+    request = SimpleNamespace(count=WANTED)
+    return WhatIf(SimpleNamespace(request=request, capacity=capacity, domains=None))
 
 
 @pytest.mark.parametrize('high', [1, 2, 3, 5])

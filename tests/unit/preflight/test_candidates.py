@@ -113,10 +113,10 @@ class FencedRacks(Constraint):
     name, order, summary, reasons = 'foreign', 5, 'foreign', {'foreign.ok': Reason('ok')}
     needs, filters = ('hosts',), ()
 
-    def domains(self, resolved, host):
+    def domains(self, request, scenario, host):
         return ()
 
-    def check_domains(self, resolved, rooms):
+    def check_domains(self, request, scenario, rooms):
         return {}
 
 

@@ -11,13 +11,13 @@ from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Kind, Remedy
-from senlin_affinity.planner.planner import decide
-from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.policy.placement import Placement
 from senlin_affinity.preflight import disclosure, hook
 from senlin_affinity.preflight.cloud_view import Coverage
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
+from tests.support.asked import resolve
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
@@ -179,7 +179,7 @@ def revealing_constraint(kind, code):
     if is_of_hosts(kind()):
         check = {'check': lambda self, asked, host, cloud: verdict}
     else:
-        check = {'check_request': lambda self, resolved: verdict}
+        check = {'check_request': lambda self, request, cloud: verdict}
     return type('Poisoned', (Constraint,), declared | check)()
 
 
@@ -258,8 +258,8 @@ def test_a_requirement_is_a_reason_if_more_servers_surely_fit_without_it(
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
     constraints = [*CONSTRAINTS, opened('ask for {count}')]
     change = Remedy('x', 'a change', 9, 1, is_upper_bound, data=data)
-    decision = replace(decide(resolved, constraints), tried=(change,))
-    assert disclosure.tenant_report(decision, resolved, constraints).reasons == (reason,)
+    decision = replace(planner.plan(*resolved.planned, constraints), tried=(change,))
+    assert disclosure.tenant_report(decision, *resolved, constraints).reasons == (reason,)
 
 
 def test_the_owners_sentences_contain_the_owners_input():
@@ -282,7 +282,7 @@ def test_the_owners_sentences_contain_the_owners_input():
     of_request = {'quota.few': Reason('few', for_owner='ask for fewer')}
     quota = type('OpenQuota', (QuotaConstraint,), {'reasons': of_request})()
     constraints = [*CONSTRAINTS, quota, *(opened(f'{name}: {{{name}}}') for name in names)]
-    found = [*disclosure.requirements(resolved, constraints)]
+    found = [*disclosure.requirements(resolved.request, constraints)]
     assert found[-len(names) :] == [
         'count: 2',
         'flavor: small',
@@ -304,7 +304,7 @@ def test_the_owners_sentences_contain_the_owners_input():
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
     names = ('max_server_per_host', 'availability_zone', 'member_of', 'spread', 'affinity_group')
     constraints = [*(opened(f'{name}: {{{name}}}') for name in names)]
-    assert [*disclosure.requirements(resolved, constraints)] == ['max_server_per_host: 2']
+    assert [*disclosure.requirements(resolved.request, constraints)] == ['max_server_per_host: 2']
 
 
 @pytest.mark.parametrize('kind', OURS, ids=lambda kind: kind.name)
@@ -331,13 +331,15 @@ OWNERS = {
 @pytest.mark.parametrize('row', rows('remedies'))
 def test_a_tenant_report_names_only_the_owners_input(row):
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
-    decision = decide(resolved, CONSTRAINTS)
+    decision = planner.plan(*resolved.planned, CONSTRAINTS)
     if decision.fits is not False:
         return
-    read = disclosure.tenant_report(decision, resolved, CONSTRAINTS)
-    snapshot = resolved.snapshot
-    hidden = {each.host for each in snapshot.hosts or ()} | {resolved.project_id or '(none)'}
-    named = set(re.findall(r'[\w-]+', ' '.join(resolved.request.member_of)))
+    read = disclosure.tenant_report(decision, *resolved, CONSTRAINTS)
+    snapshot = resolved.cloud
+    hidden = {each.host for each in snapshot.hosts or ()} | {
+        resolved.request.project_id or '(none)'
+    }
+    named = set(re.findall(r'[\w-]+', ' '.join(resolved.request.member_of_text)))
     hidden |= {each.name for each in snapshot.aggregates or ()} - named
     hidden |= {each.change for each in decision.remedies if not each.for_tenant}
     line = read.line()
@@ -356,7 +358,7 @@ def test_the_rows_contain_every_change_that_an_owner_can_try():
         resolved = resolve(
             request_of(row.values[0]), snapshot_of(row.values[0]), rules_of(row.values[0])
         )
-        found |= {each.code for each in decide(resolved, CONSTRAINTS).tried}
+        found |= {each.code for each in planner.plan(*resolved.planned, CONSTRAINTS).tried}
     assert found == OWNERS
 
 

@@ -687,10 +687,10 @@ def test_failed_servers_use_quotas_of_their_user():
         'server_groups': Quota(9, 5),
     }
     row = {'hosts': THREE, 'flavor': {'vcpus': 2}}
-    resolved = explained(row).resolved
+    found = explained(row)
     for user, of_user in (('amy', 0), (None, 0), ('bob', 3)):
-        snapshot = replace(resolved.snapshot, quotas=quotas, user_id='amy')
-        left = without_failed(replace(resolved, snapshot=snapshot), failed_server(user_id=user))
+        cloud = replace(found.cloud, quotas=quotas, user_id='amy')
+        left = without_failed(found.request, cloud, failed_server(user_id=user))
         assert left.quotas == {
             'instances': Quota(9, 4, of_user=Quota(5, of_user)),
             'cores': Quota(9, 1),
@@ -714,7 +714,7 @@ def test_the_access_to_the_flavor_is_that_of_today():
     view = CloudView(replace(snapshot, flavors=(replace(now, is_shared=False),)))
     asked = Question(1, 'small', image_properties={})
     found = explain(failed_server(1, flavor=now), asked, view, CONSTRAINTS)
-    assert (found.resolved.flavor.is_shared, found.notes) == (False, ())
+    assert (found.request.flavor.is_shared, found.notes) == (False, ())
 
 
 def test_a_quota_is_the_limit_only_of_a_failure_that_it_can_explain():

@@ -5,15 +5,16 @@ import pytest
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.request import PlacementRequest, Rules
-from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE
+from senlin_affinity.planner.resolution import resolve_member_of
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import question
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import FetchScope, Question
+from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.tables import as_tuples, check_error, raises, rows
 from tests.support.values import replace
 
@@ -33,29 +34,38 @@ def question_of(row):
     )
 
 
+def expected(named, given, group):
+    """Return the request with these values."""
+    asked = with_values(named, SNAPSHOT, server_group=group, given=given)
+    names = tuple(named.member_of)
+    wanted = resolve_member_of(names, SNAPSHOT)
+    return replace(asked.request, member_of=wanted, member_of_text=names)
+
+
 @pytest.mark.parametrize('row', rows('policy_request'))
 def test_build_request(row):
     a_question = question_of(row)
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            question.build(a_question, CloudView(SNAPSHOT))
+            question.resolve_question(a_question, CloudView(SNAPSHOT))
         check_error(row, caught.value)
         return
-    request, snapshot, rules = question.build(a_question, CloudView(SNAPSHOT))
+    request, cloud = question.resolve_question(a_question, CloudView(SNAPSHOT))
     wanted = as_tuples(row['request'])
-    group = row.get('group')
+    group, found = row.get('group'), request.server_group
     if group is not None:
-        (group_found,) = (
-            item for item in snapshot.server_groups if request.server_group in (item.id, item.name)
+        assert (found.name, found.policy, dict(found.rules)) == (
+            group['name'],
+            group['policy'],
+            group.get('rules', {}),
         )
-        shown = (group_found.name, group_found.policy, dict(group_found.rules))
-        assert shown == (group['name'], group['policy'], group.get('rules', {}))
-        wanted.setdefault('server_group', group_found.id)
+        wanted.setdefault('server_group', found.id)
     defaults = {'count': 2, 'flavor': 'small', 'metadata_items': 3}  # those that Senlin adds
-    assert request == PlacementRequest(**{**defaults, **wanted})
     held = {key: frozenset(x) if key == 'explicit' else x for key, x in row.get('held', {}).items()}
-    assert rules == replace(Rules(options=a_question.options), **held)
-    assert (snapshot.hosts == SNAPSHOT.hosts) == row.get('hosts', True)
+    given = replace(Given(options=a_question.options), **held)
+    named = NamedRequest(**{**defaults, **wanted})
+    assert request == expected(named, given, found)
+    assert (cloud.hosts == SNAPSHOT.hosts) == row.get('hosts', True)
 
 
 def host(name, zone, node=None):
@@ -81,16 +91,22 @@ FORCED = [host('cmp-1', 'az-1', 'n-1'), host('cmp-1', 'az-1', 'n-2'), host('cmp-
 def test_nova_ignores_another_zone_than_that_of_a_forced_host(text, zone, nodes):
     options = {DEFAULT_SCHEDULE_ZONE.key: 'az-1'}
     asked = Question(1, 'small', availability_zone=text, options=options)
-    request, snapshot, _rules = question.build(asked, CloudView(CloudSnapshot(hosts=(*FORCED,))))
+    request, cloud = question.resolve_question(asked, CloudView(CloudSnapshot(hosts=(*FORCED,))))
     assert request.availability_zone == zone
-    assert [each.hypervisor_hostname for each in snapshot.hosts] == nodes
+    assert [each.hypervisor_hostname for each in cloud.hosts] == nodes
 
 
 @pytest.mark.parametrize(
     ('change', 'zone'),
     [
-        ({'hosts': (*FORCED[:2], FORCED[2].but(enabled=False))}, 'nova'),
-        ({'availability_zones': frozenset({'az-1'})}, 'nova'),
+        (
+            {
+                'hosts': (*FORCED[:2], FORCED[2].but(enabled=False)),
+                'availability_zones': frozenset({'az-1', 'nova'}),
+            },
+            'nova',
+        ),
+        ({'availability_zones': frozenset({'az-1'})}, InvalidSpec),
         ({'aggregates': (Aggregate('one', 'one', 'nova'),)}, 'nova'),
         ({'availability_zones': frozenset({'az-1', 'nova'})}, None),
     ],
@@ -99,20 +115,26 @@ def test_nova_ignores_another_zone_than_that_of_a_forced_host(text, zone, nodes)
 def test_nova_checks_that_the_default_zone_of_a_node_is_available(change, zone):
     asked = Question(1, 'small', availability_zone='nova::n-1')
     snapshot = CloudSnapshot(**{'hosts': (*FORCED,), **change})
-    assert question.build(asked, CloudView(snapshot))[0].availability_zone == zone
+    view = CloudView(snapshot)
+    if zone is InvalidSpec:
+        with pytest.raises(InvalidSpec, match="there is no availability zone 'nova'"):
+            question.resolve_question(asked, view)
+    else:
+        assert question.resolve_question(asked, view)[0].availability_zone == zone
 
 
 def test_a_forced_host_is_hidden_from_an_owner_who_may_not_list_hosts():
     asked = Question(1, 'small', availability_zone='az-1:cmp-9')
     view = CloudView(CloudSnapshot(hosts=(*FORCED,)), owner_sees_hosts=False)
-    request, snapshot, _rules = question.build(asked, view)
-    assert (request.forced_host, request.enabled_filters, snapshot.hosts) == ('cmp-9', (), None)
+    request, cloud = question.resolve_question(asked, view)
+    assert (request.forced_host, cloud.hosts) == ('cmp-9', None)
+    assert request.settings.enabled_filters == ()
 
 
 def test_a_forced_node_that_the_host_lacks_does_not_exist():
     asked = Question(1, 'small', availability_zone='az-1:cmp-1:n-9')
     with pytest.raises(InvalidSpec, match="there is no host 'cmp-1' with hypervisor 'n-9'"):
-        question.build(asked, CloudView(CloudSnapshot(hosts=(*FORCED,))))
+        question.resolve_question(asked, CloudView(CloudSnapshot(hosts=(*FORCED,))))
 
 
 @pytest.mark.parametrize(
@@ -159,17 +181,18 @@ def test_the_scope_contains_the_project_the_image_and_the_servers_of_enforced_hi
 
 
 IMAGE = Image('i', properties={'hw_a': '1', 'hw_b': '1'})
+CHANGED = {'hw_a': '1', 'hw_b': '2', 'hw_c': '2'}
 
 
 @pytest.mark.parametrize(
     ('image', 'properties', 'expected'),
     [
-        ('cirros', None, (IMAGE, None)),
-        (IMAGE, None, (IMAGE, None)),
+        ('cirros', None, (IMAGE, IMAGE.properties)),
+        (IMAGE, None, (IMAGE, IMAGE.properties)),
         (
             'cirros',
             {'hw_b': '2', 'hw_c': '2'},
-            (Image('i', properties={'hw_a': '1', 'hw_b': '2', 'hw_c': '2'}), None),
+            (Image('i', properties=CHANGED), CHANGED),
         ),
         ('unknown', {'hw_c': '2'}, (None, None)),
         (None, {'hw_c': '2'}, (None, {'hw_c': '2'})),
@@ -178,20 +201,19 @@ IMAGE = Image('i', properties={'hw_a': '1', 'hw_b': '1'})
 def test_the_image_has_the_added_properties(image, properties, expected):
     a_question = Question(1, 'small', image=image, image_properties=properties)
     view = CloudView(SNAPSHOT, images={'cirros': IMAGE})
-    request, _snapshot, _rules = question.build(a_question, view)
+    request, _cloud = question.resolve_question(a_question, view)
     assert (request.image, request.image_properties) == expected
 
 
 def test_a_named_group_stays_unknown_if_groups_are_not_known():
     """The named group may exist and have members; a group without a name is created."""
     a_question = question_of({'properties': {'servergroup': {'name': 'web'}}})
-    request, snapshot, _rules = question.build(a_question, CloudView(CloudSnapshot()))
-    assert (request.server_group, snapshot.server_groups) == ('web', None)
-    request, snapshot, _rules = question.build(
+    request, cloud = question.resolve_question(a_question, CloudView(CloudSnapshot()))
+    assert (request.server_group, request.unknown_group) == (None, 'web')
+    request, cloud = question.resolve_question(
         question_of({'properties': {}}), CloudView(CloudSnapshot())
     )
-    (group,) = snapshot.server_groups
-    assert request.server_group == group.id
+    assert request.server_group.id == NOT_YET
 
 
 OURS = ServerGroup('g1', 'web', 'anti-affinity', project_id='ours')
@@ -209,7 +231,7 @@ THEIRS = ServerGroup('g2', 'web', 'affinity', project_id='theirs')
 def test_the_group_is_the_one_that_an_attach_would_use(name, groups, wanted):
     a_question = question_of({'properties': {'servergroup': {'name': name}}})
     cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=groups, project_id='ours')
-    group_found = question.ask(a_question, CloudView(cloud)).server_group
+    group_found = question.resolve_question(a_question, CloudView(cloud))[0].server_group
     assert group_found.id == wanted or (wanted == 'new' and group_found not in groups)
     assert group_found.policy == 'anti-affinity'
 
@@ -218,11 +240,11 @@ def test_a_group_of_another_project_must_match_the_spec():
     a_question = question_of({'properties': {'servergroup': {'name': 'g2'}}})
     cloud = CloudSnapshot(server_groups=(THEIRS,), project_id='ours')
     with pytest.raises(InvalidSpec, match="doesn't match that of the existing"):
-        question.build(a_question, CloudView(cloud))
+        question.resolve_question(a_question, CloudView(cloud))
 
 
 def test_a_question_may_name_a_group_of_another_project():
     """An administrator lists the groups of both projects."""
     cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=(THEIRS,), project_id='ours')
     a_question = question_of({'asked': {'server_group': 'web'}})
-    assert question.ask(a_question, CloudView(cloud)).server_group == THEIRS
+    assert question.resolve_question(a_question, CloudView(cloud))[0].server_group == THEIRS

@@ -44,7 +44,7 @@ class ForeignRequestConstraint(Constraint):
     name, order, summary, reasons = 'foreign', 5, 'foreign', FOREIGN
     needs, filters = ('hosts',), ()
 
-    def check_request(self, resolved):
+    def check_request(self, request, cloud):
         return Verdict.passed('foreign.ok')
 
 
@@ -54,10 +54,10 @@ class ForeignDomainConstraint(Constraint):
     name, order, summary, reasons = 'foreign', 5, 'foreign', FOREIGN
     needs, filters = ('hosts',), ()
 
-    def domains(self, resolved, host):
+    def domains(self, request, scenario, host):
         return ()
 
-    def check_domains(self, resolved, rooms):
+    def check_domains(self, request, scenario, rooms):
         return {}
 
 
@@ -80,7 +80,7 @@ class AggregateRequest(ForeignRequestConstraint):
 class AggregateDomains(ForeignAggregateConstraint):
     """A constraint of another package on hosts and racks."""
 
-    def check_domains(self, resolved, rooms):
+    def check_domains(self, request, scenario, rooms):
         return {}
 
 

@@ -3,7 +3,9 @@
 import pytest
 
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
+from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.scenario.columns import UNLIMITED, Columns
 from senlin_affinity.scenario.scenario import Scenario
@@ -95,7 +97,8 @@ def test_the_cache_of_verdicts_is_bounded():
 def test_placed_servers_use_what_they_request():
     cloud = CloudSnapshot((HOST, HOST.but(grants=(GRANT,))))
     before = Scenario.of(cloud)
-    after = before.place({0: 2, 1: 1}, {'VCPU': 2}).place({0: 1}, {'VCPU': 2, 'DISK_GB': 1})
+    bare, large = (Request(1, Flavor('f', 'f', 2, 0, disk)) for disk in (0, 1))
+    after = before.place(bare, {0: 2, 1: 1}).place(large, {0: 1})
     assert [*after.free('VCPU')] == [0, 4]
     assert after.free_on(1) == {'VCPU': 4}
     assert [after.servers_on(index) for index in range(2)] == [6, 4]

@@ -4,9 +4,9 @@ import pytest
 
 from senlin_affinity.constraints.base import Constraint, Host, Reason, Verdict
 from senlin_affinity.model.errors import ConstraintError
-from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.scenario.scenario import Scenario
+from tests.support.asked import NamedRequest, with_values
 
 A, B = frozenset({'A'}), frozenset({'B'})
 HOSTS = (Host('cmp-1', traits=A), Host('cmp-2', traits=B), Host('cmp-3', traits=A))
@@ -23,8 +23,8 @@ class Licence(Constraint):
     }
     calls = []
 
-    def prepare(self, resolved):
-        wanted = resolved.request.flavor
+    def prepare(self, request, cloud):
+        wanted = request.unknown_flavor
         return wanted or Verdict.skipped('licence.none')
 
     def check(self, asked, host, cloud):
@@ -46,8 +46,8 @@ class AnyOf(Licence):
 
 def evaluated(constraint, wanted, cloud):
     constraint.calls.clear()
-    resolved = ResolvedRequest(PlacementRequest(1, wanted), cloud)
-    column = constraint.column(resolved, Scenario.of(cloud))
+    resolved = with_values(NamedRequest(1, wanted), cloud)
+    column = constraint.column(resolved.request, Scenario.of(cloud))
     return [column.verdict(index).code for index in range(len(HOSTS))], len(constraint.calls)
 
 

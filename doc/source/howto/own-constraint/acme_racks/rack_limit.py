@@ -31,13 +31,14 @@ class RackLimit(base.Constraint):
         ),
     }
 
-    def has_domains(self, resolved):
-        return resolved.option(MOST) > 0 and resolved.request.server_group is not None
+    def has_domains(self, request, scenario):
+        return request.option(MOST) > 0 and request.server_group is not None
 
-    def prepare(self, resolved):
-        if not self.has_domains(resolved):
+    def prepare(self, request, cloud):
+        has_group = request.server_group is not None or request.unknown_group is not None
+        if not has_group or not request.option(MOST):
             return Verdict.skipped('rack_limit.off')
-        if resolved.server_group is None or resolved.snapshot.aggregates is None:
+        if request.server_group is None or cloud.aggregates is None:
             return Verdict.unknown('rack_limit.unknown')
         return None  # check needs nothing of the request
 
@@ -47,15 +48,15 @@ class RackLimit(base.Constraint):
             return Verdict.rejected('rack_limit.several')
         return Verdict.passed('rack_limit.in_rack' if racks else 'rack_limit.no_rack')
 
-    def domains(self, resolved, host):
-        racks = base.domains_of(resolved.snapshot, BY, host) or ()
-        if resolved.server_group is None or len(racks) != 1:
+    def domains(self, request, scenario, host):
+        racks = base.domains_of(scenario.cloud, BY, host) or ()
+        if len(racks) != 1:
             return []  # prepare or check has the verdict
         return [Domain(BY, rack) for rack in racks]
 
-    def check_domains(self, resolved, rooms):
-        held, limit = base.servers(resolved, BY), resolved.option(MOST)
-        verdicts, lost = {}, resolved.server_group.has_lost_members
+    def check_domains(self, request, scenario, rooms):
+        held, limit = scenario.servers_by(request, BY), request.option(MOST)
+        verdicts, lost = {}, request.server_group.has_lost_members
         for domain in rooms:
             facts = {'rack': domain.name, 'servers': held[domain.name], 'limit': limit}
             room = limit - held[domain.name]
@@ -67,13 +68,13 @@ class RackLimit(base.Constraint):
                 )
         return verdicts
 
-    def proposals(self, resolved, evaluation):
-        if self.has_domains(resolved):
-            now, held = resolved.option(MOST), base.servers(resolved, BY).values()
+    def proposals(self, request, scenario, evaluation):
+        if self.has_domains(request, scenario):
+            now, held = request.option(MOST), scenario.servers_by(request, BY).values()
             yield base.RaisedNumber(
                 'most_per_rack',
                 'most_per_rack: {number}',
                 path=('options', MOST.key),
                 now=now,
-                most=resolved.request.count + max(0, max(held, default=0) - now),
+                most=request.count + max(0, max(held, default=0) - now),
             )

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from acme_racks.rack_limit import RackLimit
+
 from senlin_affinity import api, testing
 from senlin_affinity.conf.installed import load_constraints
 
