@@ -325,8 +325,7 @@ def explain(
     counted = None
     if failed.remaining:
         counted = planner.plan(request, Scenario.of(cloud), constraints, remedies=False)
-        snapshot = without_failed(request, cloud, failed)
-        request, cloud = resolve_question(question, replace(view, snapshot=snapshot))
+        request, cloud = without_failed(request, cloud, failed)
     request = replace(request, is_host_named=host is not None)
     decision = planner.plan(request, Scenario.of(cloud), constraints)
     group = request.server_group
@@ -375,8 +374,10 @@ def _accepted(request: Request, cloud: CloudSnapshot) -> tuple[Request, CloudSna
     return accepted, structs.replace(cloud, quotas={}, project_id=None)
 
 
-def without_failed(request: Request, cloud: CloudSnapshot, failed: FailedServer) -> CloudSnapshot:
-    """Return the snapshot without the failed servers in its server groups and quotas.
+def without_failed(
+    request: Request, cloud: CloudSnapshot, failed: FailedServer
+) -> tuple[Request, CloudSnapshot]:
+    """Return the request and the cloud without the failed servers, in the group and in quotas.
 
     Of the quotas, only ``instances`` changes if nova.conf says that Nova counts cores and ram in
     Placement, where failed servers have no allocation.
@@ -393,13 +394,11 @@ def without_failed(request: Request, cloud: CloudSnapshot, failed: FailedServer)
         name: _with_less_usage(quota, figures.get(name, 0), is_of_user=is_of_user)
         for name, quota in cloud.quotas.items()
     }
-    groups = cloud.server_groups and tuple(
-        structs.replace(
-            group, members=tuple(each for each in group.members if each.server not in ids)
-        )
-        for group in cloud.server_groups
-    )
-    return structs.replace(cloud, quotas=quotas, server_groups=groups)
+    group = request.server_group
+    if group is not None:
+        left = tuple(each for each in group.members if each.server not in ids)
+        request = replace(request, server_group=structs.replace(group, members=left))
+    return request, structs.replace(cloud, quotas=quotas)
 
 
 def limiting_reason(decision: Decision) -> str:

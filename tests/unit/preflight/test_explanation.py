@@ -690,7 +690,7 @@ def test_failed_servers_use_quotas_of_their_user():
     found = explained(row)
     for user, of_user in (('amy', 0), (None, 0), ('bob', 3)):
         cloud = replace(found.cloud, quotas=quotas, user_id='amy')
-        left = without_failed(found.request, cloud, failed_server(user_id=user))
+        _request, left = without_failed(found.request, cloud, failed_server(user_id=user))
         assert left.quotas == {
             'instances': Quota(9, 4, of_user=Quota(5, of_user)),
             'cores': Quota(9, 1),
