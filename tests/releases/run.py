@@ -37,6 +37,7 @@ PARTS = {
     'Middleware': ('tests/nova/test_api.py',),
     'Options, images, tables': (
         'tests/nova/test_nova_conf.py', 'tests/nova/test_image.py', 'tests/nova/test_releases.py',
+        'tests/nova/test_combination_rules.py',
     ),
 }  # fmt: skip
 #: Seconds for the tests of one part.
