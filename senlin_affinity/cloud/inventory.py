@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from senlin_affinity.cloud import flavors, hosts
 from senlin_affinity.cloud.answers import allowed, check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, shown
+from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
@@ -144,6 +145,10 @@ class NovaInventory:
     def highest_microversion(self) -> Microversion:
         """Return the highest microversion that Nova offers, such as (2, 93)."""
         return self._compute.pick(_HIGHEST)
+
+    def release(self) -> int:
+        """Return the oldest release with the highest microversion of this Nova, such as 26."""
+        return Releases.of_microversion(self.highest_microversion()).oldest
 
     def shows_hosts(self) -> bool:
         """Check whether the owner may list hypervisors (False: 403). One request."""

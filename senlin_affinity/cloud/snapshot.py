@@ -209,6 +209,7 @@ class _SnapshotBuilder:
                 },
                 soft_deleted=soft_deleted,
                 servers=named,
+                nova_release=inventory.release(),
             ),
             self._unknown,
             tuple(each.id for each in found or ()),

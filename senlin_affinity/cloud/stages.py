@@ -100,6 +100,7 @@ class Stages:
             quotas=quotas,
             user_id=user,
             project_id=project,
+            nova_release=inventory.release(),
         )
         is_seen = not self._clients.has_operator
         return CloudView(snapshot, images=found_images, owner_sees_hosts=is_seen)

@@ -6,6 +6,9 @@ earlier ones. Only ``[filter_scheduler] enabled_filters`` and the options that c
 that no file sets counts as specified with Nova's default; but a value with a ``$name`` of another
 option, such as ``$my_ip``, causes a warning, and the option is unspecified.
 
+The option ``[pci] alias``, which may occur several times, becomes the list of the names in its
+objects. It is unspecified if one is not a JSON object with a name.
+
 If ``[filter_scheduler] available_filters`` contains this project's request filter, its options are
 read as well, and Nova enforces reservations. Otherwise, Nova ignores these options.
 
@@ -16,6 +19,7 @@ name of the option, never with its text.
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import os
 import re
@@ -29,6 +33,7 @@ from oslo_config import cfg, iniparser
 from senlin_affinity.conf import opts
 from senlin_affinity.conf.oslo_options import as_oslo, value_of
 from senlin_affinity.conf.settings import Settings
+from senlin_affinity.constraints.flavor import PCI_ALIASES
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import DEFAULT_FILTERS, FILTERS
@@ -38,6 +43,10 @@ LOG = logging.getLogger(__name__)
 _GROUP, _DEFAULT = 'filter_scheduler', 'DEFAULT'
 #: Several lines and files add to this option.
 _AVAILABLE = (_GROUP, 'available_filters')
+#: The option with PCI aliases, and its deprecated name.
+_ALIASES, _OLD_ALIASES = (PCI_ALIASES.nova, PCI_ALIASES.dest), (_DEFAULT, 'pci_alias')
+#: Options that may occur several times, and the separator of their values.
+_REPEATED, _SEPARATOR = (_AVAILABLE, _ALIASES, _OLD_ALIASES), '\0'
 _REQUEST_FILTER = 'senlin_affinity.plugins.nova.request_filter.install'
 _LINE = re.compile(r':(\d+), ')
 #: Not in list items: an indented line continues the previous one.
@@ -58,14 +67,16 @@ def _mirrored(constraints: Collection[Any]) -> tuple[Option, ...]:
 def _read(files: Iterable[str], mirrored: Collection[Option]) -> Settings:
     names = {(option.nova, option.dest): option.key for option in mirrored}
     reserving = {(option.group, option.dest): option.key for option in REQUEST_FILTER_OPTIONS}
-    known = {(_GROUP, FILTERS), _AVAILABLE, *names, *reserving}
+    known = {(_GROUP, FILTERS), *_REPEATED, *names, *reserving}
     texts: _Texts = {}
     available: list[str] = []
+    aliases: list[str] = []
     for file in files:
         found = _texts(file, known)
-        available += found.pop(_AVAILABLE, ('', file))[0].split()
+        available += _values(found, _AVAILABLE)
+        aliases += [*_values(found, _ALIASES), *_values(found, _OLD_ALIASES)]
         texts |= found
-    is_reserving = _REQUEST_FILTER in available
+    is_reserving = any(_REQUEST_FILTER in each.split() for each in available)
     if is_reserving:
         mirrored, names = (*mirrored, *REQUEST_FILTER_OPTIONS), names | reserving
     else:  # Nova does not know these options
@@ -76,7 +87,12 @@ def _read(files: Iterable[str], mirrored: Collection[Option]) -> Settings:
         conf.register_opt(as_oslo(option), group=option.nova or option.group)
     conf(args=[], default_config_files=[], default_config_dirs=[], use_env=False)
     open_ones = {at for at, (text, file) in texts.items() if not _is_set(conf, *at, text, file)}
+    names_of_aliases = _names_of_aliases(aliases)
+    if names_of_aliases is None:  # the option counts as unspecified
+        open_ones.add(_ALIASES)
     values = {option: value_of(conf, option, option.nova) for option in mirrored}
+    found_ones = texts.keys() | ({_ALIASES} if any(aliases) else set())
+    values |= {option: names_of_aliases or () for option in mirrored if option == PCI_ALIASES}
     filters = tuple(conf.filter_scheduler.enabled_filters)
     enforced = {ENFORCED_BY.key: NOVA} if is_reserving else {}
     changed = {option.key: value for option, value in values.items() if value != option.default}
@@ -84,7 +100,7 @@ def _read(files: Iterable[str], mirrored: Collection[Option]) -> Settings:
         None if (_GROUP, FILTERS) in open_ones else filters,
         changed | enforced,
         frozenset([*(key for at, key in names.items() if at not in open_ones), *enforced]),
-        tuple(f'[{group}] {name}' for group, name in sorted(texts.keys() - open_ones)),
+        tuple(f'[{group}] {name}' for group, name in sorted(found_ones - open_ones)),
     )
 
 
@@ -148,13 +164,29 @@ def _texts(path: str, known: Collection[tuple[str, str]]) -> _Texts:
         raise InvalidSpec('is not UTF-8 text', path) from None
     return {
         (group, name): (
-            ' '.join(options[name]) if (group, name) == _AVAILABLE else options[name][-1],
+            _SEPARATOR.join(options[name]) if (group, name) in _REPEATED else options[name][-1],
             path,
         )
         for group, name in known
         for section, options in sections.items()
         if (section if section == _DEFAULT else section.lower()) == group and name in options
     }
+
+
+def _values(texts: _Texts, option: tuple[str, str]) -> list[str]:
+    """Remove an option that may occur several times, and return its values."""
+    text, _file = texts.pop(option, ('', ''))
+    return text.split(_SEPARATOR)
+
+
+def _names_of_aliases(aliases: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the names of PCI aliases; None if one is not a JSON object with a name."""
+    try:
+        found = [json.loads(alias)['name'].strip() for alias in aliases if alias.strip()]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        LOG.warning('[pci] alias is ignored: a value is not a JSON object with a name')
+        return None
+    return tuple(dict.fromkeys(found))
 
 
 def _is_set(conf: Any, group: str, name: str, text: str, path: str) -> bool:

@@ -21,6 +21,7 @@ from senlin_affinity.conf.settings import Settings
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.candidates import CandidatesConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
 from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
@@ -110,6 +111,7 @@ _OURS: tuple[Any, ...] = (
     AvailabilityZoneConstraint,
     CandidatesConstraint,
     DrsConstraint,
+    FlavorConstraint,
     ImageAggregatesConstraint,
     ImageHypervisorConstraint,
     IsolatedHostsConstraint,

@@ -77,7 +77,8 @@ class CloudSnapshot(Value, frozen=True, dict=True):
     members were read from Placement: ``Host.unmirrored`` and ``Host.stale_aggregates`` are complete
     for these only. ``traits`` and ``resource_classes`` are the names of all that exist in
     Placement. ``rejected`` are the queries that Placement answered with 400 for a reason that the
-    request and these names do not show, with its messages.
+    request and these names do not show, with its messages. ``nova_release`` is the oldest release
+    that this Nova can have according to its microversions, such as 26 for Zed.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -98,6 +99,7 @@ class CloudSnapshot(Value, frozen=True, dict=True):
     traits: frozenset[str] | None = None
     resource_classes: frozenset[str] | None = None
     rejected: Mapping[str, str] = {}
+    nova_release: int | None = None
 
     def with_hosts(self, changed: Mapping[int, Host]) -> CloudSnapshot:
         """Return the snapshot with other hosts at these indexes, in ascending order.

@@ -10,7 +10,7 @@ Example::
     check(GuestRequest({'hw:cpu_policy': 'mixed'}, vcpus=2, ram=1024, image={}), 34)
     Answer(Rejection('mixed_without_mask', 'RequiredMixedOrRealtimeCPUMask', 400, ...), ())
 
-Raises: nothing. A rule that needs an unknown value is not checked.
+A rule that needs an unknown value is not checked.
 
 Source: ``create`` of ``nova/compute/api.py``, ``nova/virt/hardware.py`` and ``nova/pci/request.py``
 (releases 24 to 34); ``tests/nova/test_combination_rules.py`` compares the table with them.
@@ -31,10 +31,12 @@ from senlin_affinity.nova.guest_conditions import (
     LOCKED,
     MODELS,
     MOST,
+    MULTIQUEUE,
     NODES,
     POLICY,
     PORTS,
     PREFERRED,
+    SOUND,
     STATELESS,
     THREADS,
 )
@@ -55,10 +57,10 @@ OLDEST, NEWEST = 24, 34
 #: The exceptions for which nova-api does not answer 400.
 _STATUS: Mapping[str, int] = {
     'ImagePCINUMAPolicyForbidden': 403,
-    'Invalid': 500,
-    'InvalidPCINUMAAffinity': 500,
-    'ValueError': 500,
+    **dict.fromkeys(('Invalid', 'InvalidPCINUMAAffinity', 'ValueError'), 500),
 }
+_EQUAL = 'an image that has the value of the flavor, or does not have the property'
+_EMULATORS = 'hw:emulator_threads_policy share or isolate'
 _RELEASE, _PARSED = 'the release of Nova', 'a value that Nova can parse'
 
 
@@ -79,10 +81,11 @@ class Rejection:
 
 @dataclass(frozen=True)
 class Answer:
-    """The first broken rule (None: none is known), and the unknown values that rules need."""
+    """The first broken rule, or the unknown values and the settings that other rules need."""
 
     rejection: Rejection | None
     unknown: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
 class Rule(NamedTuple):
@@ -98,7 +101,7 @@ class Rule(NamedTuple):
 
 def check(guest: GuestRequest, release: int | None = None) -> Answer:
     """Return the first rule that the request breaks in a release; None: any supported release."""
-    unknown: dict[str, None] = {}
+    unknown, unchecked = dict[str, None](), dict[str, None]()
     for rule in RULES:
         reader, is_broken = replace(guest), False
         found = rule.exception, rule.message, rule.change
@@ -106,22 +109,29 @@ def check(guest: GuestRequest, release: int | None = None) -> Answer:
             is_broken = rule.is_broken(reader)
         except Unknown as missing:
             unknown |= dict.fromkeys([missing.what] if reader.reads else ())
+            unchecked |= reader.reads
         except InvalidMask:
             is_broken, found = True, ('Invalid', 'Invalid', _PARSED)
         except ValueError:
             is_broken, found = True, ('ValueError', 'ValueError', _PARSED)
-        if is_broken and rule.since > (release or OLDEST):
-            unknown |= {_RELEASE: None} if release is None else {}
-        elif is_broken:
-            exception, message, change = found
-            status = _STATUS.get(exception, 400)
-            rejection = Rejection(rule.name, exception, status, message, change, (*reader.reads,))
-            return Answer(rejection)
-    return Answer(None, (*unknown,))
+        if is_broken and release is None and rule.since > OLDEST:
+            unknown, unchecked = unknown | {_RELEASE: None}, unchecked | reader.reads
+        elif is_broken and rule.since <= (release or OLDEST):
+            status, settings = _STATUS.get(found[0], 400), (*reader.reads,)
+            return Answer(Rejection(rule.name, found[0], status, *found[1:], settings))
+    return Answer(None, (*unknown,), (*unchecked,))
+
+
+def _conflict(
+    name: str, since: int, key: str, is_broken: Callable[[GuestRequest], bool] | None = None
+) -> Rule:
+    """Return the rule that flavor and image have no different values; for booleans by default."""
+    message = f'{key} extra spec explicitly set to'
+    differs = is_broken or (lambda guest: guest.differs(key))
+    return Rule(f'{name}_of_image', 'FlavorImageConflict', since, differs, message, _EQUAL)
 
 
 # fmt: off
-_EQUAL = 'an image that has the value of the flavor, or does not have the property'
 RULES = (
     Rule('image_value', 'InvalidRequest', 24, conditions.is_image_invalid,
          'Invalid image metadata', 'a valid value of the image property'),
@@ -141,8 +151,7 @@ RULES = (
          'hw:cpu_realtime_mask with some, but not all CPUs of the flavor'),
     Rule('realtime_emulator', 'InvalidEmulatorThreadsPolicy', 24,
          lambda guest: guest.is_realtime and guest.emulator not in (None, 'share', ISOLATE),
-         'CPU emulator threads option requested is invalid',
-         'hw:emulator_threads_policy share or isolate'),
+         'CPU emulator threads option requested is invalid', _EMULATORS),
     Rule('realtime_subset', 'RealtimeMaskNotFoundOrInvalid', 24,
          lambda guest: guest.is_realtime and not guest.realtime_cpus <= guest.cpus,
          'that are not a subset of the vCPUs in the flavor',
@@ -158,8 +167,7 @@ RULES = (
          'hw:cpu_dedicated_mask with CPUs of the flavor only'),
     Rule('emulator', 'InvalidEmulatorThreadsPolicy', 24,
          lambda guest: guest.emulator not in (None, 'share', ISOLATE),
-         'CPU emulator threads option requested is invalid',
-         'hw:emulator_threads_policy share or isolate'),
+         'CPU emulator threads option requested is invalid', _EMULATORS),
     Rule('policy_and_classes', 'InvalidRequest', 24,
          lambda guest: bool(guest.requested('VCPU') or guest.requested('PCPU'))
          and bool(guest.explicit_policy),
@@ -197,7 +205,8 @@ RULES = (
          'hw:cpu_policy=dedicated, or no hw:cpu_realtime'),
     Rule('mixed_without_mask', 'RequiredMixedOrRealtimeCPUMask', 24,
          lambda guest: guest.has_dedicated_mask is guest.is_realtime and guest.policy == MIXED,
-         "Dedicated CPU set can be specified from either 'hw:cpu_dedicated_mask' or",
+         "Dedicated CPU set can be specified from either 'hw:cpu_dedicated_mask' or "
+         "'hw:cpu_realtime_mask' when using 'mixed' CPU policy",
          'either hw:cpu_dedicated_mask or hw:cpu_realtime with a mask, or another hw:cpu_policy'),
     Rule('nodes_of_image', 'ImageNUMATopologyForbidden', 24,
          lambda guest: bool(guest.spec(NODES)) and bool(guest.number_of_image(NODES)),
@@ -214,10 +223,8 @@ RULES = (
     Rule('locked_without_pages', 'LockMemoryForbidden', 26, conditions.is_locked_without_pages,
          'locked_memory value in image or flavor is forbidden when mem_page_size is not set.',
          'hw:mem_page_size with a page size, or no locked memory'),
-    Rule('encryption_of_image', 'FlavorImageConflict', 24,
-         lambda guest: guest.differs(ENCRYPTION), 'hw:mem_encryption extra spec', _EQUAL),
-    Rule('model_of_image', 'FlavorImageConflict', 32, conditions.is_model_of_image_other,
-         'hw:mem_encryption_model extra spec', _EQUAL),
+    _conflict('encryption', 24, ENCRYPTION),
+    _conflict('model', 32, 'hw:mem_encryption_model', conditions.is_model_of_image_other),
     Rule('model', 'Invalid', 34, lambda guest: conditions.model(guest) not in (None, *MODELS),
          'Invalid memory encryption model', f'hw:mem_encryption_model {", ".join(MODELS)}'),
     Rule('encryption_without_uefi', 'FlavorImageConflict', 24,
@@ -265,15 +272,10 @@ RULES = (
          'Invalid PCI NUMA affinity configured', f'{AFFINITY} {", ".join(AFFINITIES)}'),
     Rule('alias', 'PciRequestAliasNotDefined', 24, conditions.is_alias_undefined,
          'is not defined', 'an alias that [pci] alias of nova-api defines'),
-    Rule('ephemeral_of_image', 'FlavorImageConflict', 26,
-         lambda guest: guest.differs(EPHEMERAL), 'explicitly set to', _EQUAL),
-    Rule('ephemeral_format_of_image', 'FlavorImageConflict', 26,
-         lambda guest: guest.conflicts(f'{EPHEMERAL}_format') and guest.is_on(EPHEMERAL),
-         'explicitly set to', _EQUAL),
-    Rule('packed_ring_of_image', 'FlavorImageConflict', 29,
-         lambda guest: guest.differs('hw:virtio_packed_ring'), 'explicitly set to', _EQUAL),
-    Rule('pmu_of_image', 'FlavorImageConflict', 25,
-         lambda guest: guest.differs('hw:pmu'), 'explicitly set to', _EQUAL),
+    _conflict('ephemeral', 26, EPHEMERAL),
+    _conflict('ephemeral_format', 26, f'{EPHEMERAL}_format', conditions.is_format_of_image_other),
+    _conflict('packed_ring', 29, 'hw:virtio_packed_ring'),
+    _conflict('pmu', 25, 'hw:pmu'),
     Rule('ports', 'ImageSerialPortNumberInvalid', 24,
          lambda guest: bool(guest.spec(PORTS)) and conditions.is_no_number(guest, [PORTS]),
          'Number of serial ports specified in flavor is invalid', f'a number in {PORTS}'),
@@ -290,10 +292,7 @@ RULES = (
          'Invalid flavor extra spec. Error', 'numbers of sockets, cores and threads'),
     Rule('units_of_image', 'ImageVCPUTopologyRangeExceeded', 24, conditions.are_units_too_many,
          'exceeds the limits of the flavor or image', 'an image with smaller numbers'),
-    Rule('multiqueue_of_image', 'FlavorImageConflict', 25,
-         lambda guest: guest.differs('hw:vif_multiqueue_enabled') and guest.size > 1,
-         'explicitly set to', _EQUAL),
-    Rule('sound_of_image', 'FlavorImageConflict', 32,
-         lambda guest: guest.conflicts('hw:sound_model'), 'explicitly set to', _EQUAL),
+    _conflict('multiqueue', 25, MULTIQUEUE, conditions.is_multiqueue_of_image_other),
+    _conflict('sound', 32, SOUND, lambda guest: guest.conflicts(SOUND)),
 )
 # fmt: on

@@ -34,6 +34,7 @@ NODES, LOCKED = 'hw:numa_nodes', 'hw:locked_memory'
 ENCRYPTION, MODEL = 'hw:mem_encryption', 'hw:mem_encryption_model'
 EPHEMERAL, PORTS = 'hw:ephemeral_encryption', 'hw:serial_port_count'
 AFFINITY = 'hw:pci_numa_affinity_policy'
+MULTIQUEUE, SOUND = 'hw:vif_multiqueue_enabled', 'hw:sound_model'
 _UNITS = 'sockets', 'cores', 'threads'
 #: The limits of the CPU topology, and the preferred topology.
 MOST, PREFERRED = (tuple(f'hw:cpu_{most}{unit}' for unit in _UNITS) for most in ('max_', ''))
@@ -123,6 +124,16 @@ def is_model_of_image_other(guest: GuestRequest) -> bool:
     own = guest.spec(MODEL)
     is_other = own is not None and guest.of_image(MODEL) not in (None, own)
     return is_other and guest.is_on(ENCRYPTION)
+
+
+def is_format_of_image_other(guest: GuestRequest) -> bool:
+    """Check whether flavor and image have different formats of encrypted disks."""
+    return guest.conflicts(f'{EPHEMERAL}_format') and guest.is_on(EPHEMERAL)
+
+
+def is_multiqueue_of_image_other(guest: GuestRequest) -> bool:
+    """Check whether flavor and image differ in multiqueue; Nova ignores it for one CPU."""
+    return guest.differs(MULTIQUEUE) and guest.size > 1
 
 
 def is_machine_type_invalid(guest: GuestRequest) -> bool:

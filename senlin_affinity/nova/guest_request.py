@@ -75,7 +75,7 @@ class GuestRequest:
         value = values.get(key)
         if value is not None:
             self.reads[f'{key}={value}'] = None
-        return value
+        return None if value is None else str(value)
 
     @property
     def _properties(self) -> Mapping[str, str]:

@@ -28,6 +28,7 @@ def test_constraints_are_listed_in_the_order_of_their_reasons(run):
     rows = json.loads(done.stdout)
     assert [(row['name'], row['level']) for row in rows] == [
         *((name, LEVELS.get(name, 'host')) for name in ON_HOSTS),
+        ('flavor', 'request'),
         ('image', 'request'),
         ('candidates', 'request'),
         ('quota', 'request'),
@@ -71,7 +72,7 @@ def test_a_constraint_of_another_package_is_listed(run, third_party, tmp_path):
     output = run('constraint', 'show', 'rack', '-f', 'json', PYTHONPATH=str(tmp_path))
     assert json.loads(output.stdout)['page'] == ''
     before = ON_HOSTS.index('tenant_isolation')
-    on_requests = ['image', 'candidates', 'quota']
+    on_requests = ['flavor', 'image', 'candidates', 'quota']
     assert list(filters) == [*ON_HOSTS[:before], 'rack', *ON_HOSTS[before:], *on_requests]
     assert (filters['drs'], filters['rack']) == ('(always)', 'RackFilter or RowFilter')
 

@@ -389,3 +389,9 @@ def test_malformed_aggregates_are_an_error(edge, text):
     edge.fail('GET', '/os-aggregates', Failure('malformed', '', 200, text=text))
     with pytest.raises(CloudError, match='could not list the aggregates: '):
         edge.ports.inventory.aggregates()
+
+
+@pytest.mark.parametrize(('offered', 'release'), [('2.64', 24), ('2.90', 24), ('2.95', 27)])
+def test_the_release_is_the_oldest_with_the_microversion(offered, release):
+    with Edge(offered) as edge:
+        assert edge.ports.inventory.release() == release

@@ -83,6 +83,7 @@ def test_an_empty_cloud(edge):
             'admin-id',
             'admin-project',
             closed_zones=frozenset(),
+            nova_release=34,
         )
     )
     assert edge.placement.asked == []

@@ -243,3 +243,34 @@ def test_the_engines_options_for_reservations_precede_novas(write, tmp_path):
     conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
     values = nova_conf.with_nova_conf(conf).values
     assert values == {'drs_pattern': 'esx', **RESERVED, 'required_member_prefix': 'own:'}
+
+
+#: Lines of nova.conf, and the names of the PCI aliases (None: unspecified).
+ALIASES = [
+    ('', ()),
+    (
+        '[pci]\nalias = {"name": "gpu"}\nalias = {"name": " nic ",\n  "vendor_id": "8086"}\n',
+        ('gpu', 'nic'),
+    ),
+    ('[pci]\nalias = {"name": "gpu"}\nalias = {"name": "gpu", "product_id": "1"}\n', ('gpu',)),
+    ('[DEFAULT]\npci_alias = {"name": "gpu"}\n', ('gpu',)),
+    ('[pci]\nalias = gpu\n', None),
+    ('[pci]\nalias = ["gpu"]\n', None),
+    ('[pci]\nalias = {"vendor_id": "8086"}\n', None),
+]
+
+
+@pytest.mark.parametrize(('text', 'names'), ALIASES)
+def test_pci_aliases(write, text, names):
+    found = nova_conf.read([write(text)])
+    assert found.values.get('pci_aliases', ()) == (names or ())
+    assert ('pci_aliases' in found.keys) is (names is not None)
+    assert ('[pci] alias' in found.found) is bool(names)
+
+
+def test_several_files_define_pci_aliases(write):
+    files = (
+        write('[pci]\nalias = {"name": "a"}\n'),
+        write('[pci]\nalias = {"name": "b"}\n', 'b.conf'),
+    )
+    assert nova_conf.read(files).values['pci_aliases'] == ('a', 'b')

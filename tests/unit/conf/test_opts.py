@@ -68,7 +68,7 @@ def test_the_constraints_get_the_options_of_a_file(tmp_path):
 
 def test_the_sample_file_has_the_same_options(conf):
     listed = {group.name: options for group, options in opts.list_opts()}
-    assert set(listed) == {'affinity', 'scheduler', 'quota'}
+    assert set(listed) == {'affinity', 'pci', 'scheduler', 'quota'}
     for name, options in listed.items():
         assert {option.dest for option in options} == set(conf[name])
         assert all(option.help for option in options)

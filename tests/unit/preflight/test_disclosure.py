@@ -29,6 +29,7 @@ OWN_FACTS = {
     *('used', 'limit', 'wanted', 'each', 'members', 'group', 'items'),
     *('needed', 'left', 'allowed'),
     *('status', 'min_ram', 'ram', 'min_disk', 'disk', 'size', 'flavor'),
+    *('settings', 'exception', 'message', 'change'),
 }
 
 
