@@ -14,6 +14,7 @@ from senlin_affinity.extra_specs import (
     MODES,
     OFF,
     STRICT,
+    combinations,
     image_properties,
     judge,
     metadef,
@@ -67,17 +68,24 @@ class ValidateExtraSpecs(base.Lister):
         findings = judge(specs, parsed_args.mode, registry, nova)
         if any(each.is_error for each in findings):
             self.exit_status = 3
+        is_checked = self.kind == EXTRA_SPEC and parsed_args.mode != OFF
         status = 'not checked' if parsed_args.mode == OFF else 'valid'
         shown = {
             each.name: ('invalid' if each.is_error else 'let through', each.message)
             for each in findings
         }
+        together = combinations.errors(specs, nova) if is_checked else {}
+        if together:
+            self.exit_status = 3
+        shown = {name: ('invalid', words) for name, words in together.items()} | shown
+        unchecked = combinations.notes(specs, nova) if is_checked else {}
         known = registry or available()
         rows = []
         for name, value in specs.items():
             verdict, message = shown.get(name, (status, _deprecation(name, known)))
-            is_noted = self.kind == EXTRA_SPEC and parsed_args.mode != OFF and ':' not in name
-            messages = filter(None, (message, _UNSCOPED if is_noted else ''))
+            is_noted = is_checked and ':' not in name
+            of_rules = unchecked.get(name, '') if verdict == status else ''
+            messages = filter(None, (message, of_rules, _UNSCOPED if is_noted else ''))
             rows.append((name, value, verdict, '; '.join(messages)))
         return VERDICTS, rows
 

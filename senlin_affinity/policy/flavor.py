@@ -4,6 +4,8 @@ Units: the mode ``strict`` rejects invalid values, unknown names, and a missing 
 ``permissive`` rejects invalid values only, and reports the rest, also names that the release of
 Nova in use does not know; ``off`` reads nothing.
 
+Extra specs that nova-api rejects together, whatever the image, are a mistake in both modes.
+
 Raises: InvalidExtraSpec with all mistakes, InvalidSpec for a missing flavor, CloudError.
 
 Source: Nova's specification "Flavor Extra Spec Validators". Deviation: ``permissive`` is the
@@ -13,6 +15,7 @@ default, because others may have created the flavor.
 from __future__ import annotations
 
 from senlin_affinity import extra_specs
+from senlin_affinity.extra_specs import combinations
 from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec
 from senlin_affinity.model.ports import Inventory
@@ -43,5 +46,8 @@ def check(properties: Properties, name: str | None, inventory: Inventory) -> str
     except InvalidExtraSpec as error:
         of_flavor = (f"flavor '{flavor.name}': {each}" for each in error.errors)
         raise InvalidExtraSpec(of_flavor) from error
+    together = combinations.errors(flavor.extra_specs, nova, flavor.vcpus, flavor.ram)
+    if together:
+        raise InvalidExtraSpec(f"flavor '{flavor.name}': {words}" for words in {*together.values()})
     findings = '; '.join(map(str, let_through))
     return findings and f"flavor '{flavor.name}': {findings}"

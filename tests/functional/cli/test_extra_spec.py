@@ -135,3 +135,17 @@ def test_a_release_of_nova_decides_which_names_are_known(run):
         'hw:cpu_max_cores 2 invalid Nova 26 does not know it, but Nova 30 does',
         'os:vram 3 valid ',
     ]
+
+
+def test_extra_specs_that_nova_rejects_together_are_invalid(run):
+    rows = rows_of(run, 'validate', RIGHT, 'resources:PCPU=1', 'hw:boot_menu=true', status=3)
+    assert [row['verdict'] for row in rows] == ['invalid', 'invalid', 'valid']
+    assert 'InvalidRequest' in rows[0]['message']
+
+
+def test_extra_specs_that_depend_on_the_image_are_not_checked(run):
+    (row,) = rows_of(run, 'validate', 'hw:mem_encryption=true')
+    assert row['verdict'] == 'valid'
+    assert row['message'].startswith('not checked, because the image decides')
+    (row,) = rows_of(run, 'validate', 'hw:mem_encryption=true', '--mode', 'off')
+    assert row['message'] == ''
