@@ -51,23 +51,19 @@ class ValidateExtraSpecs(base.Lister):
             help='strict (default) rejects unknown names; permissive reports them as "let '
             'through"; off checks nothing',
         )
-        if self.kind == EXTRA_SPEC:
-            add(
-                '--nova-release',
-                metavar='N',
-                type=int,
-                help='the release of Nova, such as 26 for Zed (default: the newest)',
-            )
+        add(
+            '--nova-release',
+            metavar='N',
+            type=_release,
+            help='the release of Nova, such as 26 (Zed), or 30.2 (default: the newest)',
+        )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each name; set exit status 3 if one is invalid."""
         specs = _read(parsed_args.specs)
-        release = vars(parsed_args).get('nova_release')
-        nova = None if release is None else Releases(release, release)
         registry = None if self.kind == EXTRA_SPEC else _REGISTRIES[self.kind]()
+        nova = parsed_args.nova_release
         findings = judge(specs, parsed_args.mode, registry, nova)
-        if any(each.is_error for each in findings):
-            self.exit_status = 3
         is_checked = self.kind == EXTRA_SPEC and parsed_args.mode != OFF
         status = 'not checked' if parsed_args.mode == OFF else 'valid'
         shown = {
@@ -75,10 +71,10 @@ class ValidateExtraSpecs(base.Lister):
             for each in findings
         }
         together = combinations.errors(specs, nova) if is_checked else {}
-        if together:
-            self.exit_status = 3
         shown = {name: ('invalid', words) for name, words in together.items()} | shown
         unchecked = combinations.notes(specs, nova) if is_checked else {}
+        if any(verdict == 'invalid' for verdict, _message in shown.values()):
+            self.exit_status = 3
         known = registry or available()
         rows = []
         for name, value in specs.items():
@@ -173,6 +169,13 @@ def _deprecation(name: str, registry: Registry) -> str:
     if known is None or not known.deprecated:
         return ''
     return f'deprecated{f": use {known.replaced_by}" if known.replaced_by else ""}'
+
+
+def _release(text: str) -> Releases:
+    try:
+        return Releases.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _read(pairs: list[str]) -> dict[str, str]:

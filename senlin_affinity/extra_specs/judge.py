@@ -7,7 +7,11 @@ Raises: InvalidExtraSpec with one sentence for each error, including a name that
 InvalidSpec for an unknown mode, and for extra specs that are not a mapping; PluginError for a name
 that only a plugin which failed to load can define, and for a name that two plugins define.
 
-Deviation from Nova, which ignores names without a namespace or with an unknown one.
+Of a name that has no definition, the finding says what Nova does: its API rejects the name, Nova
+ignores the name, or Nova reads it although its API rejects it.
+
+Source: ``nova/api/validation/extra_specs/validators.py``. Deviation: strict mode rejects names
+without a namespace or with an unknown one, which Nova's API accepts.
 """
 
 from __future__ import annotations
@@ -15,15 +19,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from senlin_affinity.extra_specs import hints, image_properties
 from senlin_affinity.extra_specs.base import EXTRA_SPEC
 from senlin_affinity.extra_specs.registry import Registry, available, own
-from senlin_affinity.extra_specs.releases import UNTIL, Releases
+from senlin_affinity.extra_specs.releases import NEWEST, REMOVED, SINCE, UNREAD, Releases
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec, PluginError
 
 STRICT = 'strict'
 PERMISSIVE = 'permissive'
 OFF = 'off'
 MODES = (STRICT, PERMISSIVE, OFF)
+_READ_BUT_REJECTED = '{} reads this name, but its API rejects it{}: set it with microversion 2.85'
 
 
 @dataclass(frozen=True)
@@ -114,22 +120,77 @@ def _judge(
         raise PluginError(
             f'{name} cannot be checked{why}: {"; ".join(map(str, missing))}'
         ) from missing[0]
-    if validator is not None:
-        message = validator.complaint(value)
-        if message is not None:
-            return Finding(name, value, message, is_error=True)
-        message = validator.note(value)
-        if message is not None:
-            return Finding(name, value, message)
-    message = nova.unknown(name) if nova is not None else None
+    message = validator.complaint(value) if validator is not None else None
+    if validator is not None and message is None and nova is not None:
+        message = nova.unknown_value(name, value)
     if message is not None:
-        return Finding(name, value, message, is_error=mode == STRICT)
-    if validator is not None or (nova is not None and name in UNTIL):
+        return Finding(name, value, message, is_error=True)
+    if validator is None:
+        return _of_unknown_name(name, value, mode, known, nova)
+    message = validator.note(value)
+    if message is not None:
+        return Finding(name, value, message)
+    return _of_release(name, value, mode, nova) if nova is not None else None
+
+
+def _of_release(name: str, value: str, mode: str, nova: Releases) -> Finding | None:
+    """Return a finding about a defined name that these releases do not accept."""
+    is_known, repaired = nova.knows(name), nova.repaired(name)
+    if nova.reads(name) and (is_known is False or (is_known is None and repaired)):
+        before = f' before {repaired}' if is_known is None else ''
+        message = _READ_BUT_REJECTED.format(nova, before)
+    elif is_known is not False:
         return None
-    suggestion = known.suggest(name)
-    is_error = mode == STRICT
-    package = 'define it in a package, or ' if known.kind == EXTRA_SPEC else ''
-    advice = f': {package}use the mode permissive' if is_error else ''
-    hint = advice if suggestion is None else f': did you mean {suggestion}?'
-    message = f'no {known.kind} of this name is known{hint}'
-    return Finding(name, value, message, suggestion, is_error)
+    elif ':' in name:
+        message = f'the API of {nova} rejects this name; Nova {SINCE[name][0][0]} knows it'
+    else:
+        message = f'{nova} ignores this property; Nova {SINCE[name][0][0]} reads it'
+    return Finding(name, value, message, is_error=mode == STRICT and is_known is False)
+
+
+def _of_unknown_name(
+    name: str, value: str, mode: str, known: Registry, nova: Releases | None
+) -> Finding | None:
+    """Return a finding about a name without a definition.
+
+    None for a name that an earlier release reads, and these releases know.
+    """
+    subject, nova = 'Nova' if nova is None else str(nova), nova or NEWEST
+    is_spec, is_error = known.kind == EXTRA_SPEC, mode == STRICT
+    suggestion, hint = known.suggest(name), hints.of_name(name) if is_spec else None
+    if name in REMOVED and nova.knows(name) is not False:
+        if name not in UNREAD:
+            return None
+        message, is_error = f'the API of {subject} accepts this name, but nothing reads it', False
+    elif is_spec and suggestion is None and nova.reads(name):
+        message = _READ_BUT_REJECTED.format(subject, '')
+        return Finding(name, value, message, is_error=is_error)
+    elif is_spec and _is_in_namespace_of_nova(name, known, nova):
+        message = f'the API of {subject} rejects this name'
+    elif is_spec and ':' in name and not known.is_in_namespace_of_plugin(name):
+        message = f'{subject} ignores this name'
+    else:
+        message = f'no {known.kind} of this name is known'
+    if suggestion is not None:
+        hint = f'did you mean {suggestion}?'
+    elif hint is None and is_spec:
+        hint = _of_image(name, nova)
+    if hint is None and name in REMOVED:
+        message += f'; Nova {REMOVED[name][0][0] - 1} was the last one that knew it'
+    elif hint is None and is_error:
+        hint = f'{"define it in a package, or " if is_spec else ""}use the mode permissive'
+    return Finding(name, value, ': '.join(filter(None, (message, hint))), suggestion, is_error)
+
+
+def _is_in_namespace_of_nova(name: str, known: Registry, nova: Releases) -> bool:
+    """Check whether Nova's API knows other names in the namespace of a name."""
+    namespace = f'{name.partition(":")[0]}:'
+    removed = (each for each in REMOVED if each.startswith(namespace))
+    return known.is_in_own_namespace(name) or any(map(nova.knows, removed))
+
+
+def _of_image(name: str, nova: Releases) -> str | None:
+    """Return the hint for an extra spec that these releases read as an image property."""
+    meant = name.replace(':', '_', 1)
+    is_known = image_properties.registry().find(meant) is not None and nova.knows(meant)
+    return f'set the image property {meant} instead' if is_known else None

@@ -17,6 +17,7 @@ skipped.)
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -146,6 +147,22 @@ class Registry:
             return self._unread
         return (self._clashes[found.name],) if found.name in self._clashes else ()
 
+    def is_in_own_namespace(self, name: str) -> bool:
+        """Check whether this project defines names in the namespace of a name."""
+        return _is_before_colon(name, self._own_sides)
+
+    def is_in_namespace_of_plugin(self, name: str) -> bool:
+        """Check whether a plugin defines names in the namespace of a name."""
+        return _is_before_colon(name, self._added_sides)
+
+    @cached_property
+    def _own_sides(self) -> frozenset[str]:
+        return _before_colon(self.own)
+
+    @cached_property
+    def _added_sides(self) -> frozenset[str]:
+        return _before_colon(self.added)
+
     def suggest(self, name: str) -> str | None:
         """Return the known name that an unknown one resembles, or None."""
         return self._suggestions.suggest(name)
@@ -153,6 +170,16 @@ class Registry:
     @cached_property
     def _suggestions(self) -> Suggestions:
         return Suggestions(self.validators, self.find)
+
+
+def _before_colon(validators: Iterable[ExtraSpecValidator]) -> frozenset[str]:
+    """Return the patterns of the namespaces of definitions."""
+    return frozenset(each.parts[0].pattern for each in validators if each.parts[0] is not None)
+
+
+def _is_before_colon(name: str, patterns: Iterable[str]) -> bool:
+    namespace, colon, _ = name.partition(':')
+    return bool(colon) and any(re.fullmatch(each, namespace) for each in patterns)
 
 
 def installed(*, with_nova: bool = False) -> Registry:

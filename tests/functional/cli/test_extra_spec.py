@@ -71,6 +71,7 @@ def test_a_name_without_a_namespace_has_a_note(run, spec, verdict, message):
         (('a=1', 'a=2'), 'a is given twice, with different values'),
         (('a=1', '--mode', 'disabled'), "invalid choice: 'disabled'"),
         (('a=1', '--mode', 'STRICT'), "invalid choice: 'STRICT'"),
+        (('a=1', '--nova-release', 'zed'), "such as 26 or 30.2, not 'zed'"),
     ],
 )
 def test_a_usage_error_exits_with_2(run, arguments, message):
@@ -127,14 +128,19 @@ def test_an_export_to_an_existing_file_is_an_error(run, write):
     assert done.stderr == 'error: taken cannot be written: File exists\n'
 
 
-def test_a_release_of_nova_decides_which_names_are_known(run):
-    specs = ('hw:cpu_max_cores=2', 'os:vram=3')
-    done = run('extra-spec', 'validate', *specs, '--nova-release', '26', '-f', 'value')
-    assert done.returncode == 3
-    assert done.stdout.splitlines() == [
-        'hw:cpu_max_cores 2 invalid Nova 26 does not know it, but Nova 30 does',
-        'os:vram 3 valid ',
-    ]
+def test_the_release_of_nova_decides(run):
+    """Names, values, and a repair in point releases."""
+    specs = ('hw:cpu_max_cores=2', 'hw:max_cpu_cores=2', 'hw:locked_memory=true')
+    for release, verdicts in (
+        ('25', ('invalid', 'let through', 'invalid')),
+        ('30.2', ('invalid', 'let through', 'valid')),
+        ('30.3', ('valid', 'invalid', 'valid')),
+    ):
+        rows = rows_of(run, 'validate', *specs, '--nova-release', release, status=3)
+        assert tuple(row['verdict'] for row in rows) == verdicts
+    specs = ('hw:mem_encryption_model=amd-sev-snp', '--nova-release')
+    rows_of(run, 'validate', *specs, '33.0', status=3)
+    rows_of(run, 'validate', *specs, '34')
 
 
 def test_extra_specs_that_nova_rejects_together_are_invalid(run):

@@ -61,7 +61,16 @@ def test_validate(run, given, mode, status, verdict, message):
     assert bool(row['message']) == bool(message)
 
 
-def test_a_release_of_nova_is_an_option_for_extra_specs_only(run):
-    done = run('image-property', 'validate', 'hw_pmu=1', '--nova-release', '26')
-    assert (done.returncode, done.stdout) == (2, '')
-    assert '--nova-release' in done.stderr
+@pytest.mark.parametrize(
+    ('release', 'status', 'message'),
+    [
+        ('26', 3, 'Nova 26 ignores this property; Nova 32 reads it'),
+        ('33.0.2', 3, 'Nova 33.0 does not know the value intel-tdx, but Nova 34 does'),
+        ('34', 0, ''),
+    ],
+)
+def test_the_release_of_nova_decides(run, release, status, message):
+    specs = ('hw_pmu=true', 'hw_mem_encryption_model=intel-tdx')
+    rows = rows_of(run, 'validate', *specs, '--nova-release', release, status=status)
+    assert rows[0]['verdict'] == 'valid'
+    assert rows[1]['message'] == message

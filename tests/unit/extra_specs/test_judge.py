@@ -10,7 +10,8 @@ from senlin_affinity.extra_specs import (
     validate,
     validate_all,
 )
-from senlin_affinity.extra_specs.registry import Registry
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
+from senlin_affinity.extra_specs.registry import Plugin, Registry
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec, PluginError
 from tests.support.tables import rows
 
@@ -110,7 +111,7 @@ def test_an_error_without_a_suggestion_has_advice():
 def test_a_finding_has_a_suggestion():
     """R4-08."""
     name, meant = 'hw:cpu_pollicy', 'hw:cpu_policy'
-    said = f'no extra spec of this name is known: did you mean {meant}?'
+    said = f'the API of Nova rejects this name: did you mean {meant}?'
     found = validate(name, 'dedicated', 'permissive')
     assert found == Finding(name, 'dedicated', said, meant)
     assert str(found) == f'{name}: {said}'
@@ -143,6 +144,81 @@ def test_value(row):
                 validate(row['extra_spec'], value, mode, REGISTRY)
             assert row['says'] in str(caught.value), value
         assert validate(row['extra_spec'], value, 'off', REGISTRY) is None
+
+
+ADVICE = 'define it in a package, or use the mode permissive'
+
+
+@pytest.mark.parametrize(
+    ('name', 'words', 'hint'),
+    [
+        ('hw:foo', 'the API of Nova rejects this name', ADVICE),
+        ('quota:disk_iops', 'the API of Nova rejects this name', ADVICE),
+        (
+            'trait_x:FOO',
+            'the API of Nova rejects this name',
+            'the name of a custom trait begins with CUSTOM_',
+        ),
+        (
+            'resources:RACK',
+            'the API of Nova rejects this name',
+            'the name of a custom resource class begins with CUSTOM_',
+        ),
+        (
+            'hw:max_cpu_threads',
+            'the API of Nova rejects this name',
+            'did you mean hw:cpu_max_threads?',
+        ),
+        (
+            'hw:firmware_type',
+            'the API of Nova rejects this name',
+            'set the image property hw_firmware_type instead',
+        ),
+        ('scs:cpu', 'Nova ignores this name', ADVICE),
+        ('hwx:cpu_policy', 'Nova ignores this name', 'did you mean hw:cpu_policy?'),
+        (
+            'hw:maxphysaddr_mode',
+            'Nova reads this name, but its API rejects it',
+            'set it with microversion 2.85',
+        ),
+        (
+            'hw:maxphysaddr_bits',
+            'Nova reads this name, but its API rejects it',
+            'set it with microversion 2.85',
+        ),
+        (
+            'capabilities:boot_mode',
+            'Nova reads this name, but its API rejects it',
+            'set it with microversion 2.85',
+        ),
+        (
+            'capabilities:vcpu',
+            'the API of Nova rejects this name',
+            'did you mean capabilities:vcpus?',
+        ),
+        ('colour', 'no extra spec of this name is known', ADVICE),
+        (
+            'hw_firmware_type',
+            'no extra spec of this name is known',
+            'set the image property hw_firmware_type instead',
+        ),
+        ('hw_cpu_policy', 'no extra spec of this name is known', 'did you mean hw:cpu_policy?'),
+    ],
+)
+def test_an_unknown_name_has_the_sentence_of_what_nova_does(name, words, hint):
+    """D4-02: tests/functional/test_extra_specs_like_nova.py compares it with Nova."""
+    (found,) = judge({name: 'required'}, 'strict', REGISTRY)
+    assert (found.message, found.is_error) == (f'{words}: {hint}', True)
+    (found,) = judge({name: 'required'}, 'permissive', REGISTRY)
+    expected = words if hint == ADVICE else f'{words}: {hint}'
+    assert (found.message, found.is_error) == (expected, False)
+
+
+def test_the_namespace_of_a_package_may_be_one_of_novas():
+    """Only if nova-api loads the package, which is not known here."""
+    plugin = Plugin('acme', 'acme', (ExtraSpecValidator('acme:rack', 'A rack.', {'type': str}),))
+    (found,) = judge({'acme:row': '1'}, 'permissive', Registry(plugins=[plugin]))
+    assert found.message == 'no extra spec of this name is known'
 
 
 def test_image_properties_have_findings_of_their_kind():
