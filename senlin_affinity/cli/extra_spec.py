@@ -21,6 +21,7 @@ from senlin_affinity.extra_specs import (
     render,
 )
 from senlin_affinity.extra_specs.base import EXTRA_SPEC, IMAGE_PROPERTY, Namespace
+from senlin_affinity.extra_specs.judge import against_schema
 from senlin_affinity.extra_specs.registry import Registry, available, installed
 from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidSpec
@@ -73,13 +74,13 @@ class ValidateExtraSpecs(base.Lister):
         together = combinations.errors(specs, nova) if is_checked else {}
         shown = {name: ('invalid', words) for name, words in together.items()} | shown
         unchecked = combinations.notes(specs, nova) if is_checked else {}
-        if any(verdict == 'invalid' for verdict, _message in shown.values()):
+        if together or any(verdict == 'invalid' for verdict, _message in shown.values()):
             self.exit_status = 3
         known = registry or available()
         rows = []
         for name, value in specs.items():
             verdict, message = shown.get(name, (status, _deprecation(name, known)))
-            is_noted = is_checked and ':' not in name
+            is_noted = is_checked and ':' not in name and against_schema(name, value) is None
             of_rules = unchecked.get(name, '') if verdict == status else ''
             messages = filter(None, (message, of_rules, _UNSCOPED if is_noted else ''))
             rows.append((name, value, verdict, '; '.join(messages)))

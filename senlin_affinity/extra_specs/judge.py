@@ -10,12 +10,14 @@ that only a plugin which failed to load can define, and for a name that two plug
 Of a name that has no definition, the finding says what Nova does: its API rejects the name, Nova
 ignores the name, or Nova reads it although its API rejects it.
 
-Source: ``nova/api/validation/extra_specs/validators.py``. Deviation: strict mode rejects names
-without a namespace or with an unknown one, which Nova's API accepts.
+Source: ``nova/api/openstack/compute/schemas/flavors_extraspecs.py`` and
+``nova/api/validation/extra_specs/validators.py``. Deviation: strict mode rejects names without a
+namespace or with an unknown one, which Nova's API accepts.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -29,6 +31,10 @@ STRICT = 'strict'
 PERMISSIVE = 'permissive'
 OFF = 'off'
 MODES = (STRICT, PERMISSIVE, OFF)
+#: The limit of the schema of Nova's request for a name and for a value.
+LONGEST = 255
+#: Nova's pattern ends with a $, which also matches before a newline.
+_ALLOWED = re.compile(r'[a-zA-Z0-9\-_:. ]*\n?')
 _READ_BUT_REJECTED = '{} reads this name, but its API rejects it{}: set it with microversion 2.85'
 
 
@@ -120,9 +126,11 @@ def _judge(
         raise PluginError(
             f'{name} cannot be checked{why}: {"; ".join(map(str, missing))}'
         ) from missing[0]
-    message = validator.complaint(value) if validator is not None else None
-    if validator is not None and message is None and nova is not None:
-        message = nova.unknown_value(name, value)
+    message = against_schema(name, value) if known.kind == EXTRA_SPEC else None
+    if message is None and validator is not None:
+        message = validator.complaint(value)
+        if message is None and nova is not None:
+            message = nova.unknown_value(name, value)
     if message is not None:
         return Finding(name, value, message, is_error=True)
     if validator is None:
@@ -131,6 +139,18 @@ def _judge(
     if message is not None:
         return Finding(name, value, message)
     return _of_release(name, value, mode, nova) if nova is not None else None
+
+
+def against_schema(name: str, value: object) -> str | None:
+    """Return why the schema of Nova's request rejects a name or value, in every microversion."""
+    if not name:
+        return 'a name must not be empty'
+    if _ALLOWED.fullmatch(name) is None:
+        return 'Nova allows only letters (A to Z), digits, spaces and -_:. in a name'
+    for what, text in (('name', name.removesuffix('\n')), ('value', str(value))):
+        if len(text) > LONGEST:
+            return f'Nova allows at most {LONGEST} characters in a {what}, not {len(text)}'
+    return None
 
 
 def _of_release(name: str, value: str, mode: str, nova: Releases) -> Finding | None:

@@ -14,20 +14,29 @@ from nova.api.validation.extra_specs import aggregate_instance_extra_specs as in
 #: Nova's own validator with the name that ours replaces.
 REPLACED = {each.name: each for each in in_tree.EXTRA_SPEC_VALIDATORS}
 
+from nova.api.openstack.compute.schemas import flavors_extraspecs  # noqa: E402
 from nova.api.validation.extra_specs import validators as nova  # noqa: E402
+from nova.api.validation.validators import _SchemaValidator  # noqa: E402
 from nova.exception import ValidationError  # noqa: E402
 
 from senlin_affinity.extra_specs.registry import Registry, installed  # noqa: E402
 from senlin_affinity.plugins.nova import extra_specs  # noqa: E402
 
+#: The schema of the request, which Nova checks in every microversion.
+SCHEMA = _SchemaValidator(flavors_extraspecs.create)
 #: Nova's validators and namespaces, with the additions of this project.
 LOADED, NAMESPACES = dict(nova.VALIDATORS), set(nova.NAMESPACES)
 OURS = [name for name in LOADED if isinstance(LOADED[name], extra_specs.NovaValidator)]
 
 
 def takes(name, value):
-    """Return whether Nova, without our additions, accepts this value."""
-    return error_of(lambda: nova.validate(name, value)) is None
+    """Return whether Nova, without our additions, accepts this request for an extra spec."""
+    return schema_takes(name, value) and error_of(lambda: nova.validate(name, value)) is None
+
+
+def schema_takes(name, value):
+    """Return whether the schema of the request accepts an extra spec."""
+    return error_of(lambda: SCHEMA.validate({'extra_specs': {name: value}})) is None
 
 
 def limits():
@@ -43,8 +52,8 @@ def limits():
 
 
 def converted(name, value):
-    """Return whether Nova's validator of this name accepts this value after its conversion."""
-    return nova_converted().find(name).complaint(value) is None
+    """Return whether Nova's validator of this name, converted, and its schema accept this value."""
+    return schema_takes(name, value) and nova_converted().find(name).complaint(value) is None
 
 
 @cache

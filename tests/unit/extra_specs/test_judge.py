@@ -146,6 +146,36 @@ def test_value(row):
         assert validate(row['extra_spec'], value, 'off', REGISTRY) is None
 
 
+WORDS = 'Nova allows only letters (A to Z), digits, spaces and -_:. in a name'
+
+
+@pytest.mark.parametrize(
+    ('name', 'words'),
+    [
+        ('hw:é', WORDS),
+        ('a/b', WORDS),
+        ('a=', WORDS),
+        ('hw:\x00', WORDS),
+        ('a\n\n', WORDS),
+        ('', 'a name must not be empty'),
+        ('a' * 256, 'Nova allows at most 255 characters in a name, not 256'),
+        ('aggregate_instance_extra_specs:\t', WORDS),
+    ],
+)
+@pytest.mark.parametrize('mode', ['strict', 'permissive'])
+def test_a_name_that_the_schema_of_the_request_rejects_is_an_error(name, words, mode):
+    """Nova answers 400 in every microversion."""
+    (found,) = judge({name: '1'}, mode, REGISTRY)
+    assert (found.message, found.is_error) == (words, True)
+    assert judge({name: '1'}, 'off', REGISTRY) == ()
+
+
+@pytest.mark.parametrize('name', ['a', 'a' * 255, 'a' * 255 + '\n', 'a b', '-_:. 9', ' '])
+def test_the_schema_of_the_request_allows_any_other_name(name):
+    (found,) = judge({name: '1'}, 'permissive', REGISTRY)
+    assert not found.is_error
+
+
 ADVICE = 'define it in a package, or use the mode permissive'
 
 
