@@ -19,6 +19,7 @@ from senlin_affinity.extra_specs import (
     judge,
     metadef,
     render,
+    same_names,
 )
 from senlin_affinity.extra_specs.base import EXTRA_SPEC, IMAGE_PROPERTY, Namespace
 from senlin_affinity.extra_specs.judge import against_schema
@@ -31,6 +32,8 @@ VERDICTS = ('name', 'value', 'verdict', 'message')
 COLUMNS = ('name', 'value', 'status', 'description')
 #: The note about a name without a namespace.
 _UNSCOPED = f'rejects every host where {NOVAS} is enabled, except in aggregates with this key'
+#: The message about a name that MySQL does not distinguish from another one.
+_SAME = 'MySQL takes it for {}: where Nova uses MySQL, its API answers 409'
 _REGISTRIES: Mapping[str, Callable[[], Registry]] = {
     EXTRA_SPEC: installed,
     IMAGE_PROPERTY: image_properties.registry,
@@ -74,6 +77,9 @@ class ValidateExtraSpecs(base.Lister):
         together = combinations.errors(specs, nova) if is_checked else {}
         shown = {name: ('invalid', words) for name, words in together.items()} | shown
         unchecked = combinations.notes(specs, nova) if is_checked else {}
+        for name, earlier in same_names(specs) if is_checked else ():
+            words = (shown.get(name, ('', ''))[1], _SAME.format(earlier))
+            shown[name] = ('invalid', '; '.join(filter(None, words)))
         if together or any(verdict == 'invalid' for verdict, _message in shown.values()):
             self.exit_status = 3
         known = registry or available()

@@ -11,8 +11,19 @@ from senlin_affinity.extra_specs.judge import (
     STRICT,
     Finding,
     judge,
+    same_names,
     validate,
     validate_all,
 )
 
-__all__ = ['MODES', 'OFF', 'PERMISSIVE', 'STRICT', 'Finding', 'judge', 'validate', 'validate_all']
+__all__ = [
+    'MODES',
+    'OFF',
+    'PERMISSIVE',
+    'STRICT',
+    'Finding',
+    'judge',
+    'same_names',
+    'validate',
+    'validate_all',
+]

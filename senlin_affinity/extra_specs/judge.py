@@ -18,7 +18,7 @@ namespace or with an unknown one, which Nova's API accepts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from senlin_affinity.extra_specs import hints, image_properties
@@ -214,3 +214,14 @@ def _of_image(name: str, nova: Releases) -> str | None:
     meant = name.replace(':', '_', 1)
     is_known = image_properties.registry().find(meant) is not None and nova.knows(meant)
     return f'set the image property {meant} instead' if is_known else None
+
+
+def same_names(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return each name that MySQL does not distinguish from an earlier one, with that one.
+
+    Nova's table has MySQL's default collation, which ignores case and blanks at the end. Nova then
+    answers 409 to the later name, or to both if they are in one request.
+    """
+    seen: dict[str, str] = {}
+    pairs = ((name, seen.setdefault(name.rstrip(' ').lower(), name)) for name in names)
+    return tuple((name, earlier) for name, earlier in pairs if name != earlier)

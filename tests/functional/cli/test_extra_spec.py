@@ -157,6 +157,24 @@ def test_extra_specs_that_depend_on_the_image_are_not_checked(run):
     assert row['message'] == ''
 
 
+@pytest.mark.parametrize(
+    ('mode', 'status', 'verdicts'),
+    [
+        ('strict', 3, ['valid', 'invalid', 'invalid']),
+        ('permissive', 3, ['valid', 'invalid', 'invalid']),
+        ('off', 0, ['not checked'] * 3),
+    ],
+)
+def test_names_that_mysql_does_not_distinguish_are_invalid(run, mode, status, verdicts):
+    """Nova's API answers 409 to them: the table has MySQL's default collation."""
+    name = 'aggregate_instance_extra_specs:'
+    specs = (f'{name}ssd=1', f'{name}SSD=1', f'{name}ssd =1')
+    rows = rows_of(run, 'validate', *specs, '--mode', mode, status=status)
+    assert [row['verdict'] for row in rows] == verdicts
+    said = f'MySQL takes it for {name}ssd: where Nova uses MySQL, its API answers 409'
+    assert [said in row['message'] for row in rows] == [each == 'invalid' for each in verdicts]
+
+
 @pytest.mark.parametrize('spec', ['a@b=1', f'a={"x" * 256}'])
 def test_what_nova_cannot_store_has_no_note_about_a_filter(run, spec):
     (row,) = rows_of(run, 'validate', spec, '--mode', 'permissive', status=3)

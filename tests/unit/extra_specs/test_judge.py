@@ -7,6 +7,7 @@ from senlin_affinity.extra_specs import (
     Finding,
     image_properties,
     judge,
+    same_names,
     validate,
     validate_all,
 )
@@ -249,6 +250,12 @@ def test_the_namespace_of_a_package_may_be_one_of_novas():
     plugin = Plugin('acme', 'acme', (ExtraSpecValidator('acme:rack', 'A rack.', {'type': str}),))
     (found,) = judge({'acme:row': '1'}, 'permissive', Registry(plugins=[plugin]))
     assert found.message == 'no extra spec of this name is known'
+
+
+def test_names_that_mysql_does_not_distinguish():
+    """Nova's table flavor_extra_specs has the collation utf8mb3_general_ci."""
+    names = ['a:x', 'b', 'A:x', 'a:x ', 'B', 'a:y', ' b', 'b']
+    assert same_names(names) == (('A:x', 'a:x'), ('a:x ', 'a:x'), ('B', 'b'))
 
 
 def test_image_properties_have_findings_of_their_kind():
