@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from senlin_affinity.extra_specs import hints
 from senlin_affinity.extra_specs.values import Value, check_keys, compiled
 from senlin_affinity.model.errors import InvalidSpec, PluginError, quoted
 
@@ -196,7 +197,7 @@ class ExtraSpecValidator:
 
     def complaint(self, value: object) -> str | None:
         """Return why a value is invalid, or None."""
-        found = self.value.complaint(value)
+        found = self.value.complaint(value, self.name)
         if found is None and self.check is not None:
             try:
                 self.check(self.value.parsed(str(value)))
@@ -212,7 +213,7 @@ class ExtraSpecValidator:
 
     def note(self, value: object) -> str | None:
         """Return what Nova silently makes of a valid value, or None."""
-        return None
+        return hints.of_value(self.name, str(value))
 
 
 @dataclass(frozen=True)

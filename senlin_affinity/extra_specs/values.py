@@ -21,6 +21,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from senlin_affinity.extra_specs import hints
 from senlin_affinity.model.errors import InvalidSpec, quoted
 from senlin_affinity.model.suggestion import meant, typo_of
 from senlin_affinity.nova.host_metadata import FALSE, TRUE
@@ -74,15 +75,15 @@ class Value:
             raise InvalidSpec('must not be empty: remove it, or add values', 'value.enum')
         return cls(**given)
 
-    def complaint(self, text: object) -> str | None:
-        """Return why a value is invalid, or None."""
+    def complaint(self, text: object, name: str = '') -> str | None:
+        """Return why a value (of the extra spec ``name``) is invalid, or None."""
         if not isinstance(text, str):
             return f'must be a string, not {quoted(text)}'
         if self._takes(text):
             return None
         near = typo_of(text, self.enum) if self.enum else None
-        hint = '' if near is None else f': did you mean {near}?'
-        return f'must be {self.wanted()}, not {quoted(text)}{hint}'
+        hint = hints.of_value(name, text) or (near and f'did you mean {near}?')
+        return f'must be {self.wanted()}, not {quoted(text)}{f": {hint}" if hint else ""}'
 
     def parsed(self, text: str) -> int | bool | str:
         """Return the number, boolean or string of a valid value."""

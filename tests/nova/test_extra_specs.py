@@ -5,9 +5,11 @@ import types
 import pytest
 from nova import exception
 from nova.api.validation.extra_specs import base
+from nova.scheduler.filters import extra_specs_ops
 
 from senlin_affinity.plugins.nova import extra_specs
 from senlin_affinity.plugins.nova.extra_specs import AGGREGATE_VALUES, OWN
+from tests.support.tables import read
 
 NAME, RESERVED = 'aggregate_instance_extra_specs:ssd', 'force_metadata_check'
 
@@ -70,3 +72,14 @@ class TestNovasList:
         assert 'may use either validator' in record.getMessage()
         tracebacks = [bool(each.exc_info) for each in caplog.records if each.levelname == 'DEBUG']
         assert tracebacks == [True] * (found in (None, 'nothing'))
+
+
+@pytest.mark.parametrize('row', [row for row in read('extra_spec_values') if 'note' in row])
+def test_nova_compares_an_operator_without_a_space_literally(row):
+    """So a value with the note matches only itself."""
+    for value in row['noted']:
+        assert extra_specs_ops.match(value, value)
+        for other in ('4', 'a', 'b', 'x', 'a b'):
+            assert not extra_specs_ops.match(other, value)
+    for value in (each for each in row['accepted'] if ' ' in each and each != '> 4'):
+        assert any(extra_specs_ops.match(other, value) for other in ('4', 'a', ' '))

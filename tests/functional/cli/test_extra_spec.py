@@ -168,11 +168,12 @@ def test_extra_specs_that_depend_on_the_image_are_not_checked(run):
 def test_names_that_mysql_does_not_distinguish_are_invalid(run, mode, status, verdicts):
     """Nova's API answers 409 to them: the table has MySQL's default collation."""
     name = 'aggregate_instance_extra_specs:'
-    specs = (f'{name}ssd=1', f'{name}SSD=1', f'{name}ssd =1')
+    specs = (f'{name}ssd=1', f'{name}SSD===1', f'{name}ssd =1')
     rows = rows_of(run, 'validate', *specs, '--mode', mode, status=status)
     assert [row['verdict'] for row in rows] == verdicts
     said = f'MySQL takes it for {name}ssd: where Nova uses MySQL, its API answers 409'
     assert [said in row['message'] for row in rows] == [each == 'invalid' for each in verdicts]
+    assert ('literally' in rows[1]['message']) is (mode != 'off')
 
 
 @pytest.mark.parametrize('spec', ['a@b=1', f'a={"x" * 256}'])

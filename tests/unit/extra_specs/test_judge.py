@@ -139,6 +139,9 @@ def values(row, outcome):
 def test_value(row):
     for value in values(row, 'accepted'):
         assert validate(row['extra_spec'], value, 'strict', REGISTRY) is None
+    for value in values(row, 'noted'):
+        found = validate(row['extra_spec'], value, 'strict', REGISTRY)
+        assert row.get('note', '') in found.message
     for value in values(row, 'refused'):
         for mode in ('strict', 'permissive'):
             with pytest.raises(InvalidExtraSpec) as caught:
@@ -256,6 +259,24 @@ def test_names_that_mysql_does_not_distinguish():
     """Nova's table flavor_extra_specs has the collation utf8mb3_general_ci."""
     names = ['a:x', 'b', 'A:x', 'a:x ', 'B', 'a:y', ' b', 'b']
     assert same_names(names) == (('A:x', 'a:x'), ('a:x ', 'a:x'), ('B', 'b'))
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'hint'),
+    [
+        ('hw_architecture', 'arm64', 'did you mean aarch64?'),
+        ('hw_emulation_architecture', 'ARM64', 'did you mean aarch64?'),
+        ('hw_architecture', 'x64', 'did you mean x86_64?'),
+        ('hw_architecture', 'x86-64', 'did you mean x86_64?'),
+        ('hw_disk_bus', 'virtio-scsi', 'write scsi, and hw_scsi_model=virtio-scsi'),
+        ('hw_vif_model', 'virtio-net-pci', 'did you mean virtio?'),
+        ('os_type', 'ubuntu', 'write linux, and os_distro=ubuntu'),
+    ],
+)
+def test_a_frequent_mistake_has_a_hint(name, value, hint):
+    """No similar word is right: armv6 resembles arm64."""
+    (found,) = judge({name: value}, 'strict', image_properties.registry())
+    assert found.message.endswith(f', not {value!r}: {hint}')
 
 
 def test_image_properties_have_findings_of_their_kind():
