@@ -6,6 +6,7 @@ cannot be read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,8 +16,11 @@ from senlin_affinity.cloud import input_file
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.policy.group_lookup import is_keystone_id
+from senlin_affinity.policy.properties import PROPERTIES
 
 T = TypeVar('T')
+#: The keys of a request or a response of Senlin that contain a spec, directly or one level below.
+_WRAPPERS = ('policy', 'profile', 'spec')
 
 
 def spec(path: str, reader: Callable[[Any], T]) -> T:
@@ -29,11 +33,39 @@ def spec(path: str, reader: Callable[[Any], T]) -> T:
         raise UsageError(f'{path} cannot be read: {error.strerror}') from error
     if isinstance(document, dict) and 'format' in document and 'type' not in document:
         raise InvalidSpec('is a snapshot of a cloud, not a spec', path)
+    _check_unwrapped(document, path)
     try:
         return reader(document)
     except InvalidSpec as error:
         mistakes = [InvalidSpec(str(each), path) for each in error.mistakes]
         raise InvalidSpec.joined(mistakes) from error
+
+
+def _check_unwrapped(document: object, path: str) -> None:
+    """Raise InvalidSpec if the spec is inside of another mapping, or its type has the version.
+
+    Both are so in the requests and responses of Senlin, such as ``openstack cluster policy show``.
+    """
+    keys, spec = [], document
+    while isinstance(spec, dict) and PROPERTIES not in spec:
+        key = next((each for each in _WRAPPERS if isinstance(spec.get(each), dict | str)), None)
+        if key is None:
+            break
+        keys.append(key)
+        spec = spec[key]
+    # Senlin's client shows the spec as JSON in a text.
+    if keys and isinstance(spec, dict | str) and any(key in spec for key in ('type', PROPERTIES)):
+        raise InvalidSpec(
+            'contains the spec: write only its content (type, version, properties) into the file',
+            f'{path}: {".".join(keys)}',
+        )
+    kind = document.get('type') if isinstance(document, dict) else None
+    found = re.fullmatch(r'(\S+)-(\d+\.\d+)', kind) if isinstance(kind, str) else None
+    if found is not None:
+        raise InvalidSpec(
+            f"must not contain the version: write type: {found[1]} and version: '{found[2]}'",
+            f'{path}: type',
+        )
 
 
 def view(path: str, stdin: Any, largest: int | None = None) -> api.CloudView:

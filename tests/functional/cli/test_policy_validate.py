@@ -1,6 +1,7 @@
 """``senlin-affinity policy validate`` without a cloud."""
 
 import json
+import textwrap
 
 import pytest
 
@@ -19,6 +20,10 @@ type: os.nova.server
 version: '1.0'
 properties: {flavor: m1.tiny, scheduler_hints: {group: XYZ-ABCD}}
 """
+
+
+INDENTED = textwrap.indent(SPEC, '    ')
+CONTAINS = 'contains the spec: write only its content (type, version, properties) into the file\n'
 
 
 def test_a_valid_spec_is_summarized_as_json(run, write):
@@ -79,10 +84,20 @@ def test_spreads_are_summarized(run, write):
         ('[' * 5000, 'is not valid YAML'),
         (SPEC + '  servergroup: {}\n', ": duplicate key 'servergroup'"),
         ('{"format": 1, "hosts": []}', 'spec.yaml: is a snapshot of a cloud, not a spec\n'),
+        (f'name: x\ntype: senlin.policy.affinity-1.1\nspec:\n{INDENTED}', f'spec: {CONTAINS}'),
+        (f'type: x-1.1\nspec: {json.dumps(json.dumps({"properties": {}}))}', f'spec: {CONTAINS}'),
+        (f'policy:\n  name: x\n  spec:\n{INDENTED}', f'policy.spec: {CONTAINS}'),
+        (f'policy:\n{INDENTED}', f'policy: {CONTAINS}'),
+        (
+            SPEC.replace('affinity\n', 'affinity-1.1\n'),
+            'type: must not contain the version: write type: senlin.policy.affinity and '
+            "version: '1.1'\n",
+        ),
     ],
     ids=['a wrong value', '1.0', 'a wrong key', 'member_of', 'empty', 'a list', 'no YAML', 'a tag',
          'no date', 'a long number', 'no UTF-8', 'nested too deep', 'a duplicate key',
-         'a snapshot'],
+         'a snapshot', 'a response', 'a response as text', 'a request', 'a wrapped spec',
+         'a type with a version'],
 )  # fmt: skip
 def test_an_invalid_spec_is_one_line(run, write, text, words):
     """R3-05: one line on stderr with the file and the position, nothing on stdout."""
@@ -154,3 +169,20 @@ def test_the_group_hint_of_the_profile_is_used(run, write):
     done = run('policy', 'validate', '-f', 'json', *arguments, write('profile.yaml', PROFILE))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)['server group'] == 'XYZ-ABCD'
+
+
+def test_a_wrapped_profile_has_the_same_hint(run, write):
+    profile = 'profile:\n  spec:\n' + textwrap.indent(PROFILE, '    ')
+    paths = (write('spec.yaml', SPEC), '--profile', write('profile.yaml', profile))
+    done = run('policy', 'validate', *paths)
+    command.check_refused(done, f'error: profile.yaml: profile.spec: {CONTAINS}', 3)
+
+
+@pytest.mark.parametrize(
+    'text', ['spec: 7', 'spec: words', 'spec: {a: 1}', 'policy: [1]', 'spec: {spec: {}}']
+)
+def test_a_mapping_without_a_spec_is_not_a_wrapped_spec(run, write, text):
+    done = run('policy', 'validate', write('spec.yaml', text))
+    assert done.returncode == 3
+    assert 'contains the spec' not in done.stderr
+    assert 'error: spec.yaml: type: is missing: write type: senlin.policy.affinity' in done.stderr
