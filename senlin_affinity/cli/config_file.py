@@ -97,6 +97,13 @@ def parsed(path: str, constraints: Collection[Constraint] = ()) -> Any:
     return conf
 
 
+def serves_version_1_0(path: str) -> bool:
+    """Return whether an engine with this file serves specs 1.0 with the policy of this project."""
+    conf = parsed(path)
+    with _reading(path):
+        return bool(conf.affinity.serve_version_1_0)
+
+
 def _check_values(conf: Any, constraints: Collection[Constraint], path: str) -> None:
     """Raise InvalidSpec, which names the option, for an invalid value."""
     from oslo_config import cfg

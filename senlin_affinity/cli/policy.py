@@ -2,20 +2,21 @@
 
 With a cloud, the command looks up the zone and the aggregates, and finds out by reading only what
 an attach would do about the server group. With ``--profile``, it also checks the extra specs of the
-flavor. Exit status 3: the spec is not valid.
+flavor. For a spec 1.0, it says which class serves it. Exit status 3: the spec is not valid.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from senlin_affinity.cli import base, given, servers_view
+from senlin_affinity.cli import base, config_file, given, servers_view
 from senlin_affinity.groups import attachment, steps
 from senlin_affinity.model import spread
 from senlin_affinity.model.errors import CloudError, Mistakes, PolicyMismatch
 from senlin_affinity.policy import flavor, profile, properties
 
 _NOT_ASKED = 'not checked (no --os-cloud)'
+_IN_TREE = "Senlin's own policy"
 
 
 class ValidatePolicy(base.ShowOne):
@@ -28,6 +29,11 @@ class ValidatePolicy(base.ShowOne):
     def _add_arguments(self, add: base.Add) -> None:
         add('file', metavar='FILE', help='a policy spec, YAML or JSON')
         add('--profile', metavar='FILE', help="the spec of the profile of the policy's cluster")
+        add(
+            '--config-file',
+            metavar='FILE',
+            help="the engine's senlin.conf, which determines the class that serves a spec 1.0",
+        )
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -50,10 +56,14 @@ class ValidatePolicy(base.ShowOne):
             with mistakes.collected():
                 hint, wanted_flavor, note = given.spec(parsed_args.profile, read_profile)
         mistakes.check()
+        server = {}
+        if wanted.version == properties.VERSIONS[0]:
+            server = {'served by': _server(parsed_args.config_file)}
         rules = ', '.join(f'{key}: {value}' for key, value in (wanted.rules or {}).items())
         is_chosen = wanted.pins_hosts or wanted.is_drs_enabled
         facts = {
             'spec': f'{properties.TYPE} {wanted.version}: valid',
+            **server,
             'server group': hint or wanted.server_group_name or '(a new one for each cluster)',
             'policy': wanted.policy,
             'rules': rules or '(none)',
@@ -110,3 +120,11 @@ class ValidatePolicy(base.ShowOne):
         if group is None:
             return f'{exists}an attach creates the server group{of_flavor}'
         return f'{exists}an attach inherits server group {group.name} ({group.id}){of_flavor}'
+
+
+def _server(path: str | None) -> str:
+    """Return which class serves a spec 1.0 in an engine with this senlin.conf, if it is known."""
+    if path is None:
+        return f'{_IN_TREE}, or senlin-affinity if senlin.conf has [affinity] serve_version_1_0'
+    is_ours = config_file.serves_version_1_0(path)
+    return 'senlin-affinity ([affinity] serve_version_1_0)' if is_ours else _IN_TREE

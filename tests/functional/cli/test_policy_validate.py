@@ -186,3 +186,35 @@ def test_a_mapping_without_a_spec_is_not_a_wrapped_spec(run, write, text):
     assert done.returncode == 3
     assert 'contains the spec' not in done.stderr
     assert 'error: spec.yaml: type: is missing: write type: senlin.policy.affinity' in done.stderr
+
+
+OLD = "type: senlin.policy.affinity\nversion: '1.0'\nproperties: {}\n"
+EITHER = "Senlin's own policy, or senlin-affinity if senlin.conf has [affinity] serve_version_1_0"
+
+
+@pytest.mark.parametrize(
+    ('text', 'serves'),
+    [
+        (None, EITHER),
+        (
+            '[affinity]\nserve_version_1_0 = true\n',
+            'senlin-affinity ([affinity] serve_version_1_0)',
+        ),
+        ('[affinity]\nserve_version_1_0 = false\n', "Senlin's own policy"),
+        ('', "Senlin's own policy"),
+    ],
+)
+def test_q3_7_a_spec_1_0_names_the_class_that_serves_it(run, write, text, serves):
+    config = () if text is None else ('--config-file', write('senlin.conf', text))
+    done = run('policy', 'validate', '-f', 'json', write('spec.yaml', OLD), *config)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert json.loads(done.stdout)['served by'] == serves
+    done = run('policy', 'validate', '-f', 'json', write('spec.yaml', SPEC), *config)
+    assert 'served by' not in json.loads(done.stdout)
+
+
+def test_an_invalid_senlin_conf_is_one_line(run, write):
+    config = write('senlin.conf', '[affinity]\nserve_version_1_0 = perhaps\n')
+    done = run('policy', 'validate', write('spec.yaml', OLD), '--config-file', config)
+    command.check_refused(done, 'error: senlin.conf: ', 3)
+    assert 'perhaps' in done.stderr
