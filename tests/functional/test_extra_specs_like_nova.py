@@ -3,11 +3,13 @@
 import pytest
 from hypothesis import given
 
+from senlin_affinity.extra_specs import judge
 from tests.support.nova_validators import (
     EDGES,
     FAMILIES,
     FILLERS,
     NAMES,
+    REGISTRY,
     VALUES,
     WRONG_FILLERS,
     check,
@@ -81,6 +83,36 @@ def test_the_listed_differences_exist(nova, name, value, expected):
 @given(name=NAMES, value=VALUES)
 def test_generated_names_and_values_agree(nova, name, value):
     check(nova, name, value)
+
+
+def check_sentence(nova, name):
+    """Check what we say that Nova's API does with an unknown name; return whether it is unknown."""
+    found = judge({name: '1'}, 'strict', REGISTRY)
+    if REGISTRY.find(name) is not None or name.startswith('reservation:'):
+        return False
+    (finding,) = found
+    says_rejected = any(each in finding.message for each in ('rejects', 'Nova allows', 'empty'))
+    assert nova.takes(name, '1') is not says_rejected, (name, finding.message)
+    return True
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        'hw:maxphysaddr_mode', 'hw:maxphysaddr_bits', 'hw:max_cpu_cores', 'hw:foo', 'os:vram',
+        'capabilities:boot_mode', 'trait:FOO', 'resources_a:FOO', 'trait{}:A', 'scs:cpu', 'hwx:a',
+        'powervm:min_mem', 'hw_firmware_type', 'foo', 'foo\n', 'a b', 'a/b', 'é', '', ':', ':a',
+        'a' * 255, 'a' * 256, 'hw:' + 'a' * 252, 'hw:' + 'a' * 253, 'a' * 255 + '\n',
+    ],
+)  # fmt: skip
+def test_the_sentence_about_an_unknown_name_is_true(nova, name):
+    """D4-02: Nova's API rejects the name, or does not."""
+    assert check_sentence(nova, name)
+
+
+@given(name=NAMES)
+def test_the_sentence_about_a_generated_name_is_true(nova, name):
+    check_sentence(nova, name)
 
 
 def test_the_validators_of_novas_group_are_converted(nova):
