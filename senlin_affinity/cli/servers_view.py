@@ -21,7 +21,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.topology import domain_of, domains_of, servers
 from senlin_affinity.planner.decision import Decision
-from senlin_affinity.preflight.explanation import short_sentence
+from senlin_affinity.preflight.headline import short_sentence
 
 _MOST_NAMES, _MOST_PLACES = 20, 5
 #: A domain that the spread itself has filled still counts.

@@ -32,7 +32,8 @@ from senlin_affinity.nova import host_status
 from senlin_affinity.nova.group_policy import FILTERS, holding, why_not_enforced
 from senlin_affinity.nova.quotas import IN_WORDS, METADATA_ITEMS
 from senlin_affinity.planner.decision import TWO, Decision
-from senlin_affinity.preflight.explanation import Explanation, limiting_reason
+from senlin_affinity.preflight.explanation import Explanation
+from senlin_affinity.preflight.headline import limiting_reason
 
 #: SGR codes of the first line: green, red, yellow.
 _COLOURS = {True: 32, False: 31, None: 33}

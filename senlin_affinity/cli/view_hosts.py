@@ -20,10 +20,10 @@ from senlin_affinity.cli import servers_view
 from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import lines
-from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.reason import agreeing, sentence
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.host_reports import HostReport
-from senlin_affinity.preflight.explanation import short_sentence
+from senlin_affinity.preflight.headline import short_sentence
 
 #: The number of hosts that a group names, of chosen hosts, and of groups.
 MOST, _MOST_CHOSEN, _MOST_GROUPS = 5, 20, 10
@@ -65,7 +65,7 @@ def groups(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
         names = [place.text for place in near[:most]]
         rest = [f'and {len(places) - len(names):,} more'] if len(places) > len(names) > 0 else []
         named = f': {", ".join([*names, *rest])}' if names else ''
-        yield f'{counted(len(places), "host")}: {reason}{named}'
+        yield f'{counted(len(places), "host")}: {agreeing(reason, len(places))}{named}'
     hidden = [len(places) for _reason, places in in_order[len(shown) :]]
     if hidden:
         yield f'{counted(sum(hidden), "host")}: {counted(len(hidden), "other reason")} (see --long)'

@@ -111,6 +111,7 @@ class AvailabilityZoneConstraint(Constraint):
             'in {aggregates} in Nova, but not in Placement',
             advice='run "nova-manage placement sync_aggregates"',
             for_owner=_FOR_OWNER,
+            is_state=True,
         ),
         'availability_zone.only_in_placement': Reason(
             'in {aggregates} in Placement, but not in Nova; Placement decides about the zone'

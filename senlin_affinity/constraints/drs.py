@@ -45,9 +45,13 @@ class DrsConstraint(Constraint):
             advice='rename the DRS hosts, or set drs_pattern',
         ),
         'drs.disabled': Reason(
-            '{host} is disabled', advice='enable the compute service of the host'
+            '{host} is disabled',
+            advice='enable the compute service of the host',
+            is_state=True,
         ),
-        'drs.down': Reason('{host} is down', advice='start the compute service of the host'),
+        'drs.down': Reason(
+            '{host} is down', advice='start the compute service of the host', is_state=True
+        ),
         'drs.not_asked': Reason('the policy does not enable the DRS extension'),
     }
 

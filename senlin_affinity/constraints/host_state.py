@@ -48,10 +48,14 @@ class HostStateConstraint(Constraint):
             caveat=f'it is not known which of the providers of a host has the trait {DISABLED}',
         ),
         'host_state.disabled': Reason(
-            'the compute service is disabled', advice='enable the compute service of the host'
+            'the compute service is disabled',
+            advice='enable the compute service of the host',
+            is_state=True,
         ),
         'host_state.down': Reason(
-            'the compute service is down', advice='start the compute service of the host'
+            'the compute service is down',
+            advice='start the compute service of the host',
+            is_state=True,
         ),
         'host_state.not_enforced': Reason(
             'the compute service is {state}, but the scheduler does not run ComputeFilter, so Nova '
@@ -68,6 +72,7 @@ class HostStateConstraint(Constraint):
             'the compute service is enabled, but its resource provider still has the trait {trait}',
             advice='restart nova-compute on the host, or remove the trait from its resource '
             'provider',
+            is_state=True,
         ),
     }
 

@@ -140,6 +140,7 @@ class ReservationsConstraint(Constraint):
         NOT_MIRRORED: Reason(
             'is in {aggregates} in Nova, but not in Placement',
             advice='run "nova-manage placement sync_aggregates"',
+            is_state=True,
         ),
         **isolated_aggregates.REASONS,
         UNKNOWN: Reason('reserved hosts cannot be determined without {missing}'),

@@ -46,7 +46,7 @@ from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
 from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
-from senlin_affinity.model.host import Resource, is_vsphere
+from senlin_affinity.model.host import Resource, is_ironic, is_vsphere
 from senlin_affinity.nova.alternatives import flavor_change, smaller_flavors
 from senlin_affinity.nova.candidate_query import are_aggregates_asked
 from senlin_affinity.nova.demand import demand_of
@@ -83,16 +83,19 @@ class ResourcesConstraint(Constraint):
             'one server can get {max_unit} {resource} here, but the flavor requests {amount}',
             advice='use a smaller flavor, or larger hosts',
             detail='resource',
+            is_state=False,
         ),
         'resources.step': Reason(
             '{resource} is allocated in steps of {step_size}, but the flavor requests {amount}',
             advice='use a flavor that requests a multiple of the step',
             detail='resource',
+            is_state=False,
         ),
         'resources.not_offered': Reason(
             'offers no {resource}',
             advice='use hosts that offer the resource, or another flavor',
             detail='resource',
+            is_state=False,
         ),
         'resources.not_granted': Reason(
             'Placement does not offer the host to a server of this flavor',
@@ -251,7 +254,8 @@ def _own_facts(code: _Code, scenario: Scenario, name: str) -> Mapping[str, Numbe
 def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
     """Return the verdicts by the inventories of the hosts.
 
-    The first class that does not fit, in the order of the amounts, decides the code.
+    The first class that no server on the host can get decides the code; without any, the first one
+    that is exhausted. The order is that of the amounts. An Ironic node offers none of UNIT_CLASSES.
     """
     columns, size = scenario.columns, len(scenario.hosts)
     room, zeros = np.full(size, UNLIMITED), np.zeros(size, np.int64)
@@ -267,7 +271,9 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
     is_at_most = columns.flags('is_nested') | columns.flags_by_class('hypervisor_type', is_vsphere)
     is_pool_asked = are_aggregates_asked(request)
     is_shared, is_open = np.ones(size, bool), is_any.copy()
+    is_exhausted = np.zeros(size, bool)  # the code so far is EXHAUSTED
     is_known = np.ones(size, bool)
+    is_bare = columns.flags_by_class('hypervisor_type', is_ironic)
     for place, (name, amount) in enumerate(asked.amounts.items()):
         has, free = columns.inventories(name), scenario.free(name)
         is_hidden = ~has.is_listed & is_partial
@@ -276,15 +282,19 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
             is_hidden |= _is_more_pinned(counted, scenario)
         is_known &= ~is_hidden
         here = free // counted
+        is_nothing = (has.capacity == 0) & (name in UNIT_CLASSES)
         conditions = {
-            _Code.NOT_OFFERED: ~has.is_listed,
+            _Code.NOT_OFFERED: ~has.is_listed | (is_nothing & is_bare),
             _Code.TOO_LARGE: has.max_unit < counted,
             _Code.STEP: counted % has.step_size != 0,
             _Code.EXHAUSTED: here < 1,
         }
         codes = np.select([*conditions.values()], [*conditions], 0)
-        fails = is_open & ~is_hidden & (codes > 0)
-        verdicts.code[fails] = codes[fails] + place * len(_Code)
+        fails = ~is_hidden & (codes > 0)
+        is_first = is_open | (is_exhausted & (codes != _Code.EXHAUSTED))
+        decides = fails & is_first
+        verdicts.code[decides] = codes[decides] + place * len(_Code)
+        is_exhausted = np.where(decides, codes == _Code.EXHAUSTED, is_exhausted)
         is_open &= ~fails
         room = np.where(is_hidden, room, np.minimum(room, here))
         is_shared &= has.is_pooled

@@ -94,6 +94,7 @@ class ServerGroupConstraint(Constraint):
             'group {group} has the policy affinity, and its servers are on {hosts}',
             advice='free capacity on the host of the group, or use soft-affinity',
             for_owner='the servers of server group {affinity_group} must share a host',
+            is_state=False,
         ),
         'server_group.members_here': Reason('the members of group {group} are on this host'),
         'server_group.no_members': Reason('group {group} has no members yet: any host is possible'),

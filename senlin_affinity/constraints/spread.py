@@ -57,6 +57,7 @@ class SpreadConstraint(Constraint):
             advice='raise max_per_domain, or add domains',
             detail='domain',
             for_owner=_FOR_OWNER,
+            is_state=True,
         ),
         'spread.skew': Reason(
             '{by} {domain} holds {servers} servers, but the emptiest domain can hold only {least} '
@@ -64,6 +65,7 @@ class SpreadConstraint(Constraint):
             advice='free capacity in the emptiest domain, or raise max_skew',
             detail='domain',
             for_owner=_FOR_OWNER,
+            is_state=True,
         ),
         'spread.no_domain': Reason(
             'in no domain by {by}',

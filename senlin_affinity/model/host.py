@@ -47,6 +47,11 @@ def is_vsphere(hypervisor_type: str) -> bool:
     return 'vmware' in hypervisor_type.lower()
 
 
+def is_ironic(hypervisor_type: str) -> bool:
+    """Check whether hosts of this type are nodes of Ironic, which have their own resource class."""
+    return hypervisor_type.lower() == 'ironic'
+
+
 class Host(Value, frozen=True, gc=False):
     """One compute service and its hypervisor. A value of None is unknown.
 

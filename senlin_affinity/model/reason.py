@@ -28,6 +28,11 @@ class Reason:
     ``sentence`` where hosts are counted by their reasons. ``caveat`` says what is not known, so
     that an upper bound may be too high; it defaults to a ``sentence`` without facts. Tenants read
     it, so it has only facts of the request.
+
+    ``is_state``: only the state of the host causes a REJECT with this code (it is full, disabled or
+    reserved), so the host could take the servers later. False: the host is of another kind, such as
+    one without the resource class, the trait or the aggregate. None: as ``is_capacity_rule`` of the
+    constraint. The first sentence of an answer is about hosts that only their state rejects.
     """
 
     sentence: str
@@ -35,6 +40,7 @@ class Reason:
     detail: str = ''
     for_owner: str | None = None
     caveat: str = ''
+    is_state: bool | None = None
 
     @cached_property
     def facts(self) -> frozenset[str]:
@@ -43,6 +49,26 @@ class Reason:
         fields = (name for _text, name, *_format in texts)
         names = (re.split(r'[.[]', name)[0] for name in fields if name is not None)
         return frozenset((*names, *filter(None, [self.detail])))
+
+
+#: The plural of the verbs with which a sentence about one host begins.
+_PLURALS: Mapping[str, str] = {
+    'accepts': 'accept',
+    'has': 'have',
+    'holds': 'hold',
+    'is': 'are',
+    'lacks': 'lack',
+    'offers': 'offer',
+}
+
+
+def agreeing(words: str, number: int) -> str:
+    """Return a sentence about one host as one about several: "is full" becomes "are full".
+
+    Unchanged for one host, and if it does not begin with a known verb.
+    """
+    verb, space, rest = words.partition(' ')
+    return words if number == 1 else f'{_PLURALS.get(verb, verb)}{space}{rest}'
 
 
 def tenant_reason(sentence: str, advice: str = '') -> Reason:

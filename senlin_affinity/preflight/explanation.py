@@ -6,9 +6,7 @@ counts them, shows whether they must be deleted first.
 
 from __future__ import annotations
 
-import contextlib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,18 +18,17 @@ from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.proposal import Kind
-from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import unmodelled
 from senlin_affinity.model.server_group import ANTI_AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
-from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
 from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.preflight import disclosure, likely_cause
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
+from senlin_affinity.preflight.headline import limiting_reason
 from senlin_affinity.preflight.question import Question, resolve_question
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -56,15 +53,6 @@ _STILL_COUNTED = (
     'For two minutes after the failure, nova-scheduler may count the failed servers '
     'on the chosen hosts.'
 )
-_HOST_FULL = 'server_group.host_full'
-#: Phrases for the codes whose facts differ from host to host.
-_SHORT: Mapping[str, str] = {
-    'availability_zone.other_zone': 'not in zone {wanted}',
-    'resources.exhausted': 'too little {resource} left',
-    'resources.too_large': 'one server cannot have as much {resource}',
-    'server_count.full': 'too many servers',
-    _HOST_FULL: 'server group {group} allows {max_server_per_host} per host',
-}
 
 
 @dataclass(frozen=True)
@@ -399,42 +387,6 @@ def without_failed(
         left = tuple(each for each in group.members if each.server not in ids)
         request = replace(request, server_group=structs.replace(group, members=left))
     return request, structs.replace(cloud, quotas=quotas)
-
-
-def limiting_reason(decision: Decision) -> str:
-    """Return what limits the number of servers, without host names.
-
-    The rejections of the request; else the most frequent rejection of the hosts that take servers,
-    or else of those in the right zone and enabled, with the number of all hosts that it rejects:
-    "too many servers (all 4 hosts)". Without any, "there is no host".
-    """
-    of_request = [each for each in decision.request.values() if not each]
-    if of_request:
-        return '; '.join(sentence(each, decision.reasons) for each in of_request)
-    rejected = [each for each in decision.hosts if each.rejected_by is not None]
-    if not rejected:
-        return 'there is no host'
-    verdicts = (report.verdicts[report.rejected_by or ''] for report in rejected)
-    reasons = [(short_sentence(verdict, decision), verdict.code) for verdict in verdicts]
-    hosts = [*zip(rejected, reasons, strict=True)]
-    hosts = [each for each in hosts if each[0].placed] or hosts
-    for constraint in ('availability_zone', 'host_state'):
-        hosts = [each for each in hosts if each[0].rejected_by != constraint] or hosts
-    (((words, code), _number),) = Counter(reason for _report, reason in hosts).most_common(1)
-    number, total = reasons.count((words, code)), len(decision.hosts)
-    which = likely_cause.all_hosts(total) if number == total else f'{number:,} of {total:,} hosts'
-    if code == _HOST_FULL:
-        return f'{words}, and {which} {"is" if number == 1 else "are"} full'
-    return f'{words} ({which})'
-
-
-def short_sentence(verdict: Verdict, decision: Decision) -> str:
-    """Return a sentence that is equal for hosts that are rejected alike."""
-    facts, for_owner = dict(verdict.facts), decision.reasons[verdict.code].for_owner
-    with contextlib.suppress(KeyError):
-        if words := _SHORT.get(verdict.code) or for_owner:
-            return words.format_map(facts)
-    return sentence(verdict, decision.reasons)
 
 
 def _host_requirements(request: Request) -> Iterator[str]:

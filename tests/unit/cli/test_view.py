@@ -106,6 +106,11 @@ def test_hosts_that_nearly_fit_come_first_by_name():
     ]
 
 
+def test_a_reason_of_several_hosts_is_in_the_plural():
+    row = {'hosts': THREE, 'flavor': {'extra_specs': {'resources:VGPU': '1'}}}
+    assert [*view_hosts.groups(answer_of(row))] == ['3 hosts: offer no VGPU: cmp-1, cmp-2, cmp-3']
+
+
 def test_many_reasons_are_cut():
     hosts = {f'cmp-{n}': {'aggregates': [f'a-{n}']} for n in range(15)}
     forbidden = tuple(f'!a-{n}' for n in range(15))
@@ -226,7 +231,8 @@ HUGE = {'a': {'free': 160}}
         ({'hosts': {}, 'request': {'count': 3}}, 'None of the 3 servers fits: there is no host.'),
         (
             {'hosts': {'a': {'free': 1}, 'b': {'disabled': True}}, 'request': {'count': 2}},
-            'Only 1 of 2 fit: too little VCPU left (1 of 2 hosts).',
+            'Only 1 of 2 fit: too little VCPU left (1 of 2 hosts); the compute service is disabled '
+            '(1 of 2 hosts).',
         ),
         (
             {'hosts': {'a': {'free': 1}, 'b': {'resources': None}}, 'request': {'count': 2}},

@@ -80,7 +80,8 @@ def test_the_example_of_the_manual():
 def test_one_of_several_hosts_is_full():
     row = {'hosts': {'cmp-1': {}, 'cmp-2': {'disabled': True}}, 'group': GROUP}
     assert [*explained(row).why()][-1].endswith(
-        '1 of 4 fit: server group web allows 1 per host, and 1 of 2 hosts is full.'
+        '1 of 4 fit: server group web allows 1 per host, and 1 of 2 hosts is full; the compute '
+        'service is disabled (1 of 2 hosts).'
     )
 
 
@@ -293,7 +294,9 @@ def test_a_host_of_another_zone_is_not_the_limit():
     hosts = {f'other-{n}': {'zone': 'az-2'} for n in range(3)} | {'cmp-1': {'traits': []}}
     hosts['cmp-1'] = {'free': 0, 'zone': 'az-1'}
     found = explained({'hosts': hosts}, failed_server(1), availability_zone='az-1')
-    assert [*found.why()][-1] == 'No host takes it: too little VCPU left (1 of 4 hosts).'
+    assert [*found.why()][-1] == (
+        'No host takes it: too little VCPU left (the only suitable host: cmp-1).'
+    )
 
 
 def action_of_senlin(**more):
@@ -338,7 +341,8 @@ def test_the_keys_of_json():
             'together).',
             f'Nova: {NOT_ENOUGH}',
             'Nova tried cmp-9.',
-            '1 of 2 fit: server group web allows 1 per host, and 1 of 2 hosts is full.',
+            '1 of 2 fit: server group web allows 1 per host, and 1 of 2 hosts is full; too little '
+            'VCPU left (1 of 2 hosts).',
             'The same request would fail today.',
             'For two minutes after the failure, nova-scheduler may count the failed servers on '
             'the chosen hosts.',
@@ -388,11 +392,15 @@ OFF = {'disabled': True}
     [
         (1, {'cmp-1': FULL}, 'too little VCPU left (the only host)'),
         (1, {'cmp-1': FULL, 'cmp-2': FULL}, 'too little VCPU left (both hosts)'),
-        (1, {'cmp-1': FULL, 'cmp-2': OFF, 'cmp-3': OFF}, 'too little VCPU left (1 of 3 hosts)'),
+        (
+            1,
+            {'cmp-1': FULL, 'cmp-2': OFF, 'cmp-3': OFF},
+            'too little VCPU left (1 of 3 hosts); the compute service is disabled (2 of 3 hosts)',
+        ),
         (
             1,
             {'cmp-1': FULL, 'cmp-2': FULL, 'cmp-3': {'aggregates': ['fenced']}, 'cmp-4': OFF},
-            'too little VCPU left (2 of 4 hosts)',
+            'too little VCPU left (2 of 3 suitable hosts: cmp-1, cmp-2)',
         ),
         (1, {'cmp-1': {'aggregates': ['fenced']}}, 'in fenced, which is fenced (the only host)'),
         (1, {}, 'there is no host'),
@@ -400,11 +408,12 @@ OFF = {'disabled': True}
         (
             3,
             {'cmp-1': {}, 'cmp-2': {}, **{f'full-{n}': FULL for n in (1, 2, 3)}},
-            '2 of 3 fit: server group web allows 1 per host, and 2 of 5 hosts are full',
+            '2 of 3 fit: server group web allows 1 per host, and 2 of 5 hosts are full; too little '
+            'VCPU left (3 of 5 hosts)',
         ),
     ],
 )
-def test_the_limit_is_the_most_frequent_rejection_of_relevant_hosts(number, hosts, words):
+def test_the_limit_is_the_rejection_of_suitable_hosts(number, hosts, words):
     found = explained({'hosts': hosts, 'group': GROUP}, failed_server(number))
     before = 'No host takes it: ' if number == 1 else 'Nova places such a request as a whole. '
     assert [*found.why()][-1] == f'{before}{words}.'
@@ -725,7 +734,7 @@ def test_a_quota_is_the_limit_only_of_a_failure_that_it_can_explain():
     found = explained(row, quota)
     assert [*found.why()][-1].startswith('No host takes it: ')
     assert 'instances' in [*found.why()][-1]
-    assert 'too little VCPU' not in [*found.why()][-1]
+    assert [*found.why()][-1].endswith('; too little VCPU left (the only host).')
 
 
 def test_no_other_host_helps_a_request_that_names_its_host():

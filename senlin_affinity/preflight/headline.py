@@ -1,0 +1,177 @@
+"""Say in one phrase what limits the number of servers: the headline of an answer.
+
+Examples::
+
+    the project has 10 of 10 instances
+    too little MEMORY_MB left (3 of 4 hosts)
+    too little VGPU left (both suitable hosts: gpu-1, gpu-2)
+    no suitable host exists: offer no VGPU (all 6 hosts)
+
+1. A rejection of the request, such as a quota, counts only if it allows no more than the hosts do.
+2. A host is *suitable* if only its state (full, disabled, reserved) rejects it: it could take the
+   servers later. Only suitable hosts decide. The others, such as hosts without GPUs for a flavor
+   that requests one, appear in the list of hosts. ``Reason.is_state`` tells the two apart.
+3. Of several reasons, hosts that take servers come first, then full hosts, then the most frequent
+   reason. Reasons that are as frequent as the first one are named, too.
+
+The command's views and :mod:`~senlin_affinity.preflight.explanation` call this module. Only who may
+list hosts has a decision with hosts; nobody else reads their names or number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+
+from senlin_affinity.model.reason import agreeing, sentence
+from senlin_affinity.model.request import QUOTA
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.planner.decision import Decision
+from senlin_affinity.planner.host_reports import HostReport
+from senlin_affinity.preflight.likely_cause import all_hosts
+
+_HOST_FULL = 'server_group.host_full'
+#: Phrases for the codes whose facts differ from host to host.
+_SHORT: Mapping[str, str] = {
+    'availability_zone.other_zone': 'not in zone {wanted}',
+    'resources.exhausted': 'too little {resource} left',
+    'resources.too_large': 'one server cannot have as much {resource}',
+    'server_count.full': 'too many servers',
+    _HOST_FULL: 'server group {group} allows {max_server_per_host} per host',
+}
+#: The number of reasons, and of suitable hosts, that are named.
+_MOST_REASONS, _MOST_NAMES = 3, 3
+
+
+def limiting_reason(decision: Decision) -> str:
+    """Return what limits the number of servers; "there is no host" without a rejection."""
+    capacity, of_hosts = decision.capacity or 0, decision.of_hosts.upper
+    rejections = {name: each for name, each in decision.request.items() if not each}
+    deciding = [name for name, each in rejections.items() if (each.room or 0) <= capacity]
+    are_hosts_deciding = of_hosts is not None and of_hosts <= capacity
+    if not deciding and not are_hosts_deciding:
+        deciding = [*rejections]
+    words = [sentence(rejections[name], decision.reasons) for name in deciding]
+    # Placement and nova-api reject a request as such; of these, the hosts tell nothing more.
+    if not words or (are_hosts_deciding and {*deciding} == {QUOTA} and decision.hosts):
+        words += _of_hosts(decision)
+    return '; '.join(words)
+
+
+def short_sentence(verdict: Verdict, decision: Decision) -> str:
+    """Return a sentence that is equal for hosts that are rejected alike."""
+    facts, for_owner = dict(verdict.facts), decision.reasons[verdict.code].for_owner
+    with contextlib.suppress(KeyError):
+        if words := _SHORT.get(verdict.code) or for_owner:
+            return words.format_map(facts)
+    return sentence(verdict, decision.reasons)
+
+
+def is_state(name: str, verdict: Verdict, decision: Decision) -> bool:
+    """Check whether the constraint of this name rejects a host because of its state only."""
+    declared = decision.reasons[verdict.code].is_state
+    return name in decision.about_capacity if declared is None else declared
+
+
+def _of_hosts(decision: Decision) -> Iterator[str]:
+    """Yield a phrase for each reason of the hosts that decides."""
+    rejected = [each for each in decision.hosts if each.rejected_by is not None]
+    if not rejected:
+        yield 'there is no host'
+        return
+    # A host that takes servers is only full.
+    kinds = [[] if each.placed else [*_of_kind(each, decision)] for each in rejected]
+    suitable = [each for each, others in zip(rejected, kinds, strict=True) if not others]
+    total = len(decision.hosts)
+    if suitable:
+        unsuitable = len(rejected) - len(suitable)
+        yield from _by_state(suitable, decision, total - unsuitable)
+        return
+    found = [*_by_kind(kinds, total)]
+    yield found[0] if total == 1 else f'no suitable host exists: {found[0]}'
+    yield from found[1:]
+
+
+def _of_kind(report: HostReport, decision: Decision) -> Iterator[tuple[str, str]]:
+    """Yield the phrase and the code of each rejection that the state of the host does not cause."""
+    for name, verdict in report.verdicts.items():
+        if not verdict and not is_state(name, verdict, decision):
+            yield short_sentence(verdict, decision), verdict.code
+
+
+def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int) -> Iterator[str]:
+    """Yield a phrase for the first reason of suitable hosts, and for those as frequent.
+
+    :param eligible: the number of hosts that are suitable, rejected or not.
+    """
+    groups: dict[tuple[str, str], list[HostReport]] = {}
+    for report in suitable:
+        verdict = report.verdicts[report.rejected_by or '']
+        groups.setdefault((short_sentence(verdict, decision), verdict.code), []).append(report)
+
+    def importance(hosts: Sequence[HostReport]) -> tuple[bool, bool, int]:
+        is_full = hosts[0].rejected_by in decision.about_capacity
+        return any(each.placed for each in hosts), is_full, len(hosts)
+
+    ranked = sorted(groups.items(), key=lambda group: importance(group[1]), reverse=True)
+    least, total = len(ranked[0][1]), len(decision.hosts)
+    phrases = []
+    for (words, code), hosts in ranked:
+        if len(hosts) < least:
+            continue
+        number = len(hosts)
+        which = _which(number, eligible, total)
+        if code == _HOST_FULL:
+            phrases.append(f'{words}, and {which} {"is" if number == 1 else "are"} full')
+        else:
+            names = ''
+            if eligible < total and number <= _MOST_NAMES:
+                names = f': {", ".join(each.host for each in hosts)}'
+            phrases.append(f'{agreeing(words, number)} ({which}{names})')
+    yield from _first(phrases)
+
+
+def _by_kind(kinds: Sequence[Collection[tuple[str, str]]], total: int) -> Iterator[str]:
+    """Yield a phrase for each reason of hosts of another kind that decides.
+
+    Those that reject every host; without any, those of the hosts with the fewest.
+
+    :param kinds: the reasons of each host.
+    """
+    fewest = min(map(len, kinds))
+    every = Counter(reason for reasons in kinds for reason in {*reasons})
+    near = Counter(
+        reason for reasons in kinds if len(reasons) == fewest for reason in dict.fromkeys(reasons)
+    )
+    shared = [reason for reason, number in every.items() if number == len(kinds)]
+    shared.sort(key=[*chain.from_iterable(kinds)].index)
+    ranked = [(each, len(kinds)) for each in shared] or near.most_common()
+    yield from _first(
+        [
+            f'{agreeing(words, number)} ({_which(number, total, total)})'
+            for (words, _code), number in ranked
+        ]
+    )
+
+
+def _first(phrases: Sequence[str]) -> Iterator[str]:
+    """Yield the first few phrases, and "and 2 other reasons"."""
+    yield from phrases[:_MOST_REASONS]
+    hidden = len(phrases) - _MOST_REASONS
+    if hidden > 0:
+        yield f'and {hidden} other {"reason" if hidden == 1 else "reasons"}'
+
+
+def _which(number: int, eligible: int, total: int) -> str:
+    """Return "all 4 hosts", "2 of 4 hosts", "both suitable hosts" or "2 of 3 suitable hosts".
+
+    The number of all suitable hosts counts if it is not that of all hosts.
+    """
+    if eligible == total:
+        return all_hosts(total) if number == total else f'{number:,} of {total:,} hosts'
+    if number < eligible:
+        return f'{number:,} of {eligible:,} suitable hosts'
+    few = {1: 'the only suitable host', 2: 'both suitable hosts'}
+    return few.get(number, f'all {number:,} suitable hosts')

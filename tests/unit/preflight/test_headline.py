@@ -1,0 +1,184 @@
+"""What limits the number of servers, in clouds with several kinds of hosts."""
+
+import pytest
+
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.model.reason import Reason, agreeing
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.preflight.headline import limiting_reason
+from tests.support.asked import plan
+from tests.support.our_constraints import OURS
+from tests.support.small_cloud import request_of, rules_of, snapshot_of
+
+CONSTRAINTS = tuple(constraint() for constraint in OURS)
+PLAIN = {'VCPU': [8, 0], 'MEMORY_MB': [8192, 0], 'DISK_GB': [80, 0]}
+GPUS = {**PLAIN, 'VGPU': [4, 0]}
+USED = {**PLAIN, 'VGPU': [4, 4]}
+NOTHING = {'MEMORY_MB': [0, 0]}
+GOLD = {**NOTHING, 'CUSTOM_GOLD': [1, 1]}
+FOR_GPUS = {'extra_specs': {'resources:VGPU': '1'}}
+FOR_GOLD = {
+    'extra_specs': {
+        **{f'resources:{name}': '0' for name in PLAIN},
+        'resources:CUSTOM_GOLD': '1',
+    }
+}
+SSD = {'extra_specs': {'trait:CUSTOM_SSD': 'required'}}
+
+
+def headline(row, constraints=CONSTRAINTS):
+    decision = plan(request_of(row), snapshot_of(row), constraints, rules_of(row))
+    assert decision.fits is False
+    return limiting_reason(decision)
+
+
+def many(number, **host):
+    return {f'cmp-{n}': host for n in range(1, number + 1)}
+
+
+IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
+
+
+@pytest.mark.parametrize(
+    ('row', 'words'),
+    [
+        (
+            {
+                'flavor': FOR_GPUS,
+                'hosts': {
+                    **many(6, resources=PLAIN),
+                    **{f'gpu-{n}': {'resources': USED} for n in (1, 2)},
+                },
+            },
+            'too little VGPU left (both suitable hosts: gpu-1, gpu-2)',
+        ),
+        (
+            {
+                'flavor': FOR_GPUS,
+                'hosts': {**many(6, free=0), 'gpu-1': {'resources': USED}},
+            },
+            'too little VGPU left (the only suitable host: gpu-1)',
+        ),
+        (
+            {'flavor': FOR_GPUS, 'hosts': many(6, free=0)},
+            'no suitable host exists: offer no VGPU (all 6 hosts)',
+        ),
+        (
+            {
+                'flavor': {'ram': 16},
+                'hosts': {'a': {'resources': {**PLAIN, 'MEMORY_MB': [512, 0]}}},
+                'quotas': {'instances': [100, 0]},
+                'request': {'count': 101},
+            },
+            'too little VCPU left (the only host)',
+        ),
+        (
+            {'hosts': many(1), 'quotas': {'instances': [9, 5]}, 'request': {'count': 5}},
+            'the project has 5 of 9 instances: no room for 5 more',
+        ),
+        (
+            {'hosts': many(1, free=4), 'quotas': {'instances': [9, 5]}, 'request': {'count': 5}},
+            'the project has 5 of 9 instances: no room for 5 more; too little VCPU left (the only '
+            'host)',
+        ),
+        (
+            {
+                'hosts': {**many(4), 'cmp-9': {'free': 0}},
+                'group': {'policy': 'affinity', 'members': ['cmp-9']},
+            },
+            'too little VCPU left (the only suitable host: cmp-9)',
+        ),
+        (
+            {'hosts': {**many(3, free=0), 'bm-1': IRONIC, 'bm-2': IRONIC}},
+            'too little VCPU left (all 3 suitable hosts: cmp-1, cmp-2, cmp-3)',
+        ),
+        (
+            {
+                'flavor': FOR_GOLD,
+                'hosts': {**many(3), 'bm-1': {**IRONIC, 'resources': GOLD}},
+            },
+            'too little CUSTOM_GOLD left (the only suitable host: bm-1)',
+        ),
+        (
+            {
+                'flavor': SSD,
+                'hosts': {**many(3, disabled=True), 'ssd': {'traits': ['CUSTOM_SSD'], 'free': 0}},
+            },
+            'too little VCPU left (the only suitable host: ssd)',
+        ),
+        (
+            {'flavor': SSD, 'hosts': {**many(2), 'down': {'down': True}}},
+            'no suitable host exists: lack CUSTOM_SSD (all 3 hosts)',
+        ),
+        (
+            {
+                'flavor': SSD,
+                'hosts': {
+                    'a': {'zone': 'az-1'},
+                    'b': {'zone': 'az-2', 'traits': ['CUSTOM_SSD']},
+                    'c': {'zone': 'az-2'},
+                },
+                'aggregates': {'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}},
+                'request': {'availability_zone': 'az-1'},
+            },
+            'no suitable host exists: lacks CUSTOM_SSD (1 of 3 hosts); not in zone az-1 (1 of 3 '
+            'hosts)',
+        ),
+        (
+            {'hosts': {'a': {'free': 0}, 'b': {'disabled': True}, 'c': {'down': True}}},
+            'too little VCPU left (1 of 3 hosts); the compute service is disabled (1 of 3 hosts); '
+            'the compute service is down (1 of 3 hosts)',
+        ),
+        ({'hosts': many(9, disabled=True)}, 'the compute service is disabled (all 9 hosts)'),
+        ({'hosts': {}}, 'there is no host'),
+    ],
+)
+def test_the_headline(row, words):
+    assert headline(row) == words
+
+
+class Moody(Constraint):
+    """A constraint of another package, with one reason of each kind."""
+
+    name, order, summary, needs = 'moody', 3, 'the host is in a good mood', ()
+    reads = ('host',)
+    reasons = {
+        'moody.good': Reason('is in a good mood'),
+        'moody.tired': Reason('is tired', is_state=True),
+        'moody.grim': Reason('is grim'),
+    }
+
+    def check(self, asked, host, cloud):
+        mood = host.host.partition('-')[0]
+        return Verdict.passed('moody.good') if mood == 'good' else Verdict.rejected(f'moody.{mood}')
+
+
+@pytest.mark.parametrize(
+    ('is_capacity_rule', 'words'),
+    [
+        (False, 'is tired (the only suitable host: tired-1)'),
+        (True, 'are grim (2 of 3 hosts)'),
+    ],
+)
+def test_a_constraint_of_another_package_declares_which_reasons_are_of_state(
+    is_capacity_rule, words
+):
+    """By default, a rejection is of state if the constraint rejects full hosts only."""
+    moody = Moody()
+    moody.is_capacity_rule = is_capacity_rule
+    row = {'hosts': {name: {} for name in ('grim-1', 'grim-2', 'tired-1')}}
+    assert headline(row, [moody, *CONSTRAINTS]) == words
+
+
+@pytest.mark.parametrize(
+    ('words', 'number', 'found'),
+    [
+        ('is in a, which is reserved', 1, 'is in a, which is reserved'),
+        ('is in a, which is reserved', 2, 'are in a, which is reserved'),
+        ('offers no VGPU', 3, 'offer no VGPU'),
+        ('too little VCPU left', 2, 'too little VCPU left'),
+        ('', 2, ''),
+    ],
+)
+def test_a_sentence_agrees_with_the_number_of_hosts(words, number, found):
+    assert agreeing(words, number) == found
