@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
-from cliff import app, commandmanager
+from cliff import app, commandmanager, display
 
 from senlin_affinity.cli import base, commands
 from senlin_affinity.model import errors
@@ -32,6 +32,8 @@ USAGE = 2
 NO = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+#: The level of --quiet, below the default.
+_QUIET = -1
 #: Loggers that warn about errors which this command reports itself.
 _CHATTY = ('keystoneauth', 'openstack', 'stevedore')
 
@@ -108,6 +110,9 @@ class SenlinAffinity(app.App):
             default=os.environ.get('OS_CLOUD') or None,  # '' as openstack does
             help='the name of a cloud in clouds.yaml (default: the variable OS_CLOUD)',
         )
+        # cliff gives --quiet the level of our default.
+        quiet = parser._option_string_actions['--quiet']
+        quiet.const, quiet.help = _QUIET, 'print no answer: the exit status is the answer'
         return base.strict(parser)
 
     def print_help_if_requested(self) -> None:
@@ -134,10 +139,11 @@ class SenlinAffinity(app.App):
         except OSError as error:
             path = self.options.log_file
             self.parser.error(f'argument --log-file: {path} cannot be written: {error.strerror}')
-        if not self.options.verbose_level:
+        if self.options.verbose_level < 1:
             for name in _CHATTY:
                 logging.getLogger(name).setLevel(logging.ERROR)
-        level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(2, self.options.verbose_level)]
+        number = min(2, max(0, self.options.verbose_level))
+        level = (logging.WARNING, logging.INFO, logging.DEBUG)[number]
         for handler in logging.getLogger().handlers:
             if isinstance(handler, logging.FileHandler):
                 handler.setFormatter(_Formatter(self.LOG_FILE_MESSAGE_FORMAT))
@@ -180,6 +186,8 @@ class SenlinAffinity(app.App):
         gc.freeze()
         gc.enable()
         run = cmd.run
+        if self.options.verbose_level == _QUIET and isinstance(cmd, display.DisplayCommandBase):
+            cmd.produce_output = lambda *_answer: 0
 
         def run_and_answer(parsed_args: Any) -> int:
             try:

@@ -105,6 +105,21 @@ def test_a_usage_error_is_status_2_on_stderr(arguments, message):
     assert done.stderr.count('\n') == 1
 
 
+@pytest.mark.parametrize(
+    'arguments', [('-q', 'plan'), ('plan', '-q'), ('plan', '-q', '-f', 'json')]
+)
+def test_a_quiet_command_answers_by_its_exit_status(arguments, tmp_path):
+    file = tmp_path / 'cloud.json'
+    flavor = '{"id": "1", "name": "m1", "vcpus": 1, "ram": 1, "disk": 1}'
+    file.write_text(f'{{"format": 1, "hosts": [], "flavors": [{flavor}]}}', encoding='utf-8')
+    one = ('--snapshot', str(file), '--flavor', 'm1')
+    done = in_process.run(*arguments, *one)
+    assert (done.returncode, done.stdout, done.stderr) == (3, '', '')
+    assert in_process.run('plan', *one).stdout.startswith('The server does not fit')
+    done = in_process.run(*arguments, '--snapshot', str(file), '--flavor', 'none')
+    assert (done.returncode, done.stdout, done.stderr.count('\n')) == (2, '', 1)
+
+
 def test_an_error_has_a_traceback_only_with_debug():
     missing = ('constraint', 'list', '--column', 'no-such-column')
     plain = run(*missing)
