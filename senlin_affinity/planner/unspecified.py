@@ -1,6 +1,7 @@
 """Compute the capacity again with the filters and options that nova.conf may enable.
 
 They are those that constraints declare (``Constraint.assumptions``), and that nothing specifies.
+Each is enabled alone; the answer names those that decide, and no others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from senlin_affinity.planner.capacity import Capacity
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.scenario.constraint import Switch
 
-ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} fit without, {number} with it)')
+ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} fit without, {number} with {them})')
 
 
 class Placement(NamedTuple):
@@ -44,10 +45,13 @@ def with_unspecified(now: Evaluation) -> Placement:
     other = enabled.total
     if not _is_less(other, total):
         return Placement(total, now.chosen())
-    switches = _deciding(now, switches)
-    *most, last = (each if isinstance(each, str) else each.dest for each in switches)
+    deciding, is_one_enough = _deciding(now, switches, other)
+    *most, last = (each if isinstance(each, str) else each.dest for each in deciding)
     names = f'{", ".join(most)} and {last}' if most else last
-    are, they_are = ('are', 'they are') if most else ('is', 'it is')
+    are, they_are, them = ('are', 'they are', 'them') if most else ('is', 'it is', 'it')
+    if most and is_one_enough:
+        any_of = 'any' if len(most) > 1 else 'either'
+        they_are, them = f'{any_of} of them is', f'{any_of} of them'
     fit = 'fits' if total.bounds.upper == 1 else 'fit'
     without, number = _number(total), _number(other)
     words = f'{without} {fit} if {names} {are} not enabled, {number} if {they_are}'
@@ -55,7 +59,7 @@ def with_unspecified(now: Evaluation) -> Placement:
     caveats = (*total.caveats, f'what nova.conf may enable ({words})')
     bounded = replace(total, bounds=total.bounds._replace(lower=lower), caveats=caveats)
     best = enabled if _is_as_good(enabled, now) else now
-    assumed = ASSUMED.of(names=names, without=without, number=number)
+    assumed = ASSUMED.of(names=names, without=without, number=number, them=them)
     return Placement(bounded, best.chosen(), (assumed,))
 
 
@@ -77,22 +81,31 @@ def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
     return one >= min(request.count, two)
 
 
-def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
-    """Return the switches that lower the capacity: each that does so alone, then a set that does.
+def _deciding(
+    now: Evaluation, switches: Sequence[Switch], enabled: Capacity
+) -> tuple[Sequence[Switch], bool]:
+    """Return the switches that decide the number, and whether each of them alone does.
 
-    The set is as small as leaving out one after the other makes it.
+    Without one that decides alone, a set that does; it is as small as leaving out one after the
+    other makes it.
+
+    :param enabled: the capacity with all of them.
     """
+    wanted = now.total.bounds & enabled.bounds
+
+    def decide(some: Sequence[Switch]) -> bool:
+        return now.total.bounds & _with(now, some).total.bounds == wanted
+
     if len(switches) == 1:
-        return [*switches]
-    alone = [each for each in switches if _is_less(_with(now, [each]).total, now.total)]
-    together = [each for each in switches if each not in alone]
-    if not _is_less(both := _with(now, together).total, now.total):
-        return alone
-    for each in tuple(together):
+        return switches, True
+    if alone := [each for each in switches if decide([each])]:
+        return alone, True
+    together = [*switches]
+    for each in switches:
         fewer = [other for other in together if other != each]
-        if _with(now, fewer).total.bounds == both.bounds:
+        if decide(fewer):
             together = fewer
-    return [*alone, *together]
+    return together, False
 
 
 def _switches(now: Evaluation) -> list[Switch]:
