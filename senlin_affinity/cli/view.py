@@ -64,6 +64,7 @@ def show_explanation(
     options = (f'{what}: {option}' for option, what in hidden.items())
     required = () if explained.decision.is_hosts_known else explained.requirements
     sections = (
+        ('What you could change (whether it helps is not known)', explained.suggestions),
         ('What the request requires of a host', required),
         ('What Nova does not return (specify it with the option)', options),
     )

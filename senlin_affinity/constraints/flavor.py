@@ -22,7 +22,6 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.model.reason import tenant_reason
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova.alternatives import with_existing_flavor
 from senlin_affinity.nova.combination_rules import NEWEST, Rejection, check
 from senlin_affinity.nova.guest_request import GuestRequest
 from senlin_affinity.scenario.scenario import Scenario
@@ -105,11 +104,10 @@ class FlavorConstraint(Constraint):
             words = (f'{what} without {", ".join(keys)}' for what, keys in parts if keys)
             named = {'removed_extra_specs': specs, 'removed_image_properties': properties}
             removed = {key: names for key, names in named.items() if names}
-            data, existing = with_existing_flavor(request, scenario.cloud, removed)
             yield Change(
                 'settings',
-                ', and '.join(words) + existing,
-                data,
+                ', and '.join(words),
+                removed,
                 size=len(settings),
                 kind=Kind.ASKERS,
                 for_tenant=True,

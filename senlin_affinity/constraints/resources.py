@@ -23,7 +23,7 @@ import enum
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -158,22 +158,25 @@ class ResourcesConstraint(Constraint):
     def proposals(
         self, request: Request, scenario: Scenario, evaluation: Evaluated
     ) -> Iterator[Change]:
-        """Yield NewHosts and, if ``is_limiting``, a OneOf of the smaller flavors, if any.
+        """Yield NewHosts and, if ``is_limiting``, smaller flavors, if any, and a boot
+        from a volume.
 
         No NewHosts for a request that names its host.
         """
         if not request.is_host_named:
             yield NewHosts('hosts', '')
         smaller = smaller_flavors(scenario.cloud.flavors or (), request.flavor)
+        whose: dict[str, Any] = {
+            'size': request.count,
+            'kind': Kind.ASKERS,
+            'for_tenant': True,
+        }
         if smaller and evaluation.is_limiting:
-            yield OneOf(
-                'flavor',
-                '',
-                size=request.count,
-                kind=Kind.ASKERS,
-                for_tenant=True,
-                choices=tuple(map(flavor_change, smaller)),
-            )
+            yield OneOf('flavor', '', **whose, choices=tuple(map(flavor_change, smaller)))
+        flavor, is_volume_booted = request.flavor, request.is_volume_booted
+        if flavor and flavor.disk and not is_volume_booted and evaluation.is_limiting:
+            data = {'is_volume_booted': True}
+            yield Change('boot_from_volume', 'boot from a volume', data, **whose)
 
 
 @dataclass

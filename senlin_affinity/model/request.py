@@ -15,6 +15,7 @@ from senlin_affinity.model.image import Image
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import Spread
 
 _Worked = TypeVar('_Worked')
@@ -82,6 +83,8 @@ class Request:
       any way.
     * ``is_drs_required``: only DRS hosts are allowed. ``is_pinned``: every server will be sent to
       its planned host.
+    * ``elsewhere`` is the same request without its host, with the cloud to plan it on, if the
+      request names its host.
     """
 
     count: int
@@ -106,6 +109,7 @@ class Request:
     is_drs_required: bool = False
     is_pinned: bool = False
     settings: Settings = Settings()
+    elsewhere: tuple[Request, CloudSnapshot] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Take the properties of a known image."""

@@ -6,9 +6,12 @@ for others joins no aggregate, and no host changes its zone while it has servers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
 from operator import ge
 from typing import Any
+
+from msgspec import structs
 
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.flavor import Flavor
@@ -68,24 +71,37 @@ def larger_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
     return sorted((each for each in known if _is_beside(each, now, ge)), key=_size)
 
 
-def with_existing_flavor(
-    request: Request, cloud: CloudSnapshot, data: Mapping[str, Any]
-) -> tuple[dict[str, Any], str]:
-    """Return a change with an existing flavor in place of one without some extra specs.
+def with_existing_flavor(request: Request, cloud: CloudSnapshot, change: Change) -> Change:
+    """Return the change with an existing flavor in place of one without some extra specs.
 
-    The text names the flavor; it is empty without one.
+    It has the same amounts, or else at least half of each; the largest, then the first by name.
+    "without traits" becomes "flavor: m1.small, which does not require trait:CUSTOM_A=required"; if
+    the change has more parts, " (flavor: m1.small)" is added. Unchanged without such a flavor.
     """
-    flavor, gone = request.flavor, {*data.get('removed_extra_specs', ())}
+    flavor, gone = request.flavor, {*change.data.get('removed_extra_specs', ())}
     if flavor is None or not gone:
-        return {**data}, ''
+        return change
     left = {key: value for key, value in flavor.extra_specs.items() if key not in gone}
-    known = cloud.flavors or ()
-    same = [each for each in known if _size(each) == _size(flavor) and each.extra_specs == left]
-    if not same:
-        return {**data}, ''
-    found = min(same, key=lambda each: each.name)
-    others = {key: value for key, value in data.items() if key != 'removed_extra_specs'}
-    return {**others, **flavor_change(found).data}, f' (flavor: {found.name})'
+    without = structs.replace(flavor, id='', extra_specs=left)
+    found = [
+        each
+        for each in cloud.flavors or ()
+        if each.is_shared is not False
+        and each.extra_specs == left
+        and (_size(each) == _size(flavor) or _is_beside(each, without, _is_reduced))
+    ]
+    if not found:
+        return change
+    best = min(found, key=lambda each: ([-amount for amount in _size(each)], each.name))
+    others = {key: value for key, value in change.data.items() if key != 'removed_extra_specs'}
+    instead = flavor_change(best)
+    required = ' and '.join(
+        f'{key}={value}' for key, value in flavor.extra_specs.items() if key in gone
+    )
+    words = f'{instead.change}, which does not require {required}'
+    if others:
+        words = f'{change.change} ({instead.change})'
+    return replace(change, change=words, data={**others, **instead.data})
 
 
 def _size(flavor: Flavor) -> tuple[int, ...]:

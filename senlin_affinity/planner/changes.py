@@ -5,7 +5,8 @@ Each key of a remedy's ``data`` is an action::
     {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
                       'rules': {'max_server_per_host': 2},             a new group, without servers
                       'project_id': '...'}}                            its owner, if known
-    {'availability_zone': 'az-2'}   {'member_of': []}
+    {'availability_zone': 'az-2'}   {'member_of': []}   {'is_volume_booted': True}
+    {'requested_host': None}                                             any host
     {'spread': [{'by': 'rack', 'max_skew': 2, 'mode': 'hard'}]}          all of them; [] is none
     {'enable_drs_extension': False}   {'flavor': {'id': '2', 'name': 'm1.small'}}
     {'removed_extra_specs': ['trait:CUSTOM_A']}, ``removed_image_properties`` beside it
@@ -51,11 +52,12 @@ def carry_out(data: Data, request: Request, scenario: Scenario) -> tuple[Request
     Raise ValueError for an unknown action.
     """
     for name, value in data.items():
+        before = request
         if name in _OF_REQUEST:
             request = _OF_REQUEST[name](request, scenario.cloud, value)
-        elif name in _OF_CLOUD:
-            scenario = _OF_CLOUD[name](scenario, value, request)
-        else:
+        if name in _OF_CLOUD:
+            scenario = _OF_CLOUD[name](scenario, value, before)
+        elif name not in _OF_REQUEST:
             known = {**_OF_REQUEST, **_OF_CLOUD}
             raise ValueError(f'data: there is no action {name!r}: {meant(name, known)}')
     return request, scenario
@@ -185,6 +187,7 @@ _OF_REQUEST: Mapping[str, _OfRequest] = {
     'given_up': lambda request, _cloud, names: _with_settings(
         request, waived=request.settings.waived.union(names)
     ),
+    'is_volume_booted': lambda request, _cloud, value: replace(request, is_volume_booted=value),
     'member_of': lambda request, cloud, expressions: replace(
         request,
         member_of=resolve_member_of(tuple(expressions), cloud),
@@ -196,6 +199,9 @@ _OF_REQUEST: Mapping[str, _OfRequest] = {
     'removed_extra_specs': _extra_specs,
     'removed_image_properties': _image_properties,
     'server_group': _server_group,
+    'requested_host': lambda request, _cloud, _none: (
+        request if request.elsewhere is None else request.elsewhere[0]
+    ),
     'set_extra_specs': _set_extra_specs,
     'spread': lambda request, _cloud, value: replace(request, spread=read_all(value, 'spread')),
 }
@@ -206,5 +212,8 @@ _OF_CLOUD: Mapping[str, _OfCloud] = {
     'host_traits': _host_traits,
     'new_hosts': _new_hosts,
     'quotas': _quotas,
+    'requested_host': lambda scenario, _none, request: (
+        scenario if request.elsewhere is None else Scenario.of(request.elsewhere[1])
+    ),
     'started_hosts': lambda scenario, names, _request: scenario.start(names),
 }

@@ -43,6 +43,11 @@ _MOST_FIRSTS = 2
 #: The number of pairs of constraints that are tried together.
 _MOST_JOINT = 2
 _MOST_NOTES = 3
+#: The actions of ``data`` that need more hosts, or other hardware in them.
+_HARDWARE = frozenset({'aggregate_hosts', 'host_traits', 'new_hosts'})
+ANY_HOST = Change(
+    'any_host', 'without the requested host', {'requested_host': None}, 0, Kind.ASKERS
+)
 #: The greatest length of a range.
 _MOST_STEPS = 2**31 - 1
 
@@ -51,9 +56,11 @@ def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRem
     """Evaluate each proposal, then each waiver (code ``rule_given_up``), helpful or not.
 
     Waivers are of the waivable constraints that are the first to reject a host in ``hosts_after``.
+    For a request that names its host, the same request without it (``any_host``) is the first.
     """
     what_if = WhatIf(now)
-    changes = [*_proposed(what_if, now.constraints)]
+    changes = [_fixed(what_if, ANY_HOST)] if now.request.elsewhere is not None else []
+    changes += _proposed(what_if, now.constraints)
     against = set() if hosts_after is None else {row.rejected_by for row in hosts_after.rows}
     for constraint in now.constraints:
         if constraint.name in against and constraint.is_waivable:
@@ -71,7 +78,7 @@ def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRem
 
 
 def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
-    """Return the sufficient changes, the smallest first.
+    """Return the sufficient changes, those of the requester first, and of these the smallest.
 
     If no change alone is sufficient, return the sufficient pairs (one of those with equal data),
     then the changes that raise the capacity, the most helpful first.
@@ -94,10 +101,40 @@ def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...
     return (*distinct, *(change.remedy for change in some))
 
 
-def _effort(remedy: Remedy) -> tuple[bool, int, bool, int]:
-    """Return ``is_held_back``, ``size``, ``capacity_is_upper_bound`` and the index of the kind."""
-    kind = list(Kind).index(remedy.kind)
-    return remedy.is_held_back, remedy.size, remedy.capacity_is_upper_bound, kind
+def suggestions(now: Evaluation) -> tuple[Change, ...]:
+    """Return each change that the requester could make, not evaluated.
+
+    For a request whose hosts are not known: nothing says whether a change helps. A limit has no
+    number: "a larger max_server_per_host". Those that give up a requirement come last.
+    """
+    found: list[Change] = []
+    for constraint in now.constraints:
+        with plugin_errors.attributing(constraint, 'proposals'):
+            evaluated = ProposalInput(now, constraint.name)
+            found += constraint.proposals(now.request, now.scenario, evaluated)
+    own = [each for each in found if each.for_tenant]
+    own.sort(key=lambda each: ([*Kind].index(each.kind), each.size))
+    return (*map(_suggestion, own),)
+
+
+def _suggestion(change: Change) -> Change:
+    if isinstance(change, OneOf):
+        return change.choices[0]
+    name, number, rest = change.change.partition(': {number}')
+    return replace(change, change=f'a larger {name}{rest}') if number else change
+
+
+def _effort(remedy: Remedy) -> tuple[int, bool, int, int, bool]:
+    """Return a sort key: who can make the change, then how large it is.
+
+    0: the requester; 1: an operator, without more hardware; 2: somebody who adds hardware.
+    """
+    kind, data = [*Kind].index(remedy.kind), remedy.data.keys()
+    is_own = remedy.kind is Kind.GIVEN_UP and (remedy.for_tenant or 'flavor' in data)
+    stage = 0 if remedy.kind is Kind.ASKERS or is_own else 1
+    if not _HARDWARE.isdisjoint(data):
+        stage = 2
+    return stage, remedy.is_held_back, kind, remedy.size, remedy.capacity_is_upper_bound
 
 
 def _pairs(
@@ -198,9 +235,12 @@ class ProposalInput:
     def is_limiting(self) -> bool:
         """Whether the request is rejected, or the constraint is the first to reject a host.
 
-        Also if a host takes as many servers, one or more, as its free resources allow.
+        Also if a host takes as many servers, one or more, as its free resources allow, and if the
+        hosts are not known.
         """
         table = self.before.table
+        if self.before.scenario.cloud.hosts is None:
+            return True
         is_full = (table.free == table.upper) & (table.upper != 0)
         return (
             not all(self.before.verdicts.values())
@@ -255,11 +295,10 @@ def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> Pla
 def _fixed(what_if: WhatIf, proposal: Change) -> PlannedRemedy:
     """Evaluate the proposal, with an existing flavor in place of ``removed_extra_specs`` if any.
 
-    The text then ends in " (flavor: NAME)".
+    The text then names the flavor.
     """
-    data, flavor = with_existing_flavor(what_if.request, what_if.cloud, proposal.data)
-    named = replace(proposal, change=f'{proposal.change}{flavor}')
-    return what_if.remedy(named, what_if.plan(data))
+    proposal = with_existing_flavor(what_if.request, what_if.cloud, proposal)
+    return what_if.remedy(proposal, what_if.plan(proposal.data))
 
 
 def _raised(what_if: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> PlannedRemedy:

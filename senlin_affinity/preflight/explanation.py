@@ -23,8 +23,9 @@ from senlin_affinity.model.scheduler_hints import unmodelled
 from senlin_affinity.model.server_group import ANTI_AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
-from senlin_affinity.planner import planner
+from senlin_affinity.planner import planner, search
 from senlin_affinity.planner.decision import Decision
+from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.preflight import disclosure, likely_cause
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
@@ -65,7 +66,9 @@ class Explanation:
 
     ``scheduled`` is the decision without what nova-api checks before it accepts a request, such as
     quotas; None for a failure that these may explain. ``likely_cause`` is a phrase, if Nova's
-    message or the failure itself names a cause that the decision does not.
+    message or the failure itself names a cause that the decision does not. ``suggestions`` are
+    changes that the requester could make, if the hosts are not known: nothing says whether they
+    help.
     """
 
     failed: FailedServer
@@ -78,6 +81,7 @@ class Explanation:
     scheduled: Decision | None = None
     likely_cause: str | None = None
     is_nova_conf_read: bool = False
+    suggestions: tuple[str, ...] = ()
 
     @property
     def of_hosts(self) -> Decision:
@@ -283,6 +287,7 @@ class Explanation:
             'changes': list(failed.changes),
             'hidden': dict(failed.hidden),
             'requirements': list(self.requirements),
+            'suggestions': list(self.suggestions),
         }
         if (action := failed.action) is not None:
             own['action'] = {**asdict(action), 'cause': action.cause.value}
@@ -303,26 +308,44 @@ def explain(
     """
     notes: list[str] = []
     question = _with_known_group(question, view.snapshot, notes)
-    snapshot = _with_known_zone(question, view.snapshot, notes)
+    whole = _with_known_zone(question, view.snapshot, notes)
     if failed.flavor is not None and question.flavor == failed.flavor_name:
-        snapshot = _with_flavor(snapshot, failed.flavor, notes)
-    if host is not None:
-        snapshot = _only_on(snapshot, host)
+        whole = _with_flavor(whole, failed.flavor, notes)
+    snapshot = whole if host is None else _only_on(whole, host)
     request, cloud = resolve_question(question, replace(view, snapshot=snapshot))
     notes += (f'Not modelled: {what}.' for what in unmodelled(request))
     counted = None
     if failed.remaining:
         counted = planner.plan(request, Scenario.of(cloud), constraints, remedies=False)
         request, cloud = without_failed(request, cloud, failed)
-    request = replace(request, is_host_named=host is not None)
+    if host is not None:
+        elsewhere = resolve_question(question, replace(view, snapshot=whole))
+        if failed.remaining:
+            elsewhere = without_failed(*elsewhere, failed)
+        request = replace(request, is_host_named=True, elsewhere=elsewhere)
     decision = planner.plan(request, Scenario.of(cloud), constraints)
     group = request.server_group
     if failed.number > 1 and failed.failure.is_by_filters and group is not None:
         notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
     required = (*_host_requirements(request), *disclosure.requirements(request, constraints))
-    return _with_cause(
-        Explanation(failed, request, cloud, decision, counted, (*notes,), required), constraints
-    )
+    explained = Explanation(failed, request, cloud, decision, counted, (*notes,), required)
+    explained = replace(explained, suggestions=(*_suggestions(explained, constraints),))
+    return _with_cause(explained, constraints)
+
+
+def _suggestions(explained: Explanation, constraints: Sequence[Constraint]) -> Iterator[str]:
+    """Yield what the requester could change, if Nova found no host, and the hosts are not known.
+
+    Placement reads no server group: if it had no candidate, another group changes nothing.
+    """
+    failure, decision = explained.failed.failure, explained.decision
+    if failure.cause is not Cause.NO_HOST or decision.is_hosts_known or decision.fits is not None:
+        return
+    for change in search.suggestions(
+        evaluate(explained.request, Scenario.of(explained.cloud), constraints)
+    ):
+        if failure.is_by_filters is not False or 'server_group' not in change.data:
+            yield change.change
 
 
 def _with_cause(explained: Explanation, constraints: Sequence[Constraint]) -> Explanation:

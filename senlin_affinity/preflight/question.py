@@ -8,6 +8,7 @@ existing server group that contradicts the policy.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -236,11 +237,22 @@ def resolve_question(question: Question, view: CloudView) -> tuple[Request, Clou
     (``flavors`` is None) is unknown. Raise InvalidSpec for any other name that the view lacks, but
     for the group of a policy, without a flavor, and for a host that does not exist.
     """
+    request, cloud = _resolved(question, view, question.target)
+    if not (question.target.is_forced and view.owner_sees_hosts):
+        return request, cloud
+    with contextlib.suppress(InvalidSpec):  # Nova ignores another zone than that of the host
+        elsewhere = _resolved(question, view, Target(question.target.zone))
+        request = dataclasses.replace(request, elsewhere=elsewhere)
+    return request, cloud
+
+
+def _resolved(question: Question, view: CloudView, target: Target) -> tuple[Request, CloudSnapshot]:
+    """Return the request with this zone, host and node, and the cloud to plan it on."""
     properties, spec = question.properties, question.profile or {}
     flavor = question.flavor_name
     if flavor is None:
         raise InvalidSpec('names no flavor: add properties.flavor', 'profile')
-    cloud, settings, target = view.snapshot, question.settings, question.target
+    cloud, settings = view.snapshot, question.settings
     group = _group(question, cloud)
     _check_zones(question)
     is_host_named = target.is_forced

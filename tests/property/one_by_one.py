@@ -16,7 +16,8 @@ def count(request, snapshot):
 
 def _fill(request, snapshot, group, allowed):
     flavor = snapshot.flavors[0]
-    amounts = {'VCPU': flavor.vcpus, 'MEMORY_MB': flavor.ram, 'DISK_GB': flavor.disk}
+    disk = 0 if request.is_volume_booted else flavor.disk
+    amounts = {'VCPU': flavor.vcpus, 'MEMORY_MB': flavor.ram, 'DISK_GB': disk}
     amounts['CUSTOM_GPU'] = int(flavor.extra_specs.get('resources:CUSTOM_GPU', 0))
     free = {
         host.host: {name: has.capacity - has.used for name, has in host.resources.items()}

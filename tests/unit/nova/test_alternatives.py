@@ -68,10 +68,15 @@ def test_of_several_flavors_without_an_extra_spec_the_first_by_name_is_used():
     ]
     data = {'removed_extra_specs': ['a'], 'given_up': ['traits']}
     flavor = {'id': 'f3', 'name': 'm'}
-    found = alternatives.with_existing_flavor(
-        Request(1, now), CloudSnapshot(flavors=tuple(known)), data
-    )
-    assert found == ({'given_up': ['traits'], 'flavor': flavor}, ' (flavor: m)')
+    request, cloud = Request(1, now), CloudSnapshot(flavors=tuple(known))
+    change = Change('rule_given_up', 'without a', data)
+    found = alternatives.with_existing_flavor(request, cloud, change)
+    assert found.data == {'given_up': ['traits'], 'flavor': flavor}
+    assert found.change == 'without a (flavor: m)'
+    change = Change('rule_given_up', 'without a', {'removed_extra_specs': ['a']})
+    found = alternatives.with_existing_flavor(request, cloud, change)
+    assert found.data == {'flavor': flavor}
+    assert found.change == 'flavor: m, which does not require a=1'
 
 
 def flavors(*vcpus):

@@ -22,7 +22,9 @@ from tests.support.values import replace
 ROWS = rows('remedies')
 OF_SPREAD = ('max_skew', 'max_per_domain')
 OF_GROUP = ('max_server_per_host', 'new_group')
-ASKERS = (*OF_GROUP, *OF_SPREAD, 'availability_zone', 'any_zone', 'flavor')
+ASKERS = (*OF_GROUP, *OF_SPREAD, 'availability_zone', 'any_zone', 'flavor', 'boot_from_volume')
+#: They need more hosts, or other ones.
+HARDWARE = ('aggregate_hosts', 'host_traits', 'hosts')
 GIVEN_UP = ('rule_given_up', 'soft_policy', 'no_reservation')
 FIVE = {'VCPU': [5, 0], 'MEMORY_MB': [2560, 0], 'DISK_GB': [5, 0]}
 MANY = {name: [10**40, 0] for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
@@ -52,8 +54,17 @@ def test_remedies(row):
         assert all((remedy.code in codes) is (remedy.kind is kind) for remedy in single)
     if row['outcome'] == 'enough':
         assert all(remedy.capacity >= decision.wanted for remedy in single)
-        sizes = [(remedy.is_held_back, remedy.size) for remedy in single]
-        assert sizes == sorted(sizes)
+        stages = [
+            0 if each.kind is Kind.ASKERS else 2 if each.code in HARDWARE else 1 for each in single
+        ]
+        assert stages == sorted(stages)
+        for stage in set(stages):
+            sizes = [
+                (each.is_held_back, each.kind is Kind.GIVEN_UP, each.size)
+                for each, of_stage in zip(single, stages, strict=True)
+                if of_stage == stage
+            ]
+            assert stage == 1 or sizes == sorted(sizes)
     elif row['outcome'] == 'some':
         capacities = [(not remedy.is_held_back, remedy.capacity) for remedy in single]
         assert all(decision.capacity < capacity < decision.wanted for _, capacity in capacities)
@@ -68,7 +79,8 @@ def planned_for(row, monkeypatch):
     resolved, planned = resolve(request_of(row), snapshot_of(row), rules_of(row)), []
 
     def watched(request, scenario, *others, **more):
-        planned.append((request.server_group, scenario.hosts))
+        if not request.is_volume_booted:
+            planned.append((request.server_group, scenario.hosts))
         return evaluate(request, scenario, *others, **more)
 
     monkeypatch.setattr(what_if, 'evaluate', watched)
@@ -170,7 +182,7 @@ def test_the_size_is_the_number_of_things_that_change(row, sizes):
 @pytest.mark.parametrize(('number', 'more'), [(3, ''), (5, '; and 2 more')])
 def test_at_most_three_reasons_of_disabled_hosts_are_named(number, more):
     hosts = {f'cmp-{n}': {**OFF, 'free': 1, 'reason': f'fan {n}'} for n in range(1, number + 1)}
-    remedy = answer({'hosts': hosts, 'request': {'count': number}}).remedies[-1]
+    remedy = answer({'hosts': hosts, 'request': {'count': number}}).remedies[0]
     assert remedy.change == (
         f'{number} hosts enabled and started (cmp-1 was disabled: fan 1; cmp-2 was disabled: '
         f'fan 2; cmp-3 was disabled: fan 3{more})'
@@ -375,10 +387,10 @@ def test_a_new_host_has_all_that_the_constraints_require_and_nothing_else():
     remedies = plan(request_of(row), cloud, constraints, rules_of(row)).remedies
     assert [each.change for each in remedies] == [
         'no fence',
-        '1 more host (VCPU 10, MEMORY_MB 5120, DISK_GB 10, aggregate ssd, trait CUSTOM_A)',
         'without fence',
+        '1 more host (VCPU 10, MEMORY_MB 5120, DISK_GB 10, aggregate ssd, trait CUSTOM_A)',
     ]
-    assert remedies[1].data['new_hosts'] == {
+    assert remedies[2].data['new_hosts'] == {
         'number': 1,
         'name': 'gpu-1-new',
         'hypervisor_hostname': 'gpu-1-new',

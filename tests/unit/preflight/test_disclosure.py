@@ -325,7 +325,7 @@ def test_all_codes_about_hosts_share_one_sentence_for_the_owner(kind):
 #: The codes of all changes that an owner can try.
 OWNERS = {
     *('availability_zone', 'any_zone', 'flavor', 'max_server_per_host', 'new_group'),
-    *('soft_policy', 'rule_given_up', 'max_skew', 'max_per_domain'),
+    *('soft_policy', 'rule_given_up', 'max_skew', 'max_per_domain', 'boot_from_volume'),
 }
 
 

@@ -316,7 +316,7 @@ def test_the_keys_of_json():
         action_of_senlin(is_number_at_least=True, tried=('cmp-9',), **changes),
     )
     answer = found.as_dict()
-    assert {key: answer.pop(key) for key in [*answer][:12]} == {
+    assert {key: answer.pop(key) for key in [*answer][:13]} == {
         'server': {'id': 'id-3', 'name': 'web-3', 'status': 'ERROR'},
         'failure': {
             'cause': 'no_host',
@@ -355,6 +355,7 @@ def test_the_keys_of_json():
             'flavor small: 1 VCPU, 512 MiB of memory, 1 GiB of disk',
             'a host may hold 1 of server group web',
         ],
+        'suggestions': [],
         'action': {
             'name': 'CLUSTER_SCALE_OUT',
             'target': 'web',
@@ -735,6 +736,55 @@ def test_a_quota_is_the_limit_only_of_a_failure_that_it_can_explain():
     assert [*found.why()][-1].startswith('No host takes it: ')
     assert 'instances' in [*found.why()][-1]
     assert [*found.why()][-1].endswith('; too little VCPU left (the only host).')
+
+
+@pytest.mark.parametrize('host', ['cmp-2', None])
+def test_a_request_that_names_its_host_first_reads_that_another_host_would_do(host):
+    """By an option, or by ``zone:host``, for which a new host is no remedy, either."""
+    row = {'hosts': {'cmp-1': {'free': 4}, 'cmp-2': {'free': 1}, 'cmp-3': OFF}}
+    named = {} if host else {'availability_zone': 'nova:cmp-2'}
+    decision = explained(row, failed_server(3), host, **named).decision
+    first = decision.remedies[0]
+    assert (first.code, first.change, first.capacity) == (
+        'any_host',
+        'without the requested host',
+        5,
+    )
+    assert not {'hosts', 'started_hosts'} & {each.code for each in decision.remedies}
+    full = {'hosts': {'cmp-1': FULL, 'cmp-2': {'free': 1}}}
+    assert explained(full, failed_server(3), host, **named).decision.remedies == ()
+
+
+HIDDEN = {
+    'hosts': None,
+    'group': {'policy': 'anti-affinity'},
+    'flavor': {'vcpus': 2},
+    'flavors': {'less': {'vcpus': 1}},
+}
+
+
+@pytest.mark.parametrize(
+    ('message', 'words'),
+    [
+        (
+            NOT_ENOUGH,
+            ['no availability_zone', 'a larger max_server_per_host', 'flavor: less',
+             'boot from a volume', 'policies: soft-anti-affinity'],
+        ),
+        (
+            'No valid host was found. ',
+            ['no availability_zone', 'flavor: less', 'boot from a volume'],
+        ),
+    ],
+)  # fmt: skip
+def test_a_tenant_reads_what_they_could_change(message, words):
+    """Without hosts, nothing is promised; Placement knows no server group."""
+    failed = failed_server(1, message=message)
+    found = explained(HIDDEN, failed, availability_zone='nova')
+    assert list(found.suggestions) == words
+    assert [*found.remedies()] == []
+    known = {**HIDDEN, 'hosts': {'cmp-1': FULL}}
+    assert explained(known, failed).suggestions == ()
 
 
 def test_no_other_host_helps_a_request_that_names_its_host():
