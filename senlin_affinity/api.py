@@ -30,9 +30,12 @@ from senlin_affinity.cloud.clients import of as clients_of
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.request import Request
+from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.headline import hosts_to_read
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -66,6 +69,30 @@ def fetch(
         question = _read(question, load_constraints())
     needed = FetchScope() if question is None else scope_of(question)
     return whole_cloud.fetch(clients_of(connection), needed, timeout)
+
+
+def with_leftovers(
+    connection: Any,
+    request: Request,
+    view: CloudView,
+    decision: Decision,
+    timeout: float | None = None,
+) -> CloudView:
+    """Fetch what else than servers uses the hosts that decide, at most ten; for the commands.
+
+    :param decision: the decision about the view, with or without remedies.
+    """
+    names = hosts_to_read(decision, view.snapshot.hosts or ())
+    if not names:
+        return view
+    # Imported here: openstacksdk takes a second to load.
+    from senlin_affinity.cloud import leftovers
+
+    asked = demand_of(request)
+    classes = () if asked is None else asked.amounts.keys()
+    clients = clients_of(connection)
+    snapshot = leftovers.with_leftovers(clients, view.snapshot, names, classes, timeout)
+    return replace(view, snapshot=snapshot)
 
 
 def load(path: str | os.PathLike[str], largest: int | None = None) -> CloudView:

@@ -109,8 +109,13 @@ class Plan(base.ShowOne):
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in view_notes.misspelt(request.settings.enabled_filters, modelled):
             LOG.warning('enabled_filters: unknown filter %s: did you mean %s?', name, near)
-        decision = planner.plan(request, Scenario.of(cloud), constraints)
         is_file = parsed_args.snapshot is not None
+        decision = planner.plan(request, Scenario.of(cloud), constraints, remedies=is_file)
+        if not is_file:
+            connection, timeout = self.connection(parsed_args.timeout), parsed_args.timeout
+            view = api.with_leftovers(connection, request, view, decision, timeout)
+            request, cloud = resolve_question(asked, view)
+            decision = planner.plan(request, Scenario.of(cloud), constraints)
         self._answer = view_notes.Answer(decision, request, cloud, view, asked, found, is_file)
         self.exit_status = request_options.status(decision, parsed_args)
         answer = decision.as_dict(skipped=not parsed_args.no_skipped)

@@ -31,6 +31,7 @@ MOST, _MOST_CHOSEN, _MOST_GROUPS = 5, 20, 10
 _DETAILS: Mapping[str, str] = {
     'availability_zone.other_zone': ' ({zone})',
     'resources.exhausted': ' ({free} of {amount})',
+    'resources.reserved': ' ({reserved} reserved)',
     'resources.too_large': ' ({max_unit} of {amount})',
     'server_count.full': ' ({servers})',
     'server_group.host_full': ' (holds {members})',

@@ -30,6 +30,7 @@ import numpy as np
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.base import (
     Change,
+    ChangedHosts,
     Constraint,
     Domain,
     Evaluated,
@@ -47,6 +48,7 @@ from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
 from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
 from senlin_affinity.model.host import Resource, is_ironic, is_vsphere
+from senlin_affinity.nova import leftovers
 from senlin_affinity.nova.alternatives import flavor_change, smaller_flavors
 from senlin_affinity.nova.candidate_query import are_aggregates_asked
 from senlin_affinity.nova.demand import demand_of
@@ -96,6 +98,12 @@ class ResourcesConstraint(Constraint):
             advice='use hosts that offer the resource, or another flavor',
             detail='resource',
             is_state=False,
+        ),
+        'resources.reserved': Reason(
+            '{reserved} of {reserved} {resource} reserved, as for a node that is not available in '
+            'Ironic',
+            advice='end the reservation of the resource provider, or make the node available',
+            detail='resource',
         ),
         'resources.not_granted': Reason(
             'Placement does not offer the host to a server of this flavor',
@@ -161,8 +169,19 @@ class ResourcesConstraint(Constraint):
         """Yield NewHosts and, if ``is_limiting``, smaller flavors, if any, and a boot
         from a volume.
 
-        No NewHosts for a request that names its host.
+        No NewHosts for a request that names its host. Before it, the removal of what consumers use
+        that are no servers, if any are known.
         """
+        hosts = tuple(host for host in scenario.cloud.hosts or () if leftovers.orphans(host))
+        if hosts:
+            names = frozenset(host.host for host in hosts)
+            yield ChangedHosts(
+                'removed_consumers',
+                'leftover allocations removed from {hosts}',
+                hosts=hosts,
+                lists=((('removed_consumers',), names),),
+                remarks={host.host: leftovers.in_words(host) for host in hosts},
+            )
         if not request.is_host_named:
             yield NewHosts('hosts', '')
         smaller = smaller_flavors(scenario.cloud.flavors or (), request.flavor)
@@ -224,6 +243,7 @@ class _Code(enum.IntEnum):
     TOO_LARGE = 5
     STEP = 6
     NOT_OFFERED = 7
+    RESERVED = 8
 
 
 def _verdict(code: _Code, name: str, amount: int) -> Verdict:
@@ -237,7 +257,7 @@ def _verdict(code: _Code, name: str, amount: int) -> Verdict:
     asked = {'resource': name, 'amount': amount}
     if code is _Code.NOT_GRANTED:
         asked = {}
-    elif code is _Code.NOT_OFFERED:
+    elif code in (_Code.NOT_OFFERED, _Code.RESERVED):
         del asked['amount']
     return Verdict.rejected(f'resources.{code.name.lower()}', **asked)
 
@@ -251,6 +271,8 @@ def _own_facts(code: _Code, scenario: Scenario, name: str) -> Mapping[str, Numbe
     if code is _Code.EXHAUSTED:
         capacity = scenario.columns.inventories(name).capacity
         return {'free': np.maximum(0, scenario.free(name)), 'capacity': capacity}
+    if code is _Code.RESERVED:
+        return {'reserved': scenario.columns.inventories(name).reserved}
     return {}
 
 
@@ -274,7 +296,7 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
     is_at_most = columns.flags('is_nested') | columns.flags_by_class('hypervisor_type', is_vsphere)
     is_pool_asked = are_aggregates_asked(request)
     is_shared, is_open = np.ones(size, bool), is_any.copy()
-    is_exhausted = np.zeros(size, bool)  # the code so far is EXHAUSTED
+    is_exhausted = np.zeros(size, bool)  # by the code so far
     is_known = np.ones(size, bool)
     is_bare = columns.flags_by_class('hypervisor_type', is_ironic)
     for place, (name, amount) in enumerate(asked.amounts.items()):
@@ -290,14 +312,16 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
             _Code.NOT_OFFERED: ~has.is_listed | (is_nothing & is_bare),
             _Code.TOO_LARGE: has.max_unit < counted,
             _Code.STEP: counted % has.step_size != 0,
+            _Code.RESERVED: (has.capacity == 0) & (has.reserved >= counted),
             _Code.EXHAUSTED: here < 1,
         }
         codes = np.select([*conditions.values()], [*conditions], 0)
         fails = ~is_hidden & (codes > 0)
-        is_first = is_open | (is_exhausted & (codes != _Code.EXHAUSTED))
+        is_full = np.isin(codes, (_Code.EXHAUSTED, _Code.RESERVED))
+        is_first = is_open | (is_exhausted & ~is_full)
         decides = fails & is_first
         verdicts.code[decides] = codes[decides] + place * len(_Code)
-        is_exhausted = np.where(decides, codes == _Code.EXHAUSTED, is_exhausted)
+        is_exhausted = np.where(decides, is_full, is_exhausted)
         is_open &= ~fails
         room = np.where(is_hidden, room, np.minimum(room, here))
         is_shared &= has.is_pooled

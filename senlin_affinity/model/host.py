@@ -24,7 +24,8 @@ class Resource(Value, frozen=True, gc=False):
     """The inventory of one resource class: ``capacity`` after ratio and reserve, and its use.
 
     ``is_sum``: several providers supply it (a nested tree, shared storage). ``pool`` is the UUID of
-    the one sharing provider that supplies all of it.
+    the one sharing provider that supplies all of it. ``reserved`` is the amount that the capacity
+    does not include, if it was read, else 0.
     """
 
     capacity: Capacity
@@ -33,6 +34,7 @@ class Resource(Value, frozen=True, gc=False):
     step_size: Size = 1
     is_sum: bool = False
     pool: str | None = None
+    reserved: Amount = 0
 
     def is_max_unit_unknown(self, name: str, amount: int) -> bool:
         """Return whether an unknown ``max_unit`` may reject this amount.
@@ -40,6 +42,18 @@ class Resource(Value, frozen=True, gc=False):
         False for an amount of 1, and for VCPU, MEMORY_MB and DISK_GB.
         """
         return self.max_unit is None and amount > 1 and name not in UNIT_CLASSES
+
+
+class Leftover(Value, frozen=True, gc=False):
+    """What a consumer that is no server of the host uses there, by resource class.
+
+    ``server`` is the server of a migration or resize that has not ended; None: the consumer is no
+    known migration.
+    """
+
+    consumer: str
+    amounts: Mapping[str, Amount]
+    server: str | None = None
 
 
 def is_vsphere(hypervisor_type: str) -> bool:
@@ -63,7 +77,8 @@ class Host(Value, frozen=True, gc=False):
     was no query, or the host changed since. ``servers`` is the number of servers, as Nova's
     scheduler counts them. ``unmirrored`` are aggregates of which Placement does not list the host
     as a member, and ``stale_aggregates`` aggregates from which only Nova has removed it, as far as
-    Placement was queried. ``disabled_reason`` is the operator's.
+    Placement was queried. ``disabled_reason`` is the operator's. ``leftovers`` are the consumers of
+    its own resource provider that are no servers of the host; None if they were not read.
     """
 
     host: ServiceHost
@@ -82,6 +97,7 @@ class Host(Value, frozen=True, gc=False):
     unmirrored: CanonicalUuids = CanonicalUuids()
     stale_aggregates: CanonicalUuids = CanonicalUuids()
     disabled_reason: str | None = None
+    leftovers: tuple[Leftover, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.hypervisor_hostname is None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova import leftovers
 from senlin_affinity.nova.aggregate_membership import names
 
 DISABLED = 'COMPUTE_STATUS_DISABLED'
@@ -75,7 +76,9 @@ def disabled(host: Host) -> Host:
 def differences(snapshot: CloudSnapshot) -> Iterator[str]:
     """Yield a sentence for each difference between Nova and Placement, with its repair."""
     hosts = snapshot.hosts or ()
-    if orphans := [host.host for host in hosts if _has_orphans(host)]:
+    for host in hosts:
+        yield from leftovers.sentences(host)
+    if orphans := [host.host for host in hosts if may_have_orphans(host)]:
         yield (
             f'{_listed(orphans)}: allocations in Placement, but no servers in Nova: orphaned '
             'allocations (nova-manage placement audit), or an unconfirmed resize'
@@ -99,15 +102,15 @@ def _of_aggregates(snapshot: CloudSnapshot) -> Iterator[str]:
             yield f'{_listed(hosts)}: in aggregate {listed} {where}: {change}'
 
 
-def _has_orphans(host: Host) -> bool:
-    """Check whether the host has allocations but no servers.
+def may_have_orphans(host: Host) -> bool:
+    """Check whether the host has allocations but no servers, and what uses them was not read.
 
     False unless a single provider of its own supplies the used resources: other allocations may
     belong to other hosts.
     """
     resources = {} if host.is_nested else host.resources or {}
     own = [has for has in resources.values() if not (has.is_sum or has.pool)]
-    return host.servers == 0 and any(has.used for has in own)
+    return host.leftovers is None and host.servers == 0 and any(has.used for has in own)
 
 
 def _is_unknown_to_placement(host: Host) -> bool:

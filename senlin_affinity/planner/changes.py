@@ -12,7 +12,7 @@ Each key of a remedy's ``data`` is an action::
     {'removed_extra_specs': ['trait:CUSTOM_A']}, ``removed_image_properties`` beside it
     {'set_extra_specs': {'group_policy': 'none'}}   {'created_traits': ['CUSTOM_A']}
     {'new_hosts': {'number': 2, 'name': 'cmp-1-new', 'amounts': {'VCPU': 64}, ...}}
-    {'enabled_hosts': ['cmp-1'], 'started_hosts': ['cmp-2']}
+    {'enabled_hosts': ['cmp-1'], 'started_hosts': ['cmp-2']}   {'removed_consumers': ['cmp-1']}
     {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': '...'}, 'hosts': ['cmp-1']}}
     {'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-1']}}
     {'quotas': {'project_id': '...', 'limits': {'instances': 7}}}    and user_id, user_limits
@@ -38,6 +38,7 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import read_all
 from senlin_affinity.model.suggestion import meant
+from senlin_affinity.nova import leftovers
 from senlin_affinity.nova.alternatives import with_aggregate
 from senlin_affinity.planner.resolution import resolve_member_of
 from senlin_affinity.scenario.scenario import Scenario
@@ -212,6 +213,9 @@ _OF_CLOUD: Mapping[str, _OfCloud] = {
     'host_traits': _host_traits,
     'new_hosts': _new_hosts,
     'quotas': _quotas,
+    'removed_consumers': lambda scenario, names, _request: scenario.change(
+        names, leftovers.without_orphans
+    ),
     'requested_host': lambda scenario, _none, request: (
         scenario if request.elsewhere is None else Scenario.of(request.elsewhere[1])
     ),

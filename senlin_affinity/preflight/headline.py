@@ -22,12 +22,15 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import agreeing, sentence
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.host_status import may_have_orphans
 from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.host_reports import HostReport
 from senlin_affinity.preflight.likely_cause import all_hosts
@@ -37,6 +40,7 @@ _HOST_FULL = 'server_group.host_full'
 _SHORT: Mapping[str, str] = {
     'availability_zone.other_zone': 'not in zone {wanted}',
     'resources.exhausted': 'too little {resource} left',
+    'resources.reserved': 'all {resource} reserved, as for a node that is not available in Ironic',
     'resources.too_large': 'one server cannot have as much {resource}',
     'server_count.full': 'too many servers',
     _HOST_FULL: 'server group {group} allows {max_server_per_host} per host',
@@ -58,6 +62,24 @@ def limiting_reason(decision: Decision) -> str:
     if not words or (are_hosts_deciding and {*deciding} == {QUOTA} and decision.hosts):
         words += _of_hosts(decision)
     return '; '.join(words)
+
+
+def hosts_to_read(decision: Decision, hosts: Iterable[Host]) -> tuple[str, ...]:
+    """Return the names of hosts that may be full of something else than servers.
+
+    First those with allocations but no servers; then, if the request does not fit, the suitable
+    hosts that lack resources, those with the fewest servers first.
+    """
+    full = {
+        each.host
+        for each in (decision.hosts if decision.fits is False else ())
+        if each.rejected_by == ResourcesConstraint.name and not any(_of_kind(each, decision))
+    }
+    known = [*hosts]
+    found = [each for each in known if each.host in full]
+    found.sort(key=lambda host: (host.servers is None, host.servers or 0))
+    odd = [each for each in known if may_have_orphans(each)]
+    return tuple(dict.fromkeys(each.host for each in (*odd, *found)))
 
 
 def short_sentence(verdict: Verdict, decision: Decision) -> str:

@@ -44,7 +44,7 @@ _NOTHING: Mapping[str, Resource] = {}
 #: The inventory of a class that a host does not have: its ``max_unit`` is below any amount.
 _NONE = Resource(0, 0, 0)
 _RESOURCES = attrgetter('resources')
-_CAPACITY, _USED, _MAX_UNIT, _STEP_SIZE, _IS_SUM, _POOL = map(
+_CAPACITY, _USED, _MAX_UNIT, _STEP_SIZE, _IS_SUM, _POOL, _RESERVED = map(
     attrgetter, Resource.__struct_fields__
 )
 #: Where a host is: the zones of a cloud are derived from it.
@@ -68,6 +68,7 @@ class Inventories(NamedTuple):
     step_size: Numbers
     is_sum: Flags
     is_pooled: Flags
+    reserved: Numbers
 
 
 class Grants(NamedTuple):
@@ -314,7 +315,7 @@ def _inventories(hosts: Sequence[Host], name: str) -> Inventories:
     listed = [(each or _NOTHING).get(name, _NONE) for each in map(_RESOURCES, hosts)]
     if all(each is _NONE for each in listed):
         none, zeros = np.zeros(len(listed), bool), np.zeros(len(listed), np.int64)
-        return Inventories(none, zeros, zeros, zeros, zeros + 1, none, none)
+        return Inventories(none, zeros, zeros, zeros, zeros + 1, none, none, zeros)
     try:
         capacity, used = (
             np.fromiter(map(v, listed), np.int64, len(listed)) for v in (_CAPACITY, _USED)
@@ -334,4 +335,5 @@ def _inventories(hosts: Sequence[Host], name: str) -> Inventories:
         np.array([*map(_STEP_SIZE, listed)], np.int64),
         np.array([*map(_IS_SUM, listed)], bool),
         np.array([each is not None for each in map(_POOL, listed)], bool),
+        np.array([min(each, _LARGEST) for each in map(_RESERVED, listed)], np.int64),
     )

@@ -58,6 +58,10 @@ class FakePlacement:
     created: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     stale: dict[str, set[str]] = field(default_factory=dict)
+    #: What each consumer uses, by the name of the provider; it does not change the usage.
+    consumers: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    #: The reserved amounts, by the name of the provider and the class.
+    reserved: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, nova: FakeNova, used: Mapping[str, Amounts] | None = None) -> FakePlacement:
@@ -111,7 +115,28 @@ class FakePlacement:
         if path == '/resource_providers':
             places = [*self._places(value for key, value in query if key == 'member_of')]
             return self._listed(wanted, single.get('required', ''), places, single.get('in_tree'))
+        for provider in self.providers:
+            if path == f'/resource_providers/{provider.uuid}/allocations':
+                uses = self.consumers.get(provider.name, {})
+                shown = {consumer: {'resources': each} for consumer, each in uses.items()}
+                return Reply(200, {'allocations': shown})
+            if path == f'/resource_providers/{provider.uuid}/inventories':
+                return Reply(200, {'inventories': self._inventories(provider)})
         raise NoRoute(f'the fake Placement has no {path}')
+
+    def _inventories(self, provider: FakeProvider) -> dict[str, dict[str, Any]]:
+        reserved = self.reserved.get(provider.name, {})
+        amounts = {name: capacity for name, (capacity, _used) in provider.resources.items()}
+        return {
+            name: {
+                'total': amounts.get(name, 0) + reserved.get(name, 0),
+                'reserved': reserved.get(name, 0),
+                'allocation_ratio': 1.0,
+                'max_unit': 1 << 31,
+                'step_size': 1,
+            }
+            for name in amounts.keys() | reserved
+        }
 
     def _candidates(
         self,

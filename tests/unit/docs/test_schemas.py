@@ -16,6 +16,7 @@ FILES = {
     'host': lambda item: {'hosts': [item]},
     'resource': lambda item: {'hosts': [{'host': 'a', 'resources': {'VCPU': item}}]},
     'grant': lambda item: {'hosts': [{'host': 'a', 'grants': [item]}]},
+    'leftover': lambda item: {'hosts': [{'host': 'a', 'leftovers': [item]}]},
     'aggregate': lambda item: {'aggregates': [item]},
     'flavor': lambda item: {'flavors': [item]},
     'group': lambda item: {'server_groups': [item]},
@@ -96,6 +97,8 @@ def test_the_schema_agrees_with_the_parser(name):
     schema = closed(SNAPSHOT['$defs'][name] if name else SNAPSHOT)
     needed = {*schema['required']} - {'format'}
     item = {key: 1 if key in NUMBERS else 'anti-affinity' for key in needed}
+    if 'amounts' in item:
+        item['amounts'] = {'VCPU': 1}
     assert is_read(name, item)
     for key in needed:
         assert not is_read(name, {each: item[each] for each in item if each != key})

@@ -16,6 +16,7 @@ GPUS = {**PLAIN, 'VGPU': [4, 0]}
 USED = {**PLAIN, 'VGPU': [4, 4]}
 NOTHING = {'MEMORY_MB': [0, 0]}
 GOLD = {**NOTHING, 'CUSTOM_GOLD': [1, 1]}
+RESERVED = {**NOTHING, 'CUSTOM_GOLD': {'capacity': 0, 'used': 0, 'reserved': 1}}
 FOR_GPUS = {'extra_specs': {'resources:VGPU': '1'}}
 FOR_GOLD = {
     'extra_specs': {
@@ -98,6 +99,14 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                 'hosts': {**many(3), 'bm-1': {**IRONIC, 'resources': GOLD}},
             },
             'too little CUSTOM_GOLD left (the only suitable host: bm-1)',
+        ),
+        (
+            {
+                'flavor': FOR_GOLD,
+                'hosts': {**many(3), 'bm-1': {**IRONIC, 'resources': RESERVED}},
+            },
+            'all CUSTOM_GOLD reserved, as for a node that is not available in Ironic (the only '
+            'suitable host: bm-1)',
         ),
         (
             {

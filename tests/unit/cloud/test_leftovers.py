@@ -1,0 +1,156 @@
+"""What uses a full host besides its servers is read for a few hosts that decide."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from senlin_affinity import api
+from senlin_affinity.cloud import leftovers
+from senlin_affinity.model.host import Leftover
+from senlin_affinity.nova import host_status
+from senlin_affinity.preflight.question import resolve_question
+from tests.support.edge import Edge
+from tests.support.fake_nova import FakeHost, FakeMigration, FakeServer
+from tests.support.fake_placement import FakePlacement
+
+FULL = {'VCPU': (16, 2), 'MEMORY_MB': (16384, 16384), 'DISK_GB': (100, 0)}
+LEAK = {'MEMORY_MB': 12288, 'VCPU': 1}
+QUESTION = api.Question(1, flavor='m1.tiny')
+
+
+@pytest.fixture
+def edge():
+    hosts = tuple(FakeHost(f'cmp-{number}') for number in range(3))
+    with Edge(hosts=hosts, services=('compute', 'placement'), aggregates=()) as edge:
+        edge.nova.add_flavor('f')
+        yield edge
+
+
+def boot(edge, host, **more):
+    edge.nova.servers.append(FakeServer(str(uuid.uuid4()), host, **more))
+    return edge.nova.servers[-1].id
+
+
+def full(edge, names=('cmp-0', 'cmp-1', 'cmp-2'), **consumers):
+    """Let hosts be full; return the ids of their servers."""
+    edge.placement = FakePlacement.of(edge.nova, dict.fromkeys(names, FULL))
+    servers = {name: boot(edge, name) for name in names}
+    edge.placement.consumers = {
+        name: {servers[name]: {'MEMORY_MB': 4096}, **consumers.get(name.replace('-', '_'), {})}
+        for name in names
+    }
+    return servers
+
+
+def read(edge, question=QUESTION):
+    """Return the view with leftovers, the decision about it, and the requests for them."""
+    view = api.fetch(edge.connection(), question)
+    before = len(edge.placement.asked)
+    decision = api.answer(question, view, remedies=False)
+    view = api.with_leftovers(
+        edge.connection(), resolve_question(question, view)[0], view, decision
+    )
+    found = [each.partition('?')[0] for each in edge.placement.asked[before:]]
+    return view, api.answer(question, view), [each for each in found if 'resource_prov' in each]
+
+
+def of(view):
+    return {host.host: host.leftovers for host in view.snapshot.hosts}
+
+
+def test_a_consumer_that_is_no_server_is_named_and_its_removal_is_a_remedy(edge):
+    full(edge, cmp_1={'gone': LEAK})
+    view, decision, requests = read(edge)
+    assert of(view) == {'cmp-0': (), 'cmp-1': (Leftover('gone', LEAK),), 'cmp-2': ()}
+    assert len(requests) == 3
+    assert [*host_status.differences(view.snapshot)] == [
+        'cmp-1: a consumer that is no server of this host uses 12288 MEMORY_MB, 1 VCPU: '
+        'nova-manage placement audit'
+    ]
+    (remedy,) = [each for each in decision.remedies if each.code == 'removed_consumers']
+    assert remedy.change == (
+        'leftover allocations removed from 1 host (cmp-1: 12288 MEMORY_MB, 1 VCPU)'
+    )
+    assert (remedy.data, remedy.capacity >= 1) == ({'removed_consumers': ['cmp-1']}, True)
+    assert [each.code for each in decision.remedies].index('hosts') > decision.remedies.index(
+        remedy
+    )
+
+
+def test_servers_that_are_created_or_moved_are_no_leftovers(edge):
+    full(edge, cmp_0={'new': LEAK}, cmp_1={'moved': LEAK, 'migration-0': LEAK}, cmp_2={'x': LEAK})
+    edge.placement.consumers['cmp-0'] = {boot(edge, None, status='BUILD'): LEAK}
+    edge.nova.migrations.append(FakeMigration('moved', 'cmp-1', 'cmp-0', 'running'))
+    view, decision, _requests = read(edge)
+    assert of(view) == {
+        'cmp-0': (),
+        'cmp-1': (Leftover('migration-0', LEAK, 'moved'),),
+        'cmp-2': (Leftover('x', LEAK),),
+    }
+    assert next(host_status.differences(view.snapshot)) == (
+        'cmp-1: a migration or resize of server moved uses 12288 MEMORY_MB, 1 VCPU: confirm or '
+        'revert it'
+    )
+    (remedy,) = [each for each in decision.remedies if each.code == 'removed_consumers']
+    assert remedy.data == {'removed_consumers': ['cmp-2']}
+
+
+def test_a_host_to_which_a_server_has_just_moved_has_no_orphans(edge):
+    """The hypervisor counts the server only after a minute, but Nova lists it there."""
+    servers = full(edge, ['cmp-0'])
+    view = api.fetch(edge.connection(), QUESTION)
+    late = tuple(
+        host.but(grants=host.grants, servers=0) if host.host == 'cmp-0' else host
+        for host in view.snapshot.hosts
+    )
+    view = replace(view, snapshot=structs.replace(view.snapshot, hosts=late))
+    assert 'orphaned' in next(host_status.differences(view.snapshot))
+    decision = api.answer(QUESTION, view)
+    assert decision.fits
+    resolved, _cloud = resolve_question(QUESTION, view)
+    view = api.with_leftovers(edge.connection(), resolved, view, decision)
+    assert of(view)['cmp-0'] == ()
+    assert [*host_status.differences(view.snapshot)] == []
+    assert servers
+
+
+def test_at_most_ten_hosts_are_read():
+    hosts = tuple(FakeHost(f'cmp-{number:02}') for number in range(30))
+    with Edge(hosts=hosts, services=('compute', 'placement'), aggregates=()) as edge:
+        full(edge, [host.host for host in hosts])
+        view, _decision, requests = read(edge)
+        assert len(requests) == leftovers.MOST == 10
+        assert sum(each is not None for each in of(view).values()) == 10
+
+
+def test_a_request_that_fits_reads_nothing_more(edge):
+    view, _decision, requests = read(edge)
+    assert requests == []
+    assert set(of(view).values()) == {None}
+
+
+def test_a_reserved_class_is_found_in_the_inventory(edge):
+    """Placement's candidates show no provider that has none of a class."""
+    edge.placement = FakePlacement.of(edge.nova, {'cmp-0': {'MEMORY_MB': (0, 0)}})
+    edge.placement.reserved = {'cmp-0': {'CUSTOM_GOLD': 1}}
+    specs = {f'resources:{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+    edge.nova.add_flavor('bm', extra_specs={**specs, 'resources:CUSTOM_GOLD': '1'})
+    view, decision, requests = read(edge, api.Question(1, flavor='bm'))
+    (host,) = [each for each in decision.hosts if each.host == 'cmp-0']
+    assert host.code == 'resources.reserved'
+    assert host.verdicts['resources'].facts['reserved'] == 1
+    assert len(requests) == 2
+
+
+def test_a_host_that_cannot_be_read_stays_as_it_is(edge):
+    full(edge)
+    view = api.fetch(edge.connection(), QUESTION)
+    decision = api.answer(QUESTION, view, remedies=False)
+    first, _gone, last = edge.nova.hosts
+    edge.nova.hosts = (first, FakeHost('other'), last)
+    view = api.with_leftovers(
+        edge.connection(), resolve_question(QUESTION, view)[0], view, decision
+    )
+    assert of(view) == {'cmp-0': (), 'cmp-1': None, 'cmp-2': ()}
