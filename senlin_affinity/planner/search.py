@@ -125,16 +125,20 @@ def _suggestion(change: Change) -> Change:
 
 
 def _effort(remedy: Remedy) -> tuple[int, bool, int, int, bool]:
-    """Return a sort key: who can make the change, then how large it is.
+    """Return a sort key: who can make the change, then how large it is."""
+    kind = [*Kind].index(remedy.kind)
+    return _stage(remedy), remedy.is_held_back, kind, remedy.size, remedy.capacity_is_upper_bound
+
+
+def _stage(remedy: Remedy) -> int:
+    """Return who can make the change.
 
     0: the requester; 1: an operator, without more hardware; 2: somebody who adds hardware.
     """
-    kind, data = [*Kind].index(remedy.kind), remedy.data.keys()
-    is_own = remedy.kind is Kind.GIVEN_UP and (remedy.for_tenant or 'flavor' in data)
-    stage = 0 if remedy.kind is Kind.ASKERS or is_own else 1
-    if not _HARDWARE.isdisjoint(data):
-        stage = 2
-    return stage, remedy.is_held_back, kind, remedy.size, remedy.capacity_is_upper_bound
+    if not _HARDWARE.isdisjoint(remedy.data):
+        return 2
+    is_own = remedy.kind is Kind.GIVEN_UP and (remedy.for_tenant or 'flavor' in remedy.data)
+    return 0 if remedy.kind is Kind.ASKERS or is_own else 1
 
 
 def _pairs(
@@ -143,16 +147,22 @@ def _pairs(
     """Yield sufficient pairs of a change and a second one that is proposed after it.
 
     The first is each of ``changes`` with the code ``quota``, or else of the first two of
-    ``helpful``, in at most one pair each. No key of ``data`` may occur in both.
+    ``helpful``, in at most one pair each: with the second that takes the least effort, or that the
+    requester can make. No key of ``data`` may occur in both.
     """
     quotas = [change for change in changes if change.remedy.code == 'quota']
     for first in quotas or helpful[:_MOST_FIRSTS]:
         one, after = first.remedy, WhatIf(first.after)
-        seconds = _proposed(after, after.before.constraints[::-1])
-        for two, enough in (change for change in seconds if change.after.fits):
-            if one.data.keys().isdisjoint(two.data):
-                yield _both(what_if, one, two, enough)
-                break
+        best: PlannedRemedy | None = None
+        for second in _proposed(after, after.before.constraints[::-1]):
+            two = second.remedy
+            if second.after.fits and one.data.keys().isdisjoint(two.data):
+                if best is None or _effort(two) < _effort(best.remedy):
+                    best = second
+                if _stage(two) == 0:
+                    break
+        if best is not None:
+            yield _both(what_if, one, best.remedy, best.after)
 
 
 def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remedy:
