@@ -115,8 +115,11 @@ class SandboxCloud:
             self._plan = RunPlan(directory, Endpoints(*urls), secret, cache, self._blueprint)
             self._plan.write()
             for module, listener in zip(modules, listeners, strict=True):
-                self._children.append(child.Child(module, directory, listener))
+                self._children.append(self._child(module, directory, listener))
         child.wait_until_ready(self._children, self._progress)
+
+    def _child(self, module: str, directory: Path, listener: socket.socket) -> child.Child:
+        return child.Child(module, directory, listener)
 
     def stop(self) -> None:
         """End the children and remove the work directory; do nothing if they have ended."""

@@ -16,12 +16,12 @@ from typing import Any
 import requests
 
 from senlin_affinity.nova.root_traits import OWNER
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.identities import PROJECTS, USERS
 from tests.accuracy import states
 from tests.accuracy.case import DEVICE, HOSTS, PROJECT_OF, Case, Provider
 from tests.accuracy.servers import Nova
 from tests.support import waiting
+from tests.support.sandbox import SandboxCloud
 
 FILTER = 'senlin_affinity.plugins.nova.aggregate_filter.AggregateInstanceTypeFilter'
 REQUEST_FILTER = 'senlin_affinity.plugins.nova.request_filter.install'

@@ -5,9 +5,9 @@ import sqlite3
 import pytest
 
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import preflight
 from tests.support.asked import NamedRequest
+from tests.support.sandbox import SandboxCloud
 from tests.support.tables import rows
 from tests.support.waiting import until
 

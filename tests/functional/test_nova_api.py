@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 import requests
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support.sandbox import SandboxCloud
 from tests.support.tables import rows
 
 FILTER = 'egg:senlin-affinity#extra_spec_validation'

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.identities import DEMO
 from tests.support import command as commands
+from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
 
 HOSTS = {

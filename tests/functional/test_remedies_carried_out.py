@@ -12,11 +12,11 @@ from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.preflight.question import resolve_question
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import preflight, tables
 from tests.support.asked import Given, NamedRequest
 from tests.support.our_constraints import OURS
 from tests.support.remedying import Operator, restored
+from tests.support.sandbox import SandboxCloud
 from tests.support.values import replace
 
 RAM = 128

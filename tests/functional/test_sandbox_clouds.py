@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from openstack.exceptions import BadRequestException, ResourceFailure
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support.sandbox import SandboxCloud
 
 FOLDER = Path(__file__).parents[2] / 'etc/senlin-affinity/clouds'
 ZONES = {

@@ -18,10 +18,10 @@ import requests
 
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.sandbox import config_files
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import command as commands
 from tests.support.asked import NamedRequest
 from tests.support.remedying import restored
+from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
 
 RAM = 128

@@ -11,8 +11,8 @@ from typing import Any
 
 import requests
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.recordings import exchanges, files, snapshot
+from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
 
 

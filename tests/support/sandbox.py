@@ -1,4 +1,4 @@
-"""Extend the sandbox for tests: faults, a log of requests, and a restart of Senlin."""
+"""Extend the sandbox for tests: faults, a log of requests, a restart of Senlin, a fast start."""
 
 import contextlib
 import socket
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import requests
 
 from senlin_affinity.sandbox import child, cloud
+from tests.support import forked
 from tests.support.values import replace
 
 
@@ -58,6 +59,10 @@ class SandboxCloud(cloud.SandboxCloud):
             senlin = child.Child('senlin_affinity.sandbox.senlin_process', plan.directory, listener)
             self._children.append(senlin)
         child.wait_until_ready([senlin], self._progress)
+
+    def _child(self, module: str, *more: Any) -> child.Child:
+        is_forked = module.endswith('nova_process') and forked.may_fork()
+        return (forked.Forked if is_forked else child.Child)(module, *more)
 
 
 def _call(method: str, url: str, body: Any = None) -> Any:
