@@ -3,8 +3,8 @@
 import threading
 import time
 
-#: Seconds between two checks.
-EVERY = 0.1
+#: Seconds between two checks. A check costs a service CPU time that the awaited work needs.
+EVERY = 0.25
 
 
 def ended(call, seconds=60.0):

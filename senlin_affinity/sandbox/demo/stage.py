@@ -26,7 +26,8 @@ from senlin_affinity.model.errors import CloudError
 DEADLINE = 90.0
 ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
 _IN_THE_MAKING = ('INIT', 'BUILD', 'CREATING', 'RECOVERING', 'DELETING', 'UPDATING')
-_PAUSE = 0.1
+#: Seconds between two checks, each of which takes CPU time from what it waits for.
+_PAUSE = 0.25
 #: The first microversion in which nova-api validates extra specs.
 VALIDATED = '2.86'
 _T = TypeVar('_T')
