@@ -117,13 +117,13 @@ mutants: .venv/.made-services .venv/.made-mutants
 	@PYTHONHASHSEED=0 PYTHONPATH=. .venv/bin/python -m tests.mutants.run $(ARGS)
 
 compat: .venv-compat/.made
-	@.venv-compat/bin/python -m pytest $(PARALLEL) $(OLD_WORLD) $(ARGS)
+	@HYPOTHESIS_PROFILE=brief .venv-compat/bin/python -m pytest $(PARALLEL) $(OLD_WORLD) $(ARGS)
 
 releases: .venv/.made-services .venv-nova-24/.made .venv-nova-29/.made
 	@.venv/bin/python -m tests.releases.run $(ARGS)
 
 newest: .venv-newest/.made
-	@.venv-newest/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
+	@HYPOTHESIS_PROFILE=brief .venv-newest/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
 
 bench: .venv/.made-services
 	@.venv/bin/python -m benchmarks.run $(ARGS)

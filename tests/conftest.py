@@ -13,11 +13,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Loading the plugin logs a line; without a handler, it would follow pytest's last line.
 logging.getLogger('senlin_affinity').addHandler(logging.NullHandler())
 
-# Every run has the same examples, so that failures repeat; "explore" has more and random ones, and
-# must not fail because of a slow machine or many rejected examples.
-hypothesis.settings.register_profile(
-    'default', derandomize=True, database=None, deadline=None, print_blob=True
-)
+# Every run has the same examples, so that failures repeat. "brief" has the first of them, for runs
+# that compare libraries; "explore" has more and random ones, and must not fail because of a slow
+# machine or many rejected examples.
+for name, number in {'default': 60, 'brief': 15}.items():
+    hypothesis.settings.register_profile(
+        name, max_examples=number, derandomize=True, database=None, deadline=None, print_blob=True
+    )
 hypothesis.settings.register_profile(
     'explore', derandomize=False, database=None, deadline=None, max_examples=2000, print_blob=True,
     suppress_health_check=list(hypothesis.HealthCheck),
