@@ -1,10 +1,12 @@
 """Configuration of all tests: Ctrl-C, hypothesis, and shared fixtures."""
 
+import gc
 import logging
 import os
 import signal
 
 import hypothesis
+import pytest
 
 # A shell that runs the tests in the background ignores SIGINT in them and their children; tests of
 # Ctrl-C need the default.
@@ -25,6 +27,18 @@ hypothesis.settings.register_profile(
     suppress_health_check=list(hypothesis.HealthCheck),
 )  # fmt: skip
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'default'))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without the garbage collector, which nothing of what is collected needs again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
 
 # Fixtures of several folders; one cloud or Placement serves the whole session.
 pytest_plugins = [
