@@ -33,6 +33,7 @@ class Operator:
         self.connection = cloud.connection(user)
         self.compute, self.placement = self.connection.compute, self.connection.placement
         self._image = cloud.image_id
+        self._providers = {}
 
     def carry_out(self, remedy, request: NamedRequest) -> NamedRequest:
         """Make the change, and return the resulting request."""
@@ -135,19 +136,21 @@ class Operator:
 
     def set_traits(self, name, traits):
         """Replace the traits of a host's provider."""
-        path, version = '/resource_providers', {'microversion': '1.6'}
-        known = self.placement.get(path, params={'name': name}, **version).json()
-        (found,) = known['resource_providers']
-        path = f'{path}/{found["uuid"]}/traits'
-        body = self.placement.get(path, **version).json() | {'traits': list(traits)}
-        self.placement.put(path, json=body, **version).raise_for_status()
+        path, version = self._traits_of(name), {'microversion': '1.6'}
+        body = self.placement.get(path, **version).json()
+        if {*body['traits']} != {*traits}:
+            body['traits'] = list(traits)
+            self.placement.put(path, json=body, **version).raise_for_status()
 
     def traits(self, name):
         """Return the traits of a host's provider."""
-        path, version = '/resource_providers', {'microversion': '1.6'}
-        known = self.placement.get(path, params={'name': name}, **version).json()
-        (found,) = known['resource_providers']
-        return self.placement.get(f'{path}/{found["uuid"]}/traits', **version).json()['traits']
+        return self.placement.get(self._traits_of(name), microversion='1.6').json()['traits']
+
+    def _traits_of(self, name):
+        if name not in self._providers:
+            known = self.placement.get('/resource_providers').json()['resource_providers']
+            self._providers = {each['name']: each['uuid'] for each in known}
+        return f'/resource_providers/{self._providers[name]}/traits'
 
     def place(self, request, zone=None):
         """Create one server, and return its id, or None if no host accepts it."""
