@@ -62,6 +62,7 @@ def test_r3_17_detach_fails_with_novas_message(demo, truth, cloud, status, body,
     assert truth.group_by_id(group) is None
 
 
+@pytest.mark.long
 def test_hook_fails_with_novas_message_and_preserves_a_concurrent_cancel(
     admin, truth, cloud, drs_host
 ):

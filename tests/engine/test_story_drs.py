@@ -10,6 +10,7 @@ WANTED = {'enable_drs_extension': True, 'availability_zone': 'vsphere', 'serverg
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 
 
+@pytest.mark.long
 def test_s3_with_the_preflight(admin, truth, drs_host):
     """Within the rule of the group, and in the zone of the host."""
     cluster, _policy, group = admin.bound(
@@ -89,6 +90,7 @@ def test_r3_25_a_tenants_drs_policy_is_rejected_at_attach(demo, truth, mode):
     assert truth.groups() == groups
 
 
+@pytest.mark.long
 def test_r3_23_zone_reaches_nova(demo, truth, drs_host):
     cluster, _policy, group = demo.bound(
         demo.policy(availability_zone='vsphere', servergroup=EIGHT)

@@ -7,7 +7,10 @@ from senlin_affinity.sandbox.demo.stage import wait_for
 RULES = {'max_server_per_host': 3}
 
 
-@pytest.mark.parametrize(('who', 'end'), [('demo', 'detach'), ('admin', 'delete the cluster')])
+@pytest.mark.parametrize(
+    ('who', 'end'),
+    [('demo', 'detach'), pytest.param('admin', 'delete the cluster', marks=pytest.mark.long)],
+)
 def test_s2_group_is_created_used_and_deleted(request, truth, who, end):
     """R3-16, R3-11, R3-17, R3-24: for a tenant and for an administrator."""
     user = request.getfixturevalue(who)
@@ -31,7 +34,9 @@ def test_s2_group_is_created_used_and_deleted(request, truth, who, end):
     assert truth.group_by_id(group) is None
 
 
-@pytest.mark.parametrize(('who', 'by'), [('demo', 'name'), ('admin', 'id')])
+@pytest.mark.parametrize(
+    ('who', 'by'), [('demo', 'name'), pytest.param('admin', 'id', marks=pytest.mark.long)]
+)
 def test_s1_group_of_the_profiles_hint_is_inherited(request, truth, who, by):
     """R3-12, R3-15, D3-16: Nova requires the id; the policy also accepts the name."""
     user = request.getfixturevalue(who)
@@ -50,6 +55,7 @@ def test_s1_group_of_the_profiles_hint_is_inherited(request, truth, who, by):
     assert truth.group_by_id(group.id) is not None
 
 
+@pytest.mark.long
 def test_r3_13_r3_14_r3_29_q3_2_a_different_or_missing_group_is_an_error(demo, truth):
     """D3-16: two groups of one name are an error, too."""
     create, no_id = demo.compute.create_server_group, '11111111-2222-4333-8444-555555555555'
@@ -81,6 +87,7 @@ def test_r3_13_r3_14_r3_29_q3_2_a_different_or_missing_group_is_an_error(demo, t
     assert data['rules'] == RULES
 
 
+@pytest.mark.long
 def test_node_create_joins_and_recreate_works(demo, truth):
     """R3-08; a deleted group is removed from a node's data, because a RECREATE would fail."""
     profile = demo.profile()
@@ -100,6 +107,7 @@ def test_node_create_joins_and_recreate_works(demo, truth):
     assert again.status == 'ACTIVE', again.status_reason
 
 
+@pytest.mark.long
 def test_node_create_waits_for_the_attach_and_joins(demo, truth, cloud):
     """Its action does not get the cluster's lock, and is retried."""
     profile = demo.profile()
@@ -116,6 +124,7 @@ def test_node_create_waits_for_the_attach_and_joins(demo, truth, cloud):
     assert truth.members(demo.group_id(cluster, policy)) == {physical_id}
 
 
+@pytest.mark.long
 def test_q3_9_group_of_two_clusters_is_deleted_by_the_last(demo, truth, cloud):
     """The second cluster inherits the group of the first one's policy; its node leaves."""
     policy = demo.policy(servergroup={'name': 'of-two'})
@@ -165,6 +174,7 @@ def test_detach_twice_and_of_a_deleted_group(demo, truth):
     demo.detach(cluster, policy).succeeded()
 
 
+@pytest.mark.long
 def test_a_disabled_policy_works_after_it_is_enabled(demo, truth, cloud):
     cluster, policy = demo.cluster(), demo.policy(servergroup={'rules': RULES})
     demo.attach(cluster, policy, enabled=False).succeeded()

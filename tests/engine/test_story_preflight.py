@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from tests.support.cloud_fixtures import DRS_HOST, HOSTS, asked
 from tests.support.waiting import until
 
@@ -24,6 +26,7 @@ def test_rx_02_a_rejected_scale_out_creates_no_server(admin, truth, cloud):
     assert truth.spread(group) == dict.fromkeys(OPEN, 1)
 
 
+@pytest.mark.long
 def test_warn_continues(admin, truth):
     """In any status of Senlin's action, which ends with the first failed node."""
     cluster, _policy, group = admin.bound(admin.policy(preflight='warn'))
@@ -38,6 +41,7 @@ def test_warn_continues(admin, truth):
     assert set(truth.spread(group)) - {None} == set(OPEN)
 
 
+@pytest.mark.long
 def test_a_tenant_without_hosts_is_not_rejected(demo, truth):
     """An unknown result rejects nothing."""
     cluster, _policy, group = demo.bound()
@@ -55,6 +59,7 @@ def test_pinned_nodes_are_created_on_the_planned_hosts(admin, truth):
     assert f'server_group.host_full on {ROOM}' in reason
 
 
+@pytest.mark.long
 def test_pinned_nodes_follow_the_scheduler_hints_of_the_profile(admin, truth):
     """Nova runs no filter for a pinned node. It stores all hints, with the group beside them."""
     other = admin.node().physical_id
@@ -74,6 +79,7 @@ def test_pinned_nodes_follow_the_scheduler_hints_of_the_profile(admin, truth):
         }
 
 
+@pytest.mark.long
 def test_r1_42_no_node_is_created_on_a_forbidden_host(admin, truth, cloud, drs_host):
     """R1-17: an attach resolves the aggregate; every node is created on a host outside it."""
     policy = admin.policy(servergroup={'policies': 'soft-anti-affinity'}, member_of=['!vsphere'])

@@ -56,6 +56,7 @@ def status_of_new_server(cloud, flavor, zone):
     return until(ended, 60, f'{server.id}\n{cloud.logs()}')
 
 
+@pytest.mark.long
 def test_nova_conf_switches_the_filter_to_log_only_and_the_validators_off():
     ours = {'aggregate_filter': 'log', 'validate_extra_specs': 'false'}
     with SandboxCloud(

@@ -98,6 +98,7 @@ def run(cloud, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_the_account_gets_the_answers_of_an_administrator(cloud, granted, run):
     """It sends reads only, and none is rejected."""
     granted()
@@ -119,6 +120,7 @@ def test_every_right_is_tested():
     assert {*NAMED_BY} == {rule for rules in GRANTED.values() for rule in rules}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ('right', 'arguments'),
     [(right, each) for right, commands in NAMED_BY.items() for each in commands],
@@ -132,6 +134,7 @@ def test_the_answer_names_a_missing_right(granted, run, right, arguments):
     assert done.returncode in (0, 1, 4)
 
 
+@pytest.mark.long
 def test_the_account_changes_nothing(cloud, granted):
     granted()
     compute = cloud.connection('auditor').compute

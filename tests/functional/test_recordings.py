@@ -14,6 +14,7 @@ def test_a_new_recording_equals_the_old_one():
     assert files.render(files.merge(record.record())).splitlines() == recorded
 
 
+@pytest.mark.long
 def test_the_requests_of_a_snapshot_have_the_recorded_responses():
     fresh, recorded = (
         {name: (answer['status'], snapshot.shape(answer['body'])) for name, answer in each.items()}

@@ -31,6 +31,7 @@ def test_every_cloud_is_started_by_a_test():
     assert {each.stem for each in FOLDER.glob('*.yaml')} == {*ZONES, 'demo', 'log-only', 'plugins'}
 
 
+@pytest.mark.long
 def test_images_have_properties_and_hosts_may_have_no_cpu():
     """Nova reads the properties; Placement has no inventory with a total of 0."""
     hosts = {

@@ -63,6 +63,7 @@ def test_a_started_sandbox_can_be_used_and_stopped(command):
     assert remaining == ['lock', 'supervisor.log']
 
 
+@pytest.mark.long
 def test_a_sandbox_in_the_foreground_runs_until_ctrl_c(command):
     process = command.start('up', '--foreground', '--no-senlin')
     assert 'the sandbox runs at' in process.stdout.readline()

@@ -190,6 +190,7 @@ def make_directory_old(directory):
     os.utime(directory, (long_ago, long_ago))
 
 
+@pytest.mark.long
 def test_a_sandbox_starts_in_another_thread_without_a_cache(monkeypatch, tmp_path):
     """A running sandbox is not considered abandoned."""
     (tmp_path / 'file').write_text('')

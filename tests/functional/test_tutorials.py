@@ -29,8 +29,8 @@ def cloud(tmp_path):
     ('page', 'user'),
     [
         ('ask-from-python', 'sandbox'),
-        ('spread-a-cluster', 'sandbox-demo'),
-        ('explain-a-failed-server', 'sandbox'),
+        pytest.param('spread-a-cluster', 'sandbox-demo', marks=pytest.mark.long),
+        pytest.param('explain-a-failed-server', 'sandbox', marks=pytest.mark.long),
     ],
 )
 def test_a_tutorial_shows_what_its_commands_print(cloud, page, user):

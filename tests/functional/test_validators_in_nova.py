@@ -85,6 +85,7 @@ def test_rx_04_rx_05_our_validators_apply_in_both_orders(tmp_path, place, index)
         assert part in message if part else not message, (extra_spec, message)
 
 
+@pytest.mark.long
 def test_without_our_entry_point_nova_accepts_the_values(tmp_path):
     """Our entry point adds two names and removes none."""
     without, with_ours = load(tmp_path / '1', 'not at all'), load(tmp_path / '2', 'first')

@@ -108,6 +108,7 @@ INVALID = [
 ]
 
 
+@pytest.mark.long
 def test_an_engine_uses_a_package_with_novas_base_class(folder, engine):
     """R4-13, Q4-4: it is read once, while other green threads run, without Nova in the engine."""
     install(folder, 'acme', ACME)
