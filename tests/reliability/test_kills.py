@@ -7,7 +7,7 @@ from tests.reliability import kills
 
 @pytest.mark.long
 def test_recovery_from_an_engine_that_dies():
-    part = kills.run(2, every=47)
+    part = kills.run(2, every=97)
     assert part.broken == ()
     assert kills.RECOVERED in part.outcomes
     assert kills.STUCK not in part.outcomes
