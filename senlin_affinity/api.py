@@ -9,9 +9,13 @@ Example::
     view = api.fetch(connection, question)      # or api.load('cloud.json'), without requests
     decision = api.answer(question, view)
 
-Question, CloudView and Decision are plain values and can be pickled. One view serves every question
-about the same server group, project and image; its allocation candidates are those of the question
-that it was fetched for.
+    found = api.capacity(api.fetch(connection), flavors=['m1.*'], by='zone')
+    for each in found.flavors:      # the scarcest first
+        print(each.flavor.name, each.bounds.expected, each.runs_out_first)
+
+Question, CloudView, Decision and Capacity are plain values and can be pickled. One view serves
+every question about the same server group, project and image; its allocation candidates are those
+of the question that it was fetched for.
 
 Raises: InvalidSpec for an invalid question or file, and for names that the cloud does not have;
 CloudError for a cloud that does not answer; PluginError for a constraint that does not load;
@@ -22,29 +26,35 @@ not read.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from senlin_affinity.cloud.clients import of as clients_of
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.planner import planner
+from senlin_affinity.planner import flavor_capacity, planner
 from senlin_affinity.planner.decision import Decision
+from senlin_affinity.planner.flavor_capacity import Capacity
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.headline import hosts_to_read
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
 from senlin_affinity.scenario.scenario import Scenario
 
 __all__ = (
+    'Capacity',
     'CloudView',
     'Decision',
     'FetchScope',
     'Question',
     'answer',
+    'capacity',
     'clients_of',
     'fetch',
     'load',
@@ -54,13 +64,20 @@ __all__ = (
 
 
 def fetch(
-    connection: Any, question: Question | None = None, timeout: float | None = None
+    connection: Any,
+    question: Question | None = None,
+    timeout: float | None = None,
+    *,
+    flavors: Iterable[str] | None = None,
 ) -> CloudView:
     """Fetch what a question needs through an ``openstack.connection.Connection``.
 
     :param question: None fetches all server groups, which serves any question, but neither an
         image nor allocation candidates.
     :param timeout: read timeout in seconds; None: the connection's ``api_timeout``, else 60.
+    :param flavors: ids, names or globs of the flavors for :func:`capacity` (``['*']``: all), whose
+        allocation candidates are fetched if they use nested or sharing providers. The question
+        then names no flavor.
     """
     # Imported here: openstacksdk takes a second to load.
     from senlin_affinity.cloud import whole_cloud
@@ -68,6 +85,8 @@ def fetch(
     if question is not None:
         question = _read(question, load_constraints())
     needed = FetchScope() if question is None else scope_of(question)
+    if flavors is not None:
+        needed = replace(needed, question=question, flavors=tuple(flavors))
     return whole_cloud.fetch(clients_of(connection), needed, timeout)
 
 
@@ -145,6 +164,51 @@ def answer(
     chosen = load_constraints() if constraints is None else constraints
     request, cloud = resolve_question(_read(question, chosen), view)
     return planner.plan(request, Scenario.of(cloud), chosen, remedies=remedies)
+
+
+def capacity(
+    view: CloudView,
+    flavors: Iterable[str | Flavor] | None = None,
+    by: str | None = None,
+    project_id: str | None = None,
+    *,
+    question: Question | None = None,
+    constraints: Sequence[Constraint] | None = None,
+) -> Capacity:
+    """Count how many more servers of each flavor fit, without regard to quotas.
+
+    :param flavors: ids, names or globs of flavors, and flavors that need not exist; None: all that
+        the project may use.
+    :param by: what the parts are: ``zone``, ``aggregate``, ``host``, or a metadata key of
+        aggregates; None: no parts.
+    :param project_id: the project of the servers; None: that of the server group, or the view's.
+    :param question: the settings of the cloud, and other conditions, such as a server group or a
+        zone. Its count, flavor and project are not used.
+    """
+    chosen = load_constraints() if constraints is None else constraints
+    known = view.snapshot.flavors
+    wanted = None if flavors is None else [*flavors]
+    named = [each for each in wanted or () if isinstance(each, str)]
+    new = [each for each in wanted or () if isinstance(each, Flavor)]
+    if known is None and (named or wanted is None):
+        why = view.unavailable.get('flavors', 'the snapshot does not have them')
+        raise CloudError(f'the flavors are not known: {why}')
+    found = flavor_capacity.select(known or (), named)
+    if wanted is None:
+        found = flavor_capacity.usable(known or ())
+    every = (*found, *new)
+    if not every:
+        return Capacity((), by, taken_at=view.snapshot.taken_at)
+    if new:
+        kept = (each for each in known or () if each.id not in {other.id for other in new})
+        snapshot = structs.replace(view.snapshot, flavors=(*kept, *new))
+        view = replace(view, snapshot=snapshot)
+    asked = _read(question or Question(0), chosen)
+    asked = replace(
+        asked, count=0, flavor=every[0].id, project_id=project_id, are_quotas_ignored=True
+    )
+    request, cloud = resolve_question(asked, view)
+    return flavor_capacity.capacity(request, Scenario.of(cloud), every, chosen, by)
 
 
 def _read(question: Question, constraints: Sequence[Constraint]) -> Question:

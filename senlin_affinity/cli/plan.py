@@ -65,6 +65,12 @@ class Plan(base.ShowOne):
         )
         add('--availability-zone', metavar='Z', help='the availability zone of the servers')
         add(
+            '--host',
+            metavar='H',
+            help='ask about this host only; the scheduler filters apply, unlike for '
+            '--availability-zone ZONE:HOST',
+        )
+        add(
             '--member-of',
             metavar='E',
             **request_options.REPEATED,
@@ -166,6 +172,7 @@ def _question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Qu
         project_id=parsed_args.project,
         user_id=parsed_args.user,
         are_quotas_ignored=parsed_args.ignore_quotas,
+        host=parsed_args.host,
     )
 
 

@@ -120,7 +120,7 @@ def read_settings(
     if parsed_args.option:
         from senlin_affinity.conf import opts
 
-        given = _each_once(parsed_args.option, '--option')
+        given = each_once(parsed_args.option, '--option')
         values = {**values, **opts.read(given, constraints, '--option ')}
     if parsed_args.enabled_filters is not None:
         names = (name.strip() for name in parsed_args.enabled_filters.split(','))
@@ -141,7 +141,7 @@ def question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Que
         settings,
         flavor=parsed_args.flavor,
         image=NONE if parsed_args.image == _NO_IMAGE else parsed_args.image,
-        image_properties=_each_once(parsed_args.image_property, '--image-property') or None,
+        image_properties=image_properties(parsed_args),
         is_volume_booted=parsed_args.boot_from_volume,
         availability_zone=parsed_args.availability_zone,
         server_group=parsed_args.server_group,
@@ -149,7 +149,12 @@ def question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Que
     )
 
 
-def _each_once(pairs: Sequence[tuple[str, str]], option: str) -> dict[str, str]:
+def image_properties(parsed_args: argparse.Namespace) -> Mapping[str, str] | None:
+    """Return the properties of :func:`add_image_properties`; None without any."""
+    return each_once(parsed_args.image_property, '--image-property') or None
+
+
+def each_once(pairs: Sequence[tuple[str, str]], option: str) -> dict[str, str]:
     """Return the pairs as a mapping; raise UsageError for a repeated key."""
     values = dict(pairs)
     if len(values) < len(pairs):

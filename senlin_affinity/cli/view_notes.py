@@ -58,6 +58,8 @@ def basis(answer: Answer) -> Iterator[str]:
     if answer.request.is_forced and answer.decision.is_hosts_known:
         names = {host.host for host in answer.cloud.hosts or ()}
         yield _FORCED.format(', '.join(sorted(names)))
+    elif answer.request.is_host_named and not answer.is_explained:
+        yield 'only one host, which --host names'
     if (found := project(answer)) and not answer.is_explained:
         yield f'project: {found}'
         if requester := user(answer):

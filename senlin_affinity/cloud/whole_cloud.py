@@ -6,7 +6,14 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from senlin_affinity.cloud import connection, flavors, images, mirrors, snapshot
+from senlin_affinity.cloud import (
+    connection,
+    flavor_answers,
+    flavors,
+    images,
+    mirrors,
+    snapshot,
+)
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
@@ -53,6 +60,9 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
             if needed.is_image_needed and isinstance(error, InvalidSpec):
                 raise
             view = replace(view, unavailable={**unknown, IMAGE: str(error)})
+    if needed.flavors is not None:
+        question = needed.question or Question(0)
+        return flavor_answers.complete(clients, taken, view, question, needed.flavors, timeout)
     resolved = _resolved(needed.question, view)
     if resolved is None:
         return view

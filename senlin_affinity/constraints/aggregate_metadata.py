@@ -59,6 +59,7 @@ class AggregateMetadataConstraint(Constraint):
     order = 70
     summary = "the extra specs of the flavor match the metadata of the host's aggregates"
     needs = ('aggregates', 'flavors')
+    reads_flavor = ('extra_specs',)
     reads = ('aggregates',)
     is_waivable = True
     filters = OURS, NOVAS

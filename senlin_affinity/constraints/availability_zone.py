@@ -91,6 +91,7 @@ class AvailabilityZoneConstraint(Constraint):
     order = 20
     summary = 'the host is in the requested availability zone'
     needs = ('hosts',)
+    reads_flavor = ()
     reads = ('availability_zone', 'aggregates', 'unmirrored', 'stale_aggregates')
     is_unresolvable = True
     enforced_by_placement = True

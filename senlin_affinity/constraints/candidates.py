@@ -7,16 +7,16 @@ if Placement rejects its query (:mod:`senlin_affinity.nova.placement_rejection`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
+
+import numpy as np
 
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
     Constraint,
     Evaluated,
-    Host,
     Kind,
     Option,
     Reason,
@@ -29,8 +29,9 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import placement_rejection as rejections
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
-from senlin_affinity.nova.host_status import is_forbidden, is_in_use
+from senlin_affinity.nova.host_status import is_filtered, is_forbidden
 from senlin_affinity.nova.options import ROUTED
+from senlin_affinity.scenario.columns import UNLIMITED, Columns, Flags
 from senlin_affinity.scenario.scenario import Scenario
 
 LIMIT = Option(
@@ -158,34 +159,39 @@ def _verdict(request: Request, cloud: CloudSnapshot) -> Verdict:
         return Verdict.skipped('candidates.all')
     if _most_rejected(request, cloud) < limit:
         return Verdict.skipped('candidates.enough', limit=limit)
-    offered = _offered(request, cloud, hosts)
-    if next(islice(offered, limit, None), None) is None:
+    if np.count_nonzero(_offered(request, cloud)) <= limit:
         return Verdict.skipped('candidates.all')
     return Verdict.skipped('candidates.cut', limit=limit)
 
 
-def _offered(request: Request, cloud: CloudSnapshot, hosts: Iterable[Host]) -> Iterator[Host]:
-    """Yield the hosts that Placement may return: in the zone, and with free resources.
+def _offered(request: Request, cloud: CloudSnapshot) -> Flags:
+    """Return which hosts Placement may return: those in the zone, with free resources.
 
     A disabled host without the trait of one counts. Unknown resources and zones count; for the
     default zone, any zone.
     """
     zone, zones = request.memo(wanted_zone), cloud.zones
+    columns, demand = Columns.of(cloud), demand_of(request)
+    has_room = np.ones(len(columns.hosts), bool)
+    for name, amount in ({} if demand is None else demand.amounts).items():
+        has = columns.inventories(name)
+        has_room &= has.is_listed & (has.free >= min(amount, UNLIMITED))
+    is_known = columns.flags('has_some_resources', lambda host: bool(host.resources))
+    offered = _is_open(columns) & (has_room | ~is_known | columns.flags('is_partial'))
+    if zone in (None, zones.default):
+        return offered
     carrying = zones.carried_by.get(zone or '', frozenset())
-    is_any = zone in (None, zones.default)
-    demand = demand_of(request)
-    amounts = [] if demand is None else [*demand.amounts.items()]
-    for host in hosts:
-        if is_forbidden(host):
-            continue
-        has, here = host.resources, host.availability_zone
-        is_here = here in (zone, None) or not carrying.isdisjoint(host.stale_aggregates)
-        if (is_any or is_here) and (
-            not has
-            or host.is_partial
-            or all(name in has and has[name].capacity - has[name].used >= n for name, n in amounts)
-        ):
-            yield host
+    places = columns.classes(('availability_zone', 'stale_aggregates'))
+    is_here = [
+        here in (zone, None) or not carrying.isdisjoint(stale) for here, stale in places.values
+    ]
+    offered &= np.array(is_here, bool)[places.of_host]
+    return offered
+
+
+def _is_open(columns: Columns) -> Flags:
+    """Return which hosts no trait of a disabled service keeps from being offered."""
+    return ~columns.flags('is_forbidden', is_forbidden)
 
 
 def _is_unlimited(request: Request) -> bool:
@@ -200,7 +206,10 @@ def _most_rejected(request: Request, cloud: CloudSnapshot) -> int:
 
     All with a filter that is not ``_HARMLESS``; else those that ComputeFilter rejects.
     """
-    hosts = cloud.hosts or ()
     if not set(request.settings.enabled_filters) <= {*_HARMLESS}:
-        return len(hosts)
-    return sum(not (is_forbidden(host) or is_in_use(request, host)) for host in hosts)
+        return len(cloud.hosts or ())
+    if not is_filtered(request):
+        return 0
+    columns = Columns.of(cloud)
+    is_idle = ~(columns.flags('enabled') & columns.flags('up'))
+    return int(np.count_nonzero(is_idle & _is_open(columns)))

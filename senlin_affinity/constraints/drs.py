@@ -34,6 +34,7 @@ class DrsConstraint(Constraint):
     order = 60
     summary = 'with enable_drs_extension: the host is a vSphere DRS host, enabled and up'
     needs = ('hosts',)
+    reads_flavor = ()
     reads = ('host', 'hypervisor_hostname', 'enabled', 'up')
     is_unresolvable = True
     is_waivable = True

@@ -40,6 +40,7 @@ class HostStateConstraint(Constraint):
     order = 10
     summary = 'the compute service of the host is enabled and up'
     needs = ('hosts',)
+    reads_flavor = ()
     reads = ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
     enforced_by_placement = True
     reasons: ClassVar[Mapping[str, Reason]] = {

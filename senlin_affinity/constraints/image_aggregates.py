@@ -46,6 +46,7 @@ class ImageAggregatesConstraint(Constraint):
     order = 76
     summary = "the properties of the image match the metadata of the host's aggregates"
     needs = ('aggregates', 'hosts')
+    reads_flavor = ()
     filters = (_FILTER,)
     reads = ('aggregates',)
     options = NAMESPACE, SEPARATOR

@@ -76,6 +76,7 @@ class ImageHypervisorConstraint(Constraint):
     order = 79
     summary = 'the hypervisor supports what the image requires'
     needs = ('hosts',)
+    reads_flavor = ()
     filters = (_FILTER,)
     reads = ('hypervisor_type', 'traits')
     options = (ARCHITECTURE,)
@@ -133,8 +134,8 @@ class ImageHypervisorConstraint(Constraint):
         """
         if request.settings.is_explicit(ARCHITECTURE) or not request.is_enforced(_FILTER):
             return
-        traits = {host.traits for host in cloud.hosts or ()}
-        native = {each for one in traits for each in one if each.startswith(_NATIVE)}
+        traits = cloud.traits_of_hosts
+        native = {each for each in traits if each.startswith(_NATIVE)}
         if len(native) > 1 and _ARCH not in request.memo(_asked):
             yield NO_ARCHITECTURE
 

@@ -55,6 +55,7 @@ class IsolatedHostsConstraint(Constraint):
     order = 78
     summary = 'isolated images use isolated hosts, and other images use other hosts'
     needs = ('hosts',)
+    reads_flavor = ()
     filters = (_FILTER,)
     options = HOSTS, IMAGES, IS_RESTRICTED
     reasons: ClassVar[Mapping[str, Reason]] = {

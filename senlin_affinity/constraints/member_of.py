@@ -39,6 +39,7 @@ class MemberOfConstraint(Constraint):
     order = 40
     summary = 'the aggregates of the host satisfy member_of'
     needs = ('aggregates', 'hosts')
+    reads_flavor = ()
     reads = ('aggregates',)
     is_unresolvable = True
     is_waivable = True

@@ -301,29 +301,31 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
     is_bare = columns.flags_by_class('hypervisor_type', is_ironic)
     for place, (name, amount) in enumerate(asked.amounts.items()):
         has, free = columns.inventories(name), scenario.free(name)
-        is_hidden = ~has.is_listed & is_partial
         counted = min(amount, UNLIMITED - 1)  # more than any host has
+        is_hidden = ~has.is_listed & is_partial
         if name == VCPU and asked.may_be_pinned:
             is_hidden |= _is_more_pinned(counted, scenario)
-        is_known &= ~is_hidden
         here = free // counted
-        is_nothing = (has.capacity == 0) & (name in UNIT_CLASSES)
-        conditions = {
-            _Code.NOT_OFFERED: ~has.is_listed | (is_nothing & is_bare),
-            _Code.TOO_LARGE: has.max_unit < counted,
-            _Code.STEP: counted % has.step_size != 0,
-            _Code.RESERVED: (has.capacity == 0) & (has.reserved >= counted),
-            _Code.EXHAUSTED: here < 1,
-        }
-        codes = np.select([*conditions.values()], [*conditions], 0)
-        fails = ~is_hidden & (codes > 0)
-        is_full = np.isin(codes, (_Code.EXHAUSTED, _Code.RESERVED))
-        is_first = is_open | (is_exhausted & ~is_full)
-        decides = fails & is_first
-        verdicts.code[decides] = codes[decides] + place * len(_Code)
-        is_exhausted = np.where(decides, is_full, is_exhausted)
-        is_open &= ~fails
-        room = np.where(is_hidden, room, np.minimum(room, here))
+        fits = has.is_listed & (has.max_unit >= counted) & (here >= 1)
+        fits &= counted % has.step_size == 0
+        fails = np.flatnonzero(~is_hidden & ~fits)
+        if len(fails):
+            is_nothing = (has.capacity[fails] == 0) & (name in UNIT_CLASSES)
+            is_reserved = (has.capacity[fails] == 0) & (has.reserved[fails] >= counted)
+            conditions = {
+                _Code.NOT_OFFERED: ~has.is_listed[fails] | (is_nothing & is_bare[fails]),
+                _Code.TOO_LARGE: has.max_unit[fails] < counted,
+                _Code.STEP: counted % has.step_size[fails] != 0,
+                _Code.RESERVED: is_reserved,
+            }
+            codes = np.select([*conditions.values()], [*conditions], _Code.EXHAUSTED)
+            is_full = np.isin(codes, (_Code.EXHAUSTED, _Code.RESERVED))
+            decides = is_open[fails] | (is_exhausted[fails] & ~is_full)
+            verdicts.code[fails[decides]] = codes[decides] + place * len(_Code)
+            is_exhausted[fails[decides]] = is_full[decides]
+            is_open[fails] = False
+        is_known &= ~is_hidden
+        room = np.minimum(room, np.where(is_hidden, UNLIMITED, here))
         is_shared &= has.is_pooled
         is_at_most = is_at_most | has.is_sum
         if amount > 1 and name not in UNIT_CLASSES:
@@ -331,12 +333,15 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
         if is_pool_asked:
             is_at_most = is_at_most | has.is_pooled
     is_at_most = is_at_most | is_shared
-    fits = is_open & is_known
-    verdicts.lower = np.where(fits & ~is_at_most, room, 0)
-    verdicts.expected = np.where(fits, room, 0)
     verdicts.upper = np.where(is_open, room, 0)
-    verdicts.code[is_open & ~is_known] = _Code.UNKNOWN
-    verdicts.set(~is_any, _Code.UNKNOWN, Bounds.unknown())
+    if is_at_most.any() or not (is_known.all() and is_any.all()):
+        fits = is_open & is_known
+        verdicts.lower = np.where(fits & ~is_at_most, room, 0)
+        verdicts.expected = np.where(fits, room, 0)
+        verdicts.code[is_open & ~is_known] = _Code.UNKNOWN
+        verdicts.set(~is_any, _Code.UNKNOWN, Bounds.unknown())
+    else:  # the same array, of which the table makes use
+        verdicts.lower = verdicts.expected = verdicts.upper
     return verdicts
 
 

@@ -45,6 +45,7 @@ class SchedulerHintsConstraint(Constraint):
     order = 90
     summary = 'the host satisfies the scheduler hints that name servers'
     needs = ('hosts',)
+    reads_flavor = ()
     filters = (*OF_SERVERS.values(),)
     is_waivable = True
     reasons: ClassVar[Mapping[str, Reason]] = {

@@ -65,6 +65,7 @@ class ServerCountConstraint(Constraint):
     order = 102
     summary = 'the number of servers on the host is within its limit'
     needs = ('hosts', 'aggregates')
+    reads_flavor = ()
     filters = (_OF_HOSTS, _OF_AGGREGATES)
     reads = ('servers', 'aggregates')
     is_capacity_rule = True

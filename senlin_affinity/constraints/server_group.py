@@ -71,6 +71,7 @@ class ServerGroupConstraint(Constraint):
     order = 100
     summary = 'the policy and the rules of the server group allow another server on the host'
     needs = ('server_groups',)
+    reads_flavor = ()
     is_unresolvable = True
     enforced_by_placement = True
     is_capacity_rule = True

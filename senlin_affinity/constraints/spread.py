@@ -48,6 +48,7 @@ class SpreadConstraint(Constraint):
     order = 105
     summary = 'servers spread evenly over zones, racks or other domains'
     needs = ('hosts', 'aggregates')
+    reads_flavor = ()
     reads = ('availability_zone', 'aggregates')
     is_waivable = True
     reasons: ClassVar[Mapping[str, Reason]] = {

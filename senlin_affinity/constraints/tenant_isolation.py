@@ -29,6 +29,7 @@ class TenantIsolationConstraint(Constraint):
     order = 72
     summary = 'hosts in aggregates that name projects accept only these projects'
     needs = ('aggregates', 'hosts')
+    reads_flavor = ()
     filters = (_FILTER,)
     reads = ('aggregates',)
     reasons: ClassVar[Mapping[str, Reason]] = {

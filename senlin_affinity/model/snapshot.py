@@ -144,6 +144,16 @@ class CloudSnapshot(Value, frozen=True, dict=True):
         return frozenset(map(_PLACE, self.hosts or ()))
 
     @cached_property
+    def metadata_keys(self) -> frozenset[str]:
+        """Return the keys in the metadata of any aggregate."""
+        return frozenset(key for each in self.aggregates or () for key in each.metadata)
+
+    @cached_property
+    def traits_of_hosts(self) -> frozenset[str]:
+        """Return the traits that any host has."""
+        return frozenset().union(*{host.traits for host in self.hosts or ()})
+
+    @cached_property
     def zones(self) -> Zones:
         """Return the availability zones, as far as the aggregates and the hosts show them."""
         found: dict[str, set[str]] = {}

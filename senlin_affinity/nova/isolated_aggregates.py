@@ -136,18 +136,18 @@ def unspecified(request: Request, cloud: CloudSnapshot) -> Iterator[Option]:
     if known is None or request.flavor is None:
         return
     hosts = [aggregates for _zone, aggregates in cloud.places]
-    if not rules.is_explicit(ISOLATION):
+    if not rules.is_explicit(ISOLATION) and _is_key(cloud, TRAIT):
         traits = required_traits(request.flavor.extra_specs, request.image_properties)
         closed = isolate(traits, known).forbidden
         if closed and not all(map(closed.isdisjoint, hosts)):
             yield ISOLATION
-    for option in _limiting(request, known, hosts):
+    for option in _limiting(request, cloud, hosts):
         if not rules.is_explicit(option):
             yield option
 
 
 def _limiting(
-    request: Request, known: Sequence[Aggregate], hosts: Sequence[frozenset[str]]
+    request: Request, cloud: CloudSnapshot, hosts: Sequence[frozenset[str]]
 ) -> Sequence[Option]:
     """Return the options that together exclude the project from some host.
 
@@ -155,16 +155,21 @@ def _limiting(
     project's aggregate shows that Nova may isolate projects.
     """
     rules, project = request.settings, request.project_id
-    is_shown = rules.value(TENANTS) or any(tenants(each.metadata) for each in known)
+    is_shown = rules.value(TENANTS) or _is_key(cloud, TENANT)
     is_off = rules.is_explicit(TENANTS) and not rules.value(TENANTS)
     if is_off or not (is_shown and hosts):
         return ()
     if project is None:
         return (TENANTS,)
-    if own := own_aggregates(project, known):
+    if own := own_aggregates(project, cloud.aggregates or ()):
         return (TENANTS,) if any(map(own.isdisjoint, hosts)) else ()
     is_aggregate_needed = rules.value(TENANT_AGGREGATE) or not rules.is_explicit(TENANT_AGGREGATE)
     return (TENANTS, TENANT_AGGREGATE) if is_aggregate_needed else ()
+
+
+def _is_key(cloud: CloudSnapshot, prefix: str) -> bool:
+    """Check whether the metadata of any aggregate have a key with this prefix."""
+    return any(str(key).startswith(prefix) for key in cloud.metadata_keys)
 
 
 def _items(metadata: Mapping[str, str]) -> list[tuple[str, str]]:

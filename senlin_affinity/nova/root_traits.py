@@ -38,7 +38,7 @@ def required(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
 
 def of_hosts(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """Return the traits that any host has."""
-    return frozenset().union(*{host.traits for host in cloud.hosts or ()})
+    return cloud.traits_of_hosts
 
 
 def of_image(request: Request, option: Option) -> set[str]:

@@ -35,7 +35,7 @@ CHOICE = 'resources of several providers (Placement chooses)'
 
 
 @dataclass(frozen=True)
-class Capacity:
+class TotalCapacity:
     """The number of servers that fit, and why Nova may place fewer.
 
     ``of_hosts`` are the bounds without the constraints on the request as a whole, such as quotas.
@@ -71,7 +71,7 @@ def total_capacity(
     unmodelled: Sequence[str],
     reasons: Mapping[str, Reason],
     most_caveats: int | None = None,
-) -> Capacity:
+) -> TotalCapacity:
     """Return the combined bounds of the hosts (or domains) and of the request, with caveats.
 
     An upper bound of 0 has no caveats; an unlimited expected number is 0. ``lower`` is the expected
@@ -87,7 +87,7 @@ def total_capacity(
     table = table if domains is None else domains.table
     upper, expected = bounds.upper, bounds.expected or 0
     if upper == 0:
-        return Capacity(NONE, of_hosts=of_hosts)
+        return TotalCapacity(NONE, of_hosts=of_hosts)
     caveats = dict.fromkeys(unmodelled)
     is_withheld = request.flavor is not None and request.flavor.is_shared is False
     is_uncertain = unmodelled or has_hidden_quotas(request, scenario.cloud) or is_withheld
@@ -117,7 +117,7 @@ def total_capacity(
         caveats['a private flavor that is not shared with the project'] = None
     texts = tuple(caveats) if expected or upper is not None else ()
     bounds = Bounds(min(expected, lower) if texts else expected, expected, upper)
-    return Capacity(bounds, texts, of_hosts)
+    return TotalCapacity(bounds, texts, of_hosts)
 
 
 def _of_hosts(

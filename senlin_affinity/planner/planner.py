@@ -103,7 +103,7 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
         hosts_after=after,
         remedies=search.find(evaluation, changed) if is_helped else (),
         assumptions=(
-            *assumptions.mattering(assumptions.find(request, cloud, constraints), total),
+            *assumptions.mattering(assumptions.find(request, cloud, evaluation.declared), total),
             *unsure,
         ),
         capacity_certain=total.bounds.lower or 0,

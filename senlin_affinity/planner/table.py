@@ -8,7 +8,7 @@ Units: numbers of servers. In ``upper``, ``UNLIMITED`` is unknown or without a l
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -73,7 +73,8 @@ class Table:
     @cached_property
     def used_rows(self) -> Sequence[Row]:
         """Each row that a host has, once."""
-        return [self.rows[number] for number in np.unique(self.row_of).tolist()]
+        numbers = np.flatnonzero(np.bincount(self.row_of, minlength=len(self.rows)))
+        return [self.rows[number] for number in numbers.tolist()]
 
     @cached_property
     def is_at_most(self) -> bool:
@@ -120,15 +121,23 @@ class Table:
 
 
 def evaluate_hosts(
-    request: Request, constraints: Sequence[Constraint], scenario: Scenario
+    request: Request,
+    constraints: Sequence[Constraint],
+    scenario: Scenario,
+    known: Mapping[str, Column] | None = None,
 ) -> Table:
     """Return the verdicts about the hosts of the scenario.
 
     :param constraints: those that check hosts, in the order in which they reject.
+    :param known: columns by the name of the constraint, which are not computed.
     """
     size = len(scenario.hosts)
     by_name = {each.name: each for each in constraints}
-    columns = {each.name: _column(each, request, scenario) for each in constraints}
+    known = known or {}
+    columns = {
+        each.name: known.get(each.name) or column_of(each, request, scenario)
+        for each in constraints
+    }
     counted = {name: each for name, each in columns.items() if each.is_counted}
     marks = [
         _marks(column, by_name[name].reasons)
@@ -136,10 +145,9 @@ def evaluate_hosts(
         if len(column.verdicts) > 1
     ]
     numbers, firsts = _combined(marks, size)
-    rows = [
-        row_of({name: each.verdict(first) for name, each in columns.items()}, by_name, counted)
-        for first in firsts.tolist()
-    ]
+    verdicts = zip(*(each.verdicts_at(firsts) for each in columns.values()), strict=True)
+    rows = [row_of(dict(zip(columns, each, strict=True)), by_name, counted) for each in verdicts]
+    rows = rows or [row_of({}, by_name, counted)] * len(firsts)
     free = np.full(size, UNLIMITED)
     for column in counted.values():
         free = np.minimum(free, column.upper)
@@ -147,7 +155,7 @@ def evaluate_hosts(
     return Table(rows, numbers, counted, *_bounds(rows, numbers, columns.values(), size), free)
 
 
-def _column(constraint: Constraint, request: Request, scenario: Scenario) -> Column:
+def column_of(constraint: Constraint, request: Request, scenario: Scenario) -> Column:
     """Return the column of a constraint; raise ConstraintError if that fails."""
     with plugin_errors.attributing(constraint, 'column'):
         column = constraint.column(request, scenario)
@@ -198,15 +206,30 @@ def _combined(marks: Sequence[Numbers], size: int) -> tuple[Numbers, Numbers]:
 
 def _bounds(rows: Sequence[Row], numbers: Numbers, columns: Iterable[Column], size: int) -> Bound:
     """Return the least bounds of the columns; 0 for a host that a constraint rejects."""
-    least = Bound(*(np.full(size, UNLIMITED) for _bound in Bound._fields))
+    least: Bound | None = None
     for column in columns:
         if column.is_counted or any(each.bounds != NO_LIMIT for each in column.verdicts):
-            pairs = zip(least, (column.lower, column.expected, column.upper), strict=True)
-            least = Bound(*(np.minimum(one, other) for one, other in pairs))
-    of_row = [(row.rejected_by is None, not row.unbounded) for row in rows]
-    flags = np.array(of_row, bool).reshape(-1, 2)[numbers]
-    lower, expected, upper = (np.where(flags[:, 0], each, 0) for each in least)
-    return Bound(_whole(lower) * flags[:, 1], _whole(expected), upper)
+            own = Bound(column.lower, column.expected, column.upper)
+            pairs = zip(least or own, own, strict=True)
+            least = own if least is None else Bound(*(np.minimum(a, b) for a, b in pairs))
+    if least is None:
+        least = Bound(*[np.full(size, UNLIMITED)] * len(Bound._fields))
+    is_open = np.array([row.rejected_by is None for row in rows], bool)[numbers]
+    lower, expected, upper = _once(lambda each: np.where(is_open, each, 0), least)
+    lower, expected = _once(_whole, (lower, expected))
+    if any(row.unbounded for row in rows):
+        lower = np.where(np.array([bool(row.unbounded) for row in rows])[numbers], 0, lower)
+    return Bound(lower, expected, upper)
+
+
+def _once(change: Callable[[Numbers], Numbers], arrays: Iterable[Numbers]) -> list[Numbers]:
+    """Return the changed arrays; an array that occurs several times is changed once."""
+    found: dict[int, Numbers] = {}
+    every = [*arrays]  # an id belongs to one of them as long as all exist
+    for each in every:
+        if id(each) not in found:
+            found[id(each)] = change(each)
+    return [found[id(each)] for each in every]
 
 
 def _whole(numbers: Numbers) -> Numbers:

@@ -14,8 +14,7 @@ from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.bounds import limited
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.server_group import SOFT_AFFINITY, SOFT_ANTI_AFFINITY
-from senlin_affinity.planner.assumptions import declared
-from senlin_affinity.planner.capacity import Capacity
+from senlin_affinity.planner.capacity import TotalCapacity
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.scenario.constraint import Switch
 
@@ -29,7 +28,7 @@ class Placement(NamedTuple):
     nothing unspecified rejects.
     """
 
-    total: Capacity
+    total: TotalCapacity
     chosen: Sequence[int]
     assumptions: tuple[Assumption, ...] = ()
 
@@ -82,7 +81,7 @@ def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
 
 
 def _deciding(
-    now: Evaluation, switches: Sequence[Switch], enabled: Capacity
+    now: Evaluation, switches: Sequence[Switch], enabled: TotalCapacity
 ) -> tuple[Sequence[Switch], bool]:
     """Return the switches that decide the number, and whether each of them alone does.
 
@@ -120,7 +119,7 @@ def _switches(now: Evaluation) -> list[Switch]:
     # Nova runs no filter for a host that is chosen for a server.
     may_run = settings.are_filters_unspecified and not request.is_pinned
     switches: list[Switch] = []
-    for each in declared(request, now.scenario.cloud, now.constraints):
+    for each in now.declared:
         if isinstance(each, str):
             is_open = may_run and not request.is_enforced(each)
         elif isinstance(each, Option):
@@ -148,12 +147,12 @@ def _with(now: Evaluation, switches: Sequence[Switch]) -> Evaluation:
     return evaluate(request, now.scenario, now.constraints, is_brief=True)
 
 
-def _is_less(one: Capacity, two: Capacity) -> bool:
+def _is_less(one: TotalCapacity, two: TotalCapacity) -> bool:
     """Check whether any bound of the first is less than that of the second."""
     return one.bounds & two.bounds != two.bounds
 
 
-def _number(total: Capacity) -> str:
+def _number(total: TotalCapacity) -> str:
     """Return "3", "at most 3" if fewer are guaranteed, or "2 or more" if unlimited."""
     lower, expected, upper = total.bounds
     if upper is None:

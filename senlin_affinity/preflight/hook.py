@@ -79,7 +79,8 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         note = f'fits on {len(fetched.snapshot.hosts or ())} of the possible hosts'
         request, scenario = scale_request.resolve(fetched)
-        assumed = assumptions.find(request, scenario.cloud, scale_request.constraints)
+        declared = assumptions.declared(request, scenario.cloud, scale_request.constraints)
+        assumed = assumptions.find(request, scenario.cloud, declared)
         return HookResult(scheduler_chooses(scale_request), note=note + assuming(assumed))
     freed, why = _without_reservations(scale_request, fetched)
     if why is not None:

@@ -30,6 +30,7 @@ from senlin_affinity.model.request import (
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.model.suggestion import meant
 from senlin_affinity.nova.effective_zone import (
     DEFAULT_AVAILABILITY_ZONE,
     DEFAULT_SCHEDULE_ZONE,
@@ -59,6 +60,8 @@ class Question:
       the server group.
     * ``options`` are values of constraint options, by key; ``explicit_options`` are the keys that
       are specified, even with their default value.
+    * ``host`` is the only host that the request allows, as Nova's parameter ``host`` (2.74): the
+      scheduler runs its filters, unlike for a zone ``zone:host``.
     * ``are_quotas_ignored``: no quota counts, so the answer is about hosts only.
     """
 
@@ -81,6 +84,7 @@ class Question:
     scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
     user_id: str | None = None
     are_quotas_ignored: bool = False
+    host: str | None = None
 
     def __post_init__(self) -> None:
         """Convert ``policy`` and ``spread`` to values."""
@@ -168,6 +172,8 @@ class FetchScope:
     * ``drs_pattern`` limits the fetch to the hosts with this text in their names.
     * ``question`` is the question whose allocation candidates are fetched.
     * ``servers`` are the ids of servers whose hosts a scheduler hint refers to.
+    * ``flavors`` are ids, names or globs of the flavors whose capacity is counted under the
+      conditions of ``question``, which names no flavor; None: no capacity is counted.
     """
 
     server_groups: tuple[str, ...] | None = None
@@ -178,6 +184,7 @@ class FetchScope:
     question: Question | None = None
     servers: tuple[str, ...] = ()
     user_id: str | None = None
+    flavors: tuple[str, ...] | None = None
 
 
 def scope_of(question: Question) -> FetchScope:
@@ -261,6 +268,9 @@ def _resolved(question: Question, view: CloudView, target: Target) -> tuple[Requ
             cloud = structs.replace(cloud, hosts=None)
         target, cloud = _forced(target, cloud, settings)
         settings = dataclasses.replace(settings, enabled_filters=())
+    if question.host is not None:
+        is_host_named = True
+        cloud = _only_on(question.host, cloud, view)
     image, image_properties = _image(question, view)
     request = resolve(
         cloud,
@@ -316,6 +326,21 @@ def _forced(
         is_used = is_default and (zone in zones.carried_by or not is_open)
     target = target._replace(zone=zone if is_used else None)
     return target, structs.replace(cloud, hosts=found)
+
+
+def _only_on(host: str, snapshot: CloudSnapshot, view: CloudView) -> CloudSnapshot:
+    """Return the snapshot with the hypervisors of one service host only.
+
+    The hosts are unknown if the owner may not list them. Raise InvalidSpec if there is no such
+    host.
+    """
+    if snapshot.hosts is None or not view.owner_sees_hosts:
+        return structs.replace(snapshot, hosts=None)
+    found = tuple(each for each in snapshot.hosts if each.host == host)
+    if not found:
+        names = sorted({*snapshot.host_names})
+        raise InvalidSpec(f'there is no host {host!r}: {meant(host, names)}', 'host')
+    return structs.replace(snapshot, hosts=found)
 
 
 def _check_zones(question: Question) -> None:

@@ -130,6 +130,14 @@ class Column:
         own = {name: int(each[index]) for name, each in self.facts[which].items()}
         return replace(verdict, facts={**own, **verdict.facts}, bounds=bounds)
 
+    def verdicts_at(self, indexes: Numbers) -> list[Verdict]:
+        """Return the verdict about each of the hosts at these indexes."""
+        if self.facts is not None:
+            return [self.verdict(index) for index in indexes.tolist()]
+        if len(self.verdicts) == 1:
+            return [*self.verdicts] * len(indexes)
+        return [self.verdicts[number] for number in self.verdict_of[indexes].tolist()]
+
     def plain(self) -> Column:
         """Return the column as plain values, without arrays."""
         return Column(

@@ -76,6 +76,8 @@ class Constraint:
     * ``is_unresolvable``: freeing or starting a host does not change its rejections. An attach
       evaluates it to check whether the cluster can reach its ``max_size``.
     * ``couples_domains``: the number of servers that a domain takes depends on other domains.
+    * ``reads_flavor``: the fields of the flavor on which its answers may depend, also by way of
+      Placement's answers; None: any. Requests for flavors with equal values share its answers.
     * ``is_waivable``: a remedy may propose to drop it; never if it protects others.
     * ``enforced_by_placement``: a host that Placement returns for this request satisfies it, as far
       as a lower bound requires.
@@ -92,6 +94,7 @@ class Constraint:
     is_capacity_rule: bool = False
     is_unresolvable: bool = False
     couples_domains: bool = True
+    reads_flavor: ClassVar[tuple[str, ...] | None] = None
     is_waivable: bool = False
     enforced_by_placement: bool = False
 

@@ -180,3 +180,49 @@ def test_a_saved_snapshot_gives_equal_decisions(command, cloud, user):
         live = plan(command, user, count, *WEB, group)
         saved = plan(command, None, count, *WEB, group, '--snapshot', f'{user}.json')
         assert saved == live
+
+
+ORPHAN = '0c000000-0000-4000-8000-00000000000f'
+
+
+def test_the_capacity_is_that_of_a_plan_without_quotas(command):
+    done = command('admin', 'capacity', '--flavor', 'm1.*', '--by', 'zone', '-f', 'json')
+    assert (done.returncode, done.stderr) == (0, '')
+    (row,) = json.loads(done.stdout)
+    _status, decision = plan(command, 'admin', 0, '--flavor', 'm1.tiny', '--ignore-quotas')
+    assert row['capacity'] == decision['capacity'] > 0
+    assert row['capacity'] == row['az-1'] + row['az-2']
+    done = command('demo', 'capacity', '--at-least', '1')
+    assert (done.returncode, done.stderr) == (1, '')
+
+
+@pytest.fixture
+def orphan(cloud):
+    """Allocate a VCPU of cmp-1 to a consumer that is no server."""
+    placement = cloud.connection().placement
+    found = placement.get('/resource_providers?name=cmp-1', microversion='1.29').json()
+    (provider,) = found['resource_providers']
+    body = {
+        'allocations': {provider['uuid']: {'resources': {'VCPU': 1}}},
+        'project_id': 'p',
+        'user_id': 'u',
+        'consumer_generation': None,
+    }
+    put = placement.put(f'/allocations/{ORPHAN}', json=body, microversion='1.28')
+    assert put.status_code == 204, put.text
+    yield
+    placement.delete(f'/allocations/{ORPHAN}', microversion='1.28')
+
+
+def test_a_host_with_an_orphaned_allocation(command, orphan):
+    done = command('admin', 'host', 'show', 'cmp-1', '-f', 'json')
+    assert (done.returncode, done.stderr) == (0, '')
+    shown = json.loads(done.stdout)
+    assert shown['consumers that are not servers'] == (
+        f'{ORPHAN}: 1 VCPU (no server here, and no migration)'
+    )
+    assert shown['resources']['VCPU']['reserved'] == 0
+    assert shown['servers'] == len(USERS)
+    assert shown['not known'] == ''
+    done = command('admin', 'host', 'show', 'cmp-2', '-f', 'json')
+    assert json.loads(done.stdout)['consumers that are not servers'] == '(none)'

@@ -8,9 +8,9 @@ from senlin_affinity.model.host import Resource
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.scenario.columns import Columns
-from senlin_affinity.scenario.constraint import is_of_hosts
+from senlin_affinity.scenario.constraint import is_of_hosts, is_of_requests
 from senlin_affinity.scenario.scenario import Scenario
-from tests.property.cloud_strategies import NAMES, clouds, hidden
+from tests.property.cloud_strategies import FLAVORS, NAMES, clouds, hidden
 from tests.support.asked import Given, resolve
 from tests.support.our_constraints import OURS
 from tests.support.values import replace
@@ -106,3 +106,26 @@ def test_verdicts_about_changed_hosts_equal_those_of_another_cloud(resolved, dat
         new = constraint.column(afresh.request, Scenario.of(afresh.cloud))
         for at in range(len(hosts)):
             assert kept.verdict(at) == new.verdict(at), constraint.name
+
+
+@settings(max_examples=60)
+@given(requests(), FLAVORS)
+def test_a_constraint_answers_alike_for_flavors_with_equal_fields_that_it_reads(resolved, flavor):
+    request, cloud = resolved.request, resolved.cloud
+    scenario = Scenario.of(cloud)
+    for constraint in (kind() for kind in OURS):
+        fields = constraint.reads_flavor
+        if fields is None:
+            continue
+        kept = {name: getattr(request.flavor, name) for name in fields} if request.flavor else {}
+        other = replace(request, flavor=replace(flavor, **kept))
+        if request.flavor is None:
+            continue
+        for ask in (constraint.assumptions, constraint.caveats):
+            assert [*ask(request, cloud)] == [*ask(other, cloud)], constraint.name
+        if is_of_requests(constraint):
+            verdicts = [constraint.check_request(each, cloud) for each in (request, other)]
+            assert verdicts[0] == verdicts[1], constraint.name
+        if is_of_hosts(constraint):
+            columns = [constraint.column(each, scenario).plain() for each in (request, other)]
+            assert columns[0] == columns[1], constraint.name

@@ -25,7 +25,8 @@ SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 class FakeProvider:
     """A resource provider; ``resources`` are capacity and usage by class.
 
-    ``shares_with`` are the roots in an aggregate of this sharing provider.
+    ``shares_with`` are the roots in an aggregate of this sharing provider. ``reserved`` are amounts
+    by class, and ``consumers`` the amounts of each consumer.
     """
 
     uuid: str
@@ -34,6 +35,8 @@ class FakeProvider:
     parent: str | None = None
     name: str = ''
     shares_with: tuple[str, ...] = ()
+    reserved: Mapping[str, int] = field(default_factory=dict)
+    consumers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def has(self, name: str, amount: int) -> bool:
         """Return whether this amount is free."""
@@ -117,7 +120,7 @@ class FakePlacement:
             return self._listed(wanted, single.get('required', ''), places, single.get('in_tree'))
         for provider in self.providers:
             if path == f'/resource_providers/{provider.uuid}/allocations':
-                uses = self.consumers.get(provider.name, {})
+                uses = {**provider.consumers, **self.consumers.get(provider.name, {})}
                 shown = {consumer: {'resources': each} for consumer, each in uses.items()}
                 return Reply(200, {'allocations': shown})
             if path == f'/resource_providers/{provider.uuid}/inventories':
@@ -125,7 +128,7 @@ class FakePlacement:
         raise NoRoute(f'the fake Placement has no {path}')
 
     def _inventories(self, provider: FakeProvider) -> dict[str, dict[str, Any]]:
-        reserved = self.reserved.get(provider.name, {})
+        reserved = {**provider.reserved, **self.reserved.get(provider.name, {})}
         amounts = {name: capacity for name, (capacity, _used) in provider.resources.items()}
         return {
             name: {

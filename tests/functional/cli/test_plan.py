@@ -585,3 +585,17 @@ def test_no_skipped_omits_skipped_verdicts(plan, answer):
     assert 'SKIP' in json.dumps(whole)
     assert 'SKIP' not in json.dumps(short)
     assert list(short) == FIELDS
+
+
+def test_a_plan_for_one_host(answer, plan):
+    """The group has a member on cmp-1, and room for one more server there."""
+    group = ('--server-group', 'web')
+    assert answer(2, *group, '--host', 'cmp-1')['capacity'] == 1
+    assert answer(2, *group, '--host', 'cmp-2')['capacity'] == 2
+    done = plan(2, *group, '--host', 'cmp-2')
+    assert 'only one host, which --host names' in done.stdout
+    done = plan(2, *group, '--host', 'cmp-3')
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: host: there is no host 'cmp-3': did you mean cmp-2?\n",
+    )

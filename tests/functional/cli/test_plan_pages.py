@@ -1,4 +1,4 @@
-"""The output of ``plan`` in the README and the manual is current, at 80 columns."""
+"""The output of ``plan`` and ``capacity`` in the README and the manual fits into 80 columns."""
 
 import argparse
 import re
@@ -18,13 +18,22 @@ from tests.unit.docs.test_manual import table
 ROOT = Path(__file__).parents[3]
 README = (ROOT / 'README.rst').read_text(encoding='utf-8')
 COMMANDS = (ROOT / 'doc/source/reference/command.rst').read_text(encoding='utf-8')
+CAPACITY = (ROOT / 'doc/source/howto/capacity.rst').read_text(encoding='utf-8')
 ETC = ROOT / 'etc/senlin-affinity'
-A_COMMAND = re.compile(r'    \$ (?:\S*/)?senlin-affinity (plan (?:.*\\\n)*.*)\n((?:    .*\n|\n)*)')
+SHOWN = 'plan|capacity|host show'
+A_COMMAND = re.compile(
+    rf'    \$ (?:\S*/)?senlin-affinity ((?:{SHOWN}) (?:.*\\\n)*.*)\n((?:    .*\n|\n)*)'
+)
 
 
 def shown_commands():
     """Yield the commands that need no cloud, with their folder and output."""
-    for name, text, folder in (('README', README, ROOT), ('command.rst', COMMANDS, ETC)):
+    pages = (
+        ('README', README, ROOT),
+        ('command.rst', COMMANDS, ETC),
+        ('capacity.rst', CAPACITY, ETC),
+    )
+    for name, text, folder in pages:
         for number, (line, output) in enumerate(A_COMMAND.findall(text), 1):
             words = textwrap.dedent(output).strip()
             # The README is indented by four columns.
@@ -41,7 +50,8 @@ def test_a_command_prints_the_documented_output(shown_command, folder, output, w
 
 def test_all_documented_commands_are_found():
     names = [param.id for param in shown_commands()]
-    assert names == ['README-1', *(f'command.rst-{number}' for number in (1, 2, 3, 4, 5))]
+    commands = [f'command.rst-{number}' for number in (1, 2, 3, 4, 5, 6, 7)]
+    assert names == ['README-1', *commands, 'capacity.rst-1', 'capacity.rst-2']
 
 
 def test_the_library_call_of_the_readme_works_in_ten_lines(capsys, monkeypatch):

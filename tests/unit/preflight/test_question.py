@@ -131,6 +131,27 @@ def test_a_forced_host_is_hidden_from_an_owner_who_may_not_list_hosts():
     assert request.settings.enabled_filters == ()
 
 
+def test_a_named_host_is_the_only_one_and_keeps_the_filters():
+    asked = Question(1, 'small', host='cmp-1', enabled_filters=('ComputeFilter',))
+    view = CloudView(CloudSnapshot(hosts=(*FORCED,)))
+    request, cloud = question.resolve_question(asked, view)
+    assert [each.hypervisor_hostname for each in cloud.hosts] == ['n-1', 'n-2']
+    assert request.is_host_named
+    assert (request.is_forced, request.settings.enabled_filters) == (False, ('ComputeFilter',))
+
+
+def test_a_named_host_that_does_not_exist():
+    asked, view = Question(1, 'small', host='cmp-3'), CloudView(CloudSnapshot(hosts=(*FORCED,)))
+    with pytest.raises(InvalidSpec, match="^host: there is no host 'cmp-3': did you mean cmp-2?"):
+        question.resolve_question(asked, view)
+
+
+def test_a_named_host_is_hidden_from_an_owner_who_may_not_list_hosts():
+    view = CloudView(CloudSnapshot(hosts=(*FORCED,)), owner_sees_hosts=False)
+    _request, cloud = question.resolve_question(Question(1, 'small', host='cmp-3'), view)
+    assert cloud.hosts is None
+
+
 def test_a_forced_node_that_the_host_lacks_does_not_exist():
     asked = Question(1, 'small', availability_zone='az-1:cmp-1:n-9')
     with pytest.raises(InvalidSpec, match="there is no host 'cmp-1' with hypervisor 'n-9'"):

@@ -1,0 +1,161 @@
+"""Show one host with ``host show``: what is free, reserved and stranded, and which flavors fit.
+
+Exit status 2: there is no such host, or a service host with several hypervisors is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from msgspec import structs
+
+from senlin_affinity import api
+from senlin_affinity.cli import base, given, request_options
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.suggestion import meant
+
+#: More names of hypervisors would fill the terminal.
+_MOST_NAMED = 5
+_ALL = ('*',)
+_FORBIDDEN = 403
+
+
+class ShowHost(base.ShowOne):
+    """Show what is free, reserved and stranded on a host, and which flavors still fit."""
+
+    example = 'cmp-1'
+
+    def _add_arguments(self, add: base.Add) -> None:
+        add('host', metavar='HOST', help='the service host, or the hostname of a hypervisor')
+        request_options.add_settings(add)
+        add(
+            '--snapshot',
+            metavar='FILE',
+            help='show the host of a saved snapshot, which does not contain reserved amounts and '
+            'consumers ("-": standard input)',
+        )
+        base.add_file_size(add)
+        base.add_timeout(add)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
+        """Return the fields of the host."""
+        constraints = load_constraints()
+        question, _files = request_options.read_settings(parsed_args, constraints)
+        timeout = parsed_args.timeout
+        reserved: Mapping[str, int] | None = None
+        consumers, unknown = '', ''
+        if parsed_args.snapshot is not None:
+            view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
+            host = _find(view, parsed_args.host)
+            unknown = 'reserved amounts and consumers: not in a snapshot'
+        else:
+            connection = self.cloud_in_place_of_file(timeout)
+            view = api.fetch(connection, question, timeout, flavors=_ALL)
+            host = _find(view, parsed_args.host)
+            from senlin_affinity.cloud import host_use
+
+            try:
+                use = host_use.fetch(api.clients_of(connection), host.hypervisor_hostname, timeout)
+            except CloudError as error:
+                if error.status != _FORBIDDEN:
+                    raise
+                unknown = f'reserved amounts and consumers: {error}'
+            else:
+                reserved = use.reserved
+                consumers = '\n'.join(map(_consumer, use.consumers)) or '(none)'
+        snapshot = structs.replace(view.snapshot, hosts=(host,))
+        found = api.capacity(
+            replace(view, snapshot=snapshot), question=question, constraints=constraints
+        )
+        fields = {
+            'host': host.host,
+            'hypervisor': host.hypervisor_hostname,
+            'zone': host.availability_zone,
+            'state': _state(host),
+            'aggregates': ', '.join(_aggregates(view, host)),
+            'servers': base.Cell(host.servers, _number(host.servers)),
+            'resources': _resources(host, found, reserved),
+            'flavors that fit': _flavors(found),
+            'consumers that are not servers': consumers,
+            'not known': unknown,
+        }
+        return tuple(fields), tuple(fields.values())
+
+
+def _find(view: api.CloudView, name: str) -> Host:
+    """Return the host; raise UsageError if there is none, or several."""
+    known = view.snapshot.hosts
+    if known is None:
+        why = view.unavailable.get('hosts', 'the snapshot does not have them')
+        raise CloudError(f'the hosts are not known: {why}')
+    found = [each for each in known if each.hypervisor_hostname == name]
+    found = found or [each for each in known if each.host == name]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        names = sorted({each.host for each in known})
+        raise base.UsageError(f'there is no host {name!r}: {meant(name, names)}')
+    names = [each.hypervisor_hostname for each in found][:_MOST_NAMED]
+    raise base.UsageError(
+        f'{name} has {len(found)} hypervisors: name one of them, such as {", ".join(names)}'
+    )
+
+
+def _state(host: Host) -> str:
+    state = f'{"enabled" if host.enabled else "disabled"} and {"up" if host.up else "down"}'
+    return f'{state} ({host.disabled_reason})' if host.disabled_reason else state
+
+
+def _number(servers: int | None) -> str:
+    return 'not known' if servers is None else str(servers)
+
+
+def _aggregates(view: api.CloudView, host: Host) -> list[str]:
+    """Return the names of the host's aggregates; their UUIDs if the aggregates are unknown."""
+    known = view.snapshot.aggregates_by_uuid
+    return sorted(known[uuid].name if uuid in known else uuid for uuid in host.aggregates)
+
+
+def _resources(host: Host, found: api.Capacity, reserved: Mapping[str, int] | None) -> base.Cell:
+    """Return the amounts by resource class; in a table, one line for each class."""
+    stranded = {each.resource_class: each.stranded for each in found.amounts}
+    values: dict[str, dict[str, Any]] = {}
+    lines = []
+    for name, has in sorted((host.resources or {}).items()):
+        free = max(0, has.capacity - has.used)
+        own = {'capacity': has.capacity, 'used': has.used, 'free': free}
+        line = f'{name}: {free} of {has.capacity} free'
+        if reserved is not None:
+            own['reserved'] = reserved.get(name, 0)
+            line += f', {own["reserved"]} reserved'
+        if name in stranded:
+            own['stranded'] = stranded[name]
+            line += f', {stranded[name]} stranded'
+        if has.pool is not None:
+            line += ' (a shared pool)'
+        values[name] = own
+        lines.append(line)
+    return base.Cell(values, '\n'.join(lines) or 'not known')
+
+
+def _flavors(found: api.Capacity) -> base.Cell:
+    """Return how many servers of each flavor fit, the scarcest first, without those that do not."""
+    fitting = {
+        each.flavor.name: each.bounds.upper for each in found.flavors if each.bounds.expected
+    }
+    words = (
+        f'{each.flavor.name} ({"at most " * each.is_at_most}{each.bounds.upper})'
+        for each in found.flavors
+        if each.bounds.expected
+    )
+    return base.Cell(fitting, ', '.join(words) or '(none)')
+
+
+def _consumer(each: Any) -> str:
+    amounts = ', '.join(f'{amount} {name}' for name, amount in sorted(each.amounts.items()))
+    return f'{each.id}: {amounts} ({each.kind or "no server here, and no migration"})'

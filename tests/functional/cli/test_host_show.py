@@ -1,0 +1,69 @@
+"""``senlin-affinity host show``: one host of a snapshot, and its errors."""
+
+import json
+
+import pytest
+
+from tests.functional.cli.test_capacity import CLOUD
+
+
+@pytest.fixture
+def show(run, write):
+    def run_show(*arguments, changed=None):
+        name = write('cloud.json', json.dumps(CLOUD | (changed or {})))
+        return run('host', 'show', *arguments, '--snapshot', name)
+
+    return run_show
+
+
+def test_a_host(show):
+    done = show('cmp-2', '-f', 'json')
+    assert (done.returncode, done.stderr) == (0, '')
+    assert json.loads(done.stdout) == {
+        'host': 'cmp-2',
+        'hypervisor': 'cmp-2',
+        'zone': 'az-2',
+        'state': 'enabled and up',
+        'aggregates': 'two',
+        'servers': None,
+        'resources': {
+            'MEMORY_MB': {'capacity': 65536, 'used': 57344, 'free': 8192, 'stranded': 0},
+            'VCPU': {'capacity': 64, 'used': 16, 'free': 48, 'stranded': 44},
+        },
+        'flavors that fit': {'m1.large': 1, 'm1.small': 4},
+        'consumers that are not servers': '',
+        'not known': 'reserved amounts and consumers: not in a snapshot',
+    }
+
+
+def test_a_disabled_host_takes_no_server(show):
+    done = show('cmp-3')
+    assert 'VCPU: 64 of 64 free' in done.stdout
+    assert '| flavors that fit               | (none)' in done.stdout
+    assert 'disabled and up' in done.stdout
+
+
+NODES = [{**CLOUD['hosts'][0], 'hypervisor_hostname': f'node-{n}'} for n in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ('name', 'changed', 'status', 'message'),
+    [
+        ('cmp-4', {}, 2, "there is no host 'cmp-4': did you mean cmp-3?"),
+        (
+            'cmp-1',
+            {'hosts': NODES},
+            2,
+            'cmp-1 has 2 hypervisors: name one of them, such as node-1, node-2',
+        ),
+        ('cmp-1', {'hosts': None}, 1, 'the hosts are not known: the snapshot does not have them'),
+    ],
+)
+def test_errors(show, name, changed, status, message):
+    done = show(name, changed=changed)
+    assert (done.returncode, done.stdout, done.stderr) == (status, '', f'error: {message}\n')
+
+
+def test_a_hypervisor_of_a_service_with_several(show):
+    done = show('node-2', '-f', 'value', '-c', 'hypervisor', changed={'hosts': NODES})
+    assert done.stdout == 'node-2\n'

@@ -1,0 +1,71 @@
+"""The reserved amounts of a host, and its consumers that are not servers."""
+
+import pytest
+
+from senlin_affinity.cloud import clients, host_use
+from senlin_affinity.cloud.host_use import Consumer, HostUse
+from senlin_affinity.model.errors import CloudError
+from tests.support.edge import Edge
+from tests.support.fake_nova import FakeHost
+from tests.support.fake_placement import FakeProvider
+from tests.support.values import replace
+
+LOST, MOVED = '5c000000-0000-4000-8000-000000000001', '5c000000-0000-4000-8000-000000000002'
+
+
+@pytest.fixture
+def edge():
+    """Yield two hosts, one of whose names contains that of the other."""
+    hosts = (FakeHost('cmp-1'), FakeHost('cmp-10'))
+    with Edge(hosts=hosts, services=('compute', 'placement'), aggregates=()) as edge:
+        yield edge
+
+
+def fetch(edge, name='cmp-1'):
+    return host_use.fetch(clients.of(edge.connection()), name)
+
+
+def let(edge, number=0, **changed):
+    edge.placement.providers[number] = replace(edge.placement.providers[number], **changed)
+
+
+def test_a_host_without_other_consumers(edge):
+    server = edge.nova.boot(edge.nova.add_group('web', project_id='p'), 'cmp-1')
+    let(edge, reserved={'MEMORY_MB': 512}, consumers={server: {'VCPU': 1}})
+    let(edge, 1, reserved={'MEMORY_MB': 7}, consumers={LOST: {'VCPU': 1}})
+    use = fetch(edge)
+    assert {name: number for name, number in use.reserved.items() if number} == {'MEMORY_MB': 512}
+    assert use.consumers == ()
+    assert 'GET /os-migrations' not in edge.nova.requests()
+    assert len(edge.placement.asked) == 3
+
+
+def test_amounts_of_a_consumer_are_added_over_the_tree(edge):
+    root = edge.nova.hypervisor_id(0)
+    gpus = FakeProvider('gpus', {'VGPU': (4, 1)}, parent=root, consumers={LOST: {'VGPU': 1}})
+    edge.placement.providers.append(gpus)
+    let(edge, consumers={LOST: {'VCPU': 2}})
+    assert fetch(edge).consumers == (Consumer(LOST, {'VCPU': 2, 'VGPU': 1}),)
+
+
+def test_consumers_of_migrations_are_named(edge):
+    """The migration holds the resources of the source; a moving server those of the destination."""
+    listed = {'migrations': [
+        {'uuid': MOVED, 'instance_uuid': 'server-1'},
+        {'uuid': 'other', 'instance_uuid': LOST},
+    ]}  # fmt: skip
+    edge.answer('/os-migrations', lambda _query: listed)
+    let(edge, consumers={MOVED: {'VCPU': 1}, LOST: {'VCPU': 2}})
+    assert [each.kind for each in fetch(edge).consumers] == [
+        f'server {LOST} moving here',
+        'migration of server-1',
+    ]
+
+
+def test_a_host_that_is_gone(edge):
+    with pytest.raises(CloudError, match="there is no hypervisor 'cmp'"):
+        fetch(edge, 'cmp')
+
+
+def test_a_value_without_consumers():
+    assert HostUse({}) == HostUse({}, ())
