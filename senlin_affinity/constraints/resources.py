@@ -46,7 +46,7 @@ from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
-from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
+from senlin_affinity.model.flavor import DISK_GB, PCPU, UNIT_CLASSES, VCPU, Demand
 from senlin_affinity.model.host import Resource, is_ironic, is_vsphere
 from senlin_affinity.nova import leftovers
 from senlin_affinity.nova.alternatives import flavor_change, smaller_flavors
@@ -192,8 +192,10 @@ class ResourcesConstraint(Constraint):
         }
         if smaller and evaluation.is_limiting:
             yield OneOf('flavor', '', **whose, choices=tuple(map(flavor_change, smaller)))
-        flavor, is_volume_booted = request.flavor, request.is_volume_booted
-        if flavor and flavor.disk and not is_volume_booted and evaluation.is_limiting:
+        asked = demand_of(request)
+        is_disk_asked = asked is not None and DISK_GB in asked.amounts
+        is_flavors = request.flavor is not None and request.flavor.disk > 0
+        if is_disk_asked and is_flavors and evaluation.is_limiting:
             data = {'is_volume_booted': True}
             yield Change('boot_from_volume', 'boot from a volume', data, **whose)
 

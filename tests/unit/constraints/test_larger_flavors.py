@@ -45,8 +45,8 @@ GPU = {'extra_specs': {'resources:CUSTOM_GPU': '1'}}
             id='not one for which no host has room',
         ),
         pytest.param(
-            {'size': 2**30 + 1},
-            {'wide': {'disk': 6}, 'far': {'disk': 9}},
+            {'min_ram': 1000},
+            {'wide': {'ram': 5000}, 'far': {'ram': 9999}},
             4,
             'flavor: wide',
             1,
