@@ -136,6 +136,12 @@ class Command(command.Command):
         self._open.close()
 
 
+def cloud_name(app_args: Any) -> str:
+    """Return the name of the cloud in clouds.yaml that the options name; '' if none does."""
+    name = getattr(app_args, 'os_cloud', None) or getattr(app_args, 'cloud', None)
+    return name if isinstance(name, str) else os.environ.get('OS_CLOUD', '')
+
+
 class _Shown(Command):
     """A command that prints columns, which ``--column`` selects."""
 
@@ -213,7 +219,7 @@ def add_timeout(add: Add) -> None:
     add(
         '--timeout',
         metavar='SECONDS',
-        type=_seconds,
+        type=seconds,
         help='maximum time without data from a service (default: api_timeout in clouds.yaml, or '
         '60); a login or a request fails after three times this value, a command after five times',
     )
@@ -232,15 +238,16 @@ def _not_empty(text: str) -> str:
     return text
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Parse a number of seconds, up to a day."""
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
-        seconds = 0
-    if not 0 < seconds <= _LONGEST_TIMEOUT:
+        number = 0
+    if not 0 < number <= _LONGEST_TIMEOUT:
         most = f'{_LONGEST_TIMEOUT:,}'
         raise argparse.ArgumentTypeError(f'must be a number above 0, up to {most}, not {text!r}')
-    return seconds
+    return number
 
 
 def _size(text: str) -> int:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from senlin_affinity import api
-from senlin_affinity.cli import base, given, request_options
+from senlin_affinity.cli import base, given, metrics, prometheus, request_options
 from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.model import terminal_text
@@ -46,9 +46,11 @@ class Capacity(base.Lister):
     """Show how many more servers of each flavor fit, and what runs out first."""
 
     example = '--by zone --flavor "m1.*"'
+    formatter_namespace = 'senlin_affinity.status_formatters'
     nothing = 'the cloud has no flavors'
 
     _found: api.Capacity
+    _view_of_cloud: api.CloudView
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -129,6 +131,7 @@ class Capacity(base.Lister):
         new = _new_flavor(parsed_args)
         names = tuple(parsed_args.flavor) or (() if new else None)
         question, view = self._view(parsed_args, question, names)
+        self._view_of_cloud = view
         flavors = None if names is None else (*names, *new)
         found = self._found = api.capacity(
             view,
@@ -149,7 +152,14 @@ class Capacity(base.Lister):
         return columns, [_row(each, parts, more) for each in found.flavors]
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
-        """Print the rows; below a table, what the caveats mean."""
+        """Print the rows, or metrics; below a table, what the caveats mean."""
+        if parsed_args.formatter == prometheus.NAME:
+            base.check_columns(parsed_args.columns, ())
+            cloud = base.cloud_name(self.app_args) if parsed_args.snapshot is None else ''
+            families = metrics.of_capacity(self._found, cloud)
+            families += metrics.of_snapshot(self._view_of_cloud.snapshot, cloud)
+            prometheus.write(families, self.app.stdout, parsed_args.output)
+            return 0
         status = super().produce_output(parsed_args, column_names, data)
         if parsed_args.formatter == 'table':
             width = shutil.get_terminal_size().columns
@@ -178,6 +188,11 @@ class Capacity(base.Lister):
             project = projects.find(owner, question.project_id, timeout)
             question = dataclasses.replace(question, project_id=project)
         wanted = ('*',) if names is None else names
+        if parsed_args.formatter == prometheus.NAME and question.server_group is None:
+            from senlin_affinity.cli import refresh
+
+            clients = api.clients_of(connection)
+            return question, refresh.view_of(clients, question, wanted, timeout)
         return question, api.fetch(connection, question, timeout, flavors=wanted)
 
 

@@ -1,4 +1,4 @@
-"""Print the rows of ``status`` as gauges for the textfile collector of Prometheus.
+"""Print the rows of ``status`` and the numbers of ``capacity`` for a textfile collector.
 
 Example::
 
@@ -7,24 +7,20 @@ Example::
     senlin_affinity_findings{check="engines"} 2
 
 A check that failed has the value NaN; a check that does not apply is left out.
-
-Source: Prometheus' text format 0.0.4, without timestamps.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 from cliff.formatters.base import ListFormatter
 
-from senlin_affinity.model.errors import AffinityError
+from senlin_affinity.cli import metrics
 
-_GAUGE = 'senlin_affinity_findings'
-_HEAD = f'# HELP {_GAUGE} Number of findings of each check.\n# TYPE {_GAUGE} gauge\n'
+#: The name of the format.
+NAME = 'prometheus'
 _VALUES = {'ok': 0, 'finding': 1, 'unknown': float('nan')}
 
 
@@ -35,7 +31,7 @@ class PrometheusFormatter(ListFormatter):
         """Add the option for the output file."""
         group = parser.add_argument_group('prometheus formatter')
         group.add_argument(
-            '--output', metavar='FILE', help='write the gauges to this file (default: stdout)'
+            '--output', metavar='FILE', help='write the metrics to this file (default: stdout)'
         )
 
     def emit_list(
@@ -46,26 +42,22 @@ class PrometheusFormatter(ListFormatter):
         parsed_args: argparse.Namespace,
     ) -> None:
         """Print one gauge for each check."""
-        counts: dict[str, float] = {}
-        for check, state, *_rest in data:
-            if state in _VALUES:
-                counts[check] = counts.get(check, 0) + _VALUES[state]
-        gauges = (f'{_GAUGE}{{check="{name}"}} {value:g}\n' for name, value in counts.items())
-        text = (_HEAD + ''.join(gauges)).replace(' nan', ' NaN')
-        if parsed_args.output is None:
-            stdout.write(text)
-        else:
-            _replace(parsed_args.output, text)
+        write([metrics.of_findings(counts(data))], stdout, parsed_args.output)
 
 
-def _replace(path: str, text: str) -> None:
-    """Write a file under a temporary name, and rename it, so that nobody reads a part of it."""
-    try:
-        with tempfile.NamedTemporaryFile(
-            'w', dir=os.path.dirname(path) or '.', prefix='.', delete=False
-        ) as file:
-            file.write(text)
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
-    except OSError as error:
-        raise AffinityError(f'{path} cannot be written: {error.strerror}') from error
+def counts(rows: Iterable[Sequence[Any]]) -> Mapping[str, float]:
+    """Return the number of findings of each check in the rows of ``status``; NaN if it failed."""
+    found: dict[str, float] = {}
+    for check, state, *_rest in rows:
+        if state in _VALUES:
+            found[check] = found.get(check, 0) + _VALUES[state]
+    return found
+
+
+def write(families: Iterable[metrics.Family], stdout: TextIO, path: str | None) -> None:
+    """Write the metrics to stdout, or replace a file."""
+    content = metrics.text(families)
+    if path is None:
+        stdout.write(content)
+    else:
+        metrics.replace_file(path, content)

@@ -102,11 +102,11 @@ class Status(AuditGroups):
         parsed_args.all_projects = True
         self._asked = parsed_args
         checks: dict[str, _Check] = {
-            'engines': self._engines,
+            'engines': lambda: engines(self._clients(), self._asked.timeout),
             'credentials': self._credentials,
             'options': self._options,
             'filters': self._filters,
-            'aggregates': self._aggregates,
+            'aggregates': lambda: aggregates(self._clients(), self._asked.timeout),
             'groups': self._groups,
             'actions': self._actions,
         }
@@ -117,28 +117,14 @@ class Status(AuditGroups):
 
     def _rows(self, name: str, check: _Check) -> Iterator[tuple[Any, ...]]:
         try:
-            found = [*check()]
-        except Skipped as reason:
-            yield name, NOT_CHECKED, '', str(reason), ''
-        except CloudError as error:
-            yield name, UNKNOWN, '', escaped(' '.join(str(error).split())), ''
-        else:
-            for each in found:
-                yield name, FINDING if each.fix else OK, *map(escaped, each)
-            if not found:
-                yield name, OK, '', '', ''
+            yield from rows_of(name, check)
         finally:
             self.end_operation()
-
-    def _engines(self) -> Iterator[CheckResult]:
-        from senlin_affinity.cloud import fleet
-
-        return configuration_check.engines(fleet.engines(self._clustering()))
 
     def _actions(self) -> Iterator[CheckResult]:
         from senlin_affinity.cloud import fleet
 
-        found = [*fleet.abandoned_actions(self._clustering())]
+        found = [*fleet.abandoned_actions(_clustering(self._clients(), self._asked.timeout))]
         if self._asked.config_file is not None and (url := self._configuration.database.connection):
             found += fleet.kept_locks(url)
         return configuration_check.abandoned(found)
@@ -192,33 +178,10 @@ class Status(AuditGroups):
             settings, connection.ports(self._clients()).inventory.aggregates()
         )
 
-    def _aggregates(self) -> Iterator[CheckResult]:
-        from senlin_affinity.cloud import mirrors
-        from senlin_affinity.cloud.snapshot import take
-
-        timeout, clients = self._asked.timeout, self._clients()
-        taken = take(clients, server_groups=(), timeout=timeout)
-        snapshot, hidden = taken.snapshot, taken.unavailable
-        if snapshot.hosts is None or snapshot.aggregates is None:
-            raise CloudError('; '.join(hidden[part] for part in _COMPARED if part in hidden))
-        sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
-        compared = mirrors.compare(clients.operator, taken, sets, timeout)
-        if sets and compared is snapshot:
-            raise CloudError(hidden.get('resources', 'Placement does not show the aggregates'))
-        return configuration_check.differing_aggregates(compared)
-
     def _clients(self) -> Any:
         from senlin_affinity.cloud import clients
 
         return clients.of(self.connection(self._asked.timeout))
-
-    def _clustering(self) -> Any:
-        from senlin_affinity.cloud import connection
-
-        owner, timeout = self._clients().owner, self._asked.timeout
-        if not connection.has_clustering(owner, timeout):
-            raise Skipped('this cloud has no Senlin')
-        return connection.clustering(owner, timeout)
 
     @cached_property
     def _constraints(self) -> tuple[Constraint, ...]:
@@ -234,6 +197,59 @@ class Status(AuditGroups):
         if not self._asked.nova_conf:
             raise Skipped("name nova-scheduler's nova.conf with --nova-conf")
         return list(self._asked.nova_conf)
+
+
+def rows_of(name: str, check: _Check) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each finding of a check, and one without any."""
+    try:
+        found = [*check()]
+    except Skipped as reason:
+        yield name, NOT_CHECKED, '', str(reason), ''
+    except CloudError as error:
+        yield name, UNKNOWN, '', escaped(' '.join(str(error).split())), ''
+    else:
+        for each in found:
+            yield name, FINDING if each.fix else OK, *map(escaped, each)
+        if not found:
+            yield name, OK, '', '', ''
+
+
+def engines(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
+    """Check whether all engines of Senlin have the policy, and equal options."""
+    from senlin_affinity.cloud import fleet
+
+    return configuration_check.engines(fleet.engines(_clustering(clients, timeout)))
+
+
+def actions(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
+    """Check for actions that an engine has abandoned."""
+    from senlin_affinity.cloud import fleet
+
+    return configuration_check.abandoned([*fleet.abandoned_actions(_clustering(clients, timeout))])
+
+
+def aggregates(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
+    """Check whether Nova and Placement have the same hosts in each aggregate."""
+    from senlin_affinity.cloud import mirrors
+    from senlin_affinity.cloud.snapshot import take
+
+    taken = take(clients, server_groups=(), timeout=timeout)
+    snapshot, hidden = taken.snapshot, taken.unavailable
+    if snapshot.hosts is None or snapshot.aggregates is None:
+        raise CloudError('; '.join(hidden[part] for part in _COMPARED if part in hidden))
+    sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
+    compared = mirrors.compare(clients.operator, taken, sets, timeout)
+    if sets and compared is snapshot:
+        raise CloudError(hidden.get('resources', 'Placement does not show the aggregates'))
+    return configuration_check.differing_aggregates(compared)
+
+
+def _clustering(clients: Any, timeout: float | None) -> Any:
+    from senlin_affinity.cloud import connection
+
+    if not connection.has_clustering(clients.owner, timeout):
+        raise Skipped('this cloud has no Senlin')
+    return connection.clustering(clients.owner, timeout)
 
 
 def _is_allowed(service: Any, path: str, query: Mapping[str, str | int]) -> bool:

@@ -1,0 +1,265 @@
+"""Read a cloud again and again, and keep the metrics of the last time that it answered.
+
+Example::
+
+    wanted = Wanted(question, ('*',), constraints)
+    refresher = Refresher('prod', wanted, interval=300)
+    refresher.refresh()
+    refresher.families          those of capacity, snapshot, groups and checks, and of the refreshes
+
+If a service stops answering, ``families`` keep the last numbers with their timestamp, and ``up`` is
+0. The connection is then made anew, which also reads changed credentials in clouds.yaml. While it
+works, keystoneauth renews its token.
+
+Raises: nothing. Each error is one warning in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from senlin_affinity import api
+from senlin_affinity.cli import base, metrics, prometheus, status
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.groups import audit
+from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.planner.flavor_capacity import HOST, ZONE
+
+if TYPE_CHECKING:
+    from senlin_affinity.cloud.request_count import RequestCount
+
+LOG = logging.getLogger(__name__)
+ALL = ('*',)
+#: A pause is at least this number of times as long as the refresh before it.
+_PAUSES = 9
+#: The parts of a snapshot without which metrics are missing.
+_NEEDED = {'resources', 'aggregates', 'availability_zones', 'server_groups', 'members'}
+#: Seconds between two checks.
+_BETWEEN_CHECKS = 3600.0
+#: The largest change of the interval, as a part of it.
+_JITTER = 0.1
+_SUCCESS, _FAILURE = 'success', 'failure'
+_SERVICES = ('identity', 'compute', 'placement')
+#: The checks of ``status`` that need no configuration files, and nothing of each server.
+_CHECKS = {'engines': status.engines, 'aggregates': status.aggregates, 'actions': status.actions}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to read of each cloud.
+
+    ``question`` has the settings, ``flavors`` are names, ids or globs. ``timeout`` is in seconds,
+    ``largest`` the size of a response in MiB; None: the defaults of the connection.
+    """
+
+    question: api.Question
+    flavors: tuple[str, ...]
+    constraints: Sequence[Constraint]
+    is_by_host: bool = False
+    prefix: str = GROUP_NAME_PREFIX
+    timeout: float | None = None
+    largest: int | None = None
+
+
+class Refresher:
+    """The metrics of one cloud. ``families`` is replaced as a whole, so that any thread reads it.
+
+    :param name: the cloud in clouds.yaml; '' for that of the environment.
+    :param interval: seconds from the start of a refresh to that of the next one.
+
+    Raise CloudError if clouds.yaml lacks the cloud, or an option of it is invalid.
+    """
+
+    def __init__(self, name: str, wanted: Wanted, interval: float) -> None:
+        self.name = name
+        self.families: Sequence[metrics.Family] = ()
+        self._wanted, self._interval = wanted, interval
+        self._read: Sequence[metrics.Family] = ()
+        self._requests: Counter[tuple[str, str]] = Counter()
+        self._refreshes = Counter({_SUCCESS: 0, _FAILURE: 0})
+        self._up: dict[str, bool] = dict.fromkeys(_SERVICES, False)
+        self._checks: Sequence[metrics.Family] = ()
+        self._next_checks = 0.0
+        self._connection: Any = None
+        self._counted, self._connection = self._connect()
+
+    def run(self) -> None:
+        """Refresh until the process ends."""
+        while True:
+            time.sleep(pause(self._interval, self.refresh()))
+
+    def refresh(self) -> float:
+        """Read the cloud, and replace ``families``; return the seconds that it took."""
+        from senlin_affinity.cloud.deadline import is_given_up
+
+        began = time.monotonic()
+        is_logged_in, result = False, _FAILURE
+        try:
+            if self._connection is None or is_given_up(self._connection.session):
+                self._counted, self._connection = self._connect()
+            self._log_in()
+            is_logged_in = True
+            self._read = self._fetch()
+            result = _SUCCESS
+        except Exception as error:
+            self._warn(error)
+        taken = time.monotonic() - began
+        self._refreshes[result] += 1
+        answers = self._counted.answers if is_logged_in else dict.fromkeys(self._up, False)
+        self._up.update(answers)
+        if result is _FAILURE:
+            self._connection = None
+        own = metrics.of_refreshes(
+            self.name,
+            up=self._up,
+            requests={**self._requests},
+            refreshes=self._refreshes,
+            seconds=taken,
+        )
+        self.families = (*self._read, *own)
+        return taken
+
+    def _connect(self) -> tuple[RequestCount, Any]:
+        """Return a new connection, and its observer.
+
+        Requests of an earlier connection that end late do not change what is up.
+        """
+        from senlin_affinity.cloud import connection, transport
+        from senlin_affinity.cloud.request_count import RequestCount
+
+        counted = RequestCount(self._requests)
+        made = connection.connect(self.name or None, self._wanted.timeout)
+        largest = self._wanted.largest or transport.LARGEST
+        transport.bound(made.session, largest)
+        counted.watch(made.session)
+        return counted, made
+
+    def _log_in(self) -> None:
+        from senlin_affinity.cloud import deadline, login
+        from senlin_affinity.cloud.request_count import endpoints
+
+        timeout = self._timeout()
+        with deadline.operation(timeout):
+            login.log_in(self._connection, timeout)
+            self._counted.endpoints = endpoints(self._connection)
+
+    def _fetch(self) -> Sequence[metrics.Family]:
+        """Read the cloud; the checks keep their last result if they fail."""
+        from senlin_affinity.cloud import deadline
+
+        with deadline.operation(self._timeout()):
+            found = families(self._connection, self._wanted, self.name)
+        if time.monotonic() >= self._next_checks:
+            try:
+                with deadline.operation(self._timeout()):
+                    self._checks = checks(self._connection, self._wanted, self.name)
+                self._next_checks = time.monotonic() + _BETWEEN_CHECKS
+            except Exception as error:
+                self._warn(error)
+        return [*found, *self._checks]
+
+    def _warn(self, error: Exception) -> None:
+        LOG.warning('cloud %s: %s', self.name or '(environment)', base.one_line(error))
+        LOG.debug('the refresh failed', exc_info=True)
+
+    def _timeout(self) -> float:
+        from senlin_affinity.cloud import deadline
+
+        known: float | None = self._connection.session.timeout
+        return self._wanted.timeout or known or deadline.REQUEST_TIMEOUT
+
+
+def pause(interval: float, seconds: float) -> float:
+    """Return the seconds to wait after a refresh that took ``seconds``.
+
+    The interval with jitter is measured from start to start. Refreshes take at most a tenth of the
+    time.
+    """
+    changed = interval * random.uniform(1 - _JITTER, 1 + _JITTER)
+    return max(changed - seconds, _PAUSES * seconds)
+
+
+def families(connection: Any, wanted: Wanted, cloud: str = '') -> list[metrics.Family]:
+    """Read a cloud once, and return its metrics. Raise CloudError and InvalidSpec, as api.fetch."""
+    clients = api.clients_of(connection)
+    view = view_of(clients, wanted.question, wanted.flavors, wanted.timeout)
+    for part in _NEEDED & view.unavailable.keys():
+        LOG.warning('cloud %s: %s: %s', cloud, part, view.unavailable[part])
+    if view.snapshot.hosts is None:
+        raise CloudError(f'the hosts are not known: {view.unavailable.get("hosts", "")}')
+    found = api.capacity(
+        view,
+        None if wanted.flavors == ALL else wanted.flavors,
+        HOST if wanted.is_by_host else ZONE,
+        wanted.question.project_id,
+        question=wanted.question,
+        constraints=wanted.constraints,
+    )
+    return [
+        *metrics.of_capacity(found, cloud),
+        *metrics.of_snapshot(view.snapshot, cloud),
+    ]
+
+
+def checks(connection: Any, wanted: Wanted, cloud: str = '') -> list[metrics.Family]:
+    """Return the number of orphaned groups, and of the findings of each check.
+
+    They need a request for each aggregate, and for each cluster with a policy.
+    """
+    clients = api.clients_of(connection).remembering()
+    return [
+        *_orphans(clients, wanted, cloud),
+        metrics.of_findings(_findings(clients, wanted.timeout), cloud),
+    ]
+
+
+def view_of(
+    clients: Any, question: api.Question, flavors: Sequence[str], timeout: float | None
+) -> api.CloudView:
+    """Fetch what the capacity of the flavors depends on, and all server groups."""
+    from senlin_affinity.cloud import whole_cloud
+
+    scope = api.FetchScope(
+        project_id=question.project_id, question=question, flavors=tuple(flavors)
+    )
+    return whole_cloud.fetch(clients, scope, timeout)
+
+
+def _orphans(clients: Any, wanted: Wanted, cloud: str) -> Iterator[metrics.Family]:
+    """Yield the number of orphaned groups; nothing without Senlin, or if it does not answer.
+
+    Nova is read first, so that a group that is created and bound meanwhile is not an orphan.
+    """
+    from senlin_affinity.cloud import connection, senlin
+    from senlin_affinity.cloud.server_groups import NovaServerGroups
+
+    try:
+        if not connection.has_clustering(clients.owner, wanted.timeout):
+            return
+        compute = connection.compute(clients.owner, wanted.timeout)
+        groups = NovaServerGroups(compute).of_every_project()
+        clustering = connection.clustering(clients.owner, wanted.timeout)
+        found = senlin.fetch(clustering, None)
+    except CloudError as error:
+        LOG.warning('cloud %s: orphaned groups: %s', cloud, base.one_line(error))
+        return
+    statuses = audit.statuses(groups, found.uses, wanted.prefix)
+    yield metrics.of_orphans(sum(each.is_orphan for each in statuses), cloud)
+
+
+def _findings(clients: Any, timeout: float | None) -> Mapping[str, float]:
+    """Return the number of findings of each check."""
+    rows = [
+        row
+        for name, check in _CHECKS.items()
+        for row in status.rows_of(name, partial(check, clients, timeout))
+    ]
+    return prometheus.counts(rows)
