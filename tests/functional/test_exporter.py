@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import socket
 import ssl
 import subprocess
@@ -15,6 +16,7 @@ from tests.functional.http_cloud import HttpCloud
 from tests.support import command
 from tests.support.fake_nova import FakeHost, FakeNova
 from tests.support.waiting import until
+from tests.unit.docs.test_dashboard import FOLDER
 
 LARGE = 'senlin_affinity_capacity_servers{cloud="",flavor="m1.large",zone="az-0"} '
 IS_UP = 'senlin_affinity_up{cloud="",service="compute"} '
@@ -29,9 +31,9 @@ def nova():
 
 
 @contextlib.contextmanager
-def exporter(environment, *options, listen='127.0.0.1:0'):
+def exporter(environment, *options, listen='127.0.0.1:0', timeout='0.5'):
     """Run an exporter; yield its URL and its process."""
-    arguments = ['exporter', '--listen', listen, '--timeout', '0.5', *options]
+    arguments = ['exporter', '--listen', listen, '--timeout', timeout, *options]
     clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
     with subprocess.Popen(
         [*command.LINE, *arguments],
@@ -166,6 +168,22 @@ def test_https(tmp_path):
         assert url.startswith('https://')
         context = ssl.create_default_context(cafile=str(certificate))
         assert 'process_resident_memory_bytes' in scrape(url, context)
+
+
+ANALYZE = shutil.which('systemd-analyze')
+
+
+@pytest.mark.skipif(ANALYZE is None, reason='systemd-analyze is not installed')
+def test_the_service_is_valid_and_hardened(tmp_path):
+    """Exposure 0 is the best, 10 the worst."""
+    text = (FOLDER / 'systemd/senlin-affinity-exporter.service').read_text(encoding='utf-8')
+    path = tmp_path / 'exporter.service'
+    path.write_text(text.replace('/opt/senlin-affinity/bin/senlin-affinity', shutil.which('env')))
+    for arguments in (('verify',), ('security', '--offline=yes', '--threshold=20')):
+        done = subprocess.run(
+            [ANALYZE, *arguments, path], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_capacity_writes_the_same_metrics_for_a_textfile_collector(tmp_path):
