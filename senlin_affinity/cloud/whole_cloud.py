@@ -45,7 +45,7 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
         is_project_of_group=needed.server_groups is not None,
         timeout=timeout,
     )
-    if needed.server_groups is None:  # plans for any flavor will be made
+    if needed.server_groups is None and needed.flavors is None:  # plans for any flavor follow
         named = snapshot.with_names(clients.operator, taken.snapshot, timeout)
         taken = replace(taken, snapshot=named)
     unknown = dict(taken.unavailable)

@@ -4,6 +4,7 @@ If one of the rights is missing, the answer names it, or what it would show.
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,21 @@ def test_the_account_gets_the_answers_of_an_administrator(cloud, granted, run):
     assert run('auditor', *STATUS).returncode == 0
     sent = [(each['method'], each['status']) for each in cloud.requests(None)]
     assert {*sent} == {('GET', 200)}
+
+
+def test_the_account_gets_the_metrics_of_an_administrator(cloud, granted, run):
+    """Except for server groups: Nova shows those of all projects to administrators only."""
+    granted()
+    cloud.clear_requests()
+    found = []
+    for user in ('auditor', 'admin'):
+        done = run(user, 'capacity', '-f', 'prometheus')
+        assert (done.returncode, done.stderr) == (0, '')
+        lines = done.stdout.replace(f'cloud="{user}"', '').splitlines()
+        found.append([each for each in lines if not re.search('timestamp|server_groups', each)])
+    assert found[0] == found[1]
+    assert any(each.startswith('senlin_affinity_capacity_servers') for each in found[0])
+    assert [each for each in cloud.requests(None) if each['status'] != 200] == []
 
 
 def test_every_right_is_tested():
