@@ -32,16 +32,17 @@ from typing import Any
 
 from msgspec import structs
 
+from senlin_affinity import engine
 from senlin_affinity.cloud.clients import of as clients_of
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.engine import flavor_capacity
+from senlin_affinity.engine.decision import Decision
+from senlin_affinity.engine.flavor_capacity import Capacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.planner import flavor_capacity, planner
-from senlin_affinity.planner.decision import Decision
-from senlin_affinity.planner.flavor_capacity import Capacity
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.headline import hosts_to_read
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
@@ -163,7 +164,7 @@ def answer(
     """
     chosen = load_constraints() if constraints is None else constraints
     request, cloud = resolve_question(_read(question, chosen), view)
-    return planner.plan(request, Scenario.of(cloud), chosen, remedies=remedies)
+    return engine.plan(request, Scenario.of(cloud), chosen, remedies=remedies)
 
 
 def capacity(

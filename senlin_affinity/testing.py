@@ -17,14 +17,14 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from senlin_affinity import engine
 from senlin_affinity.conf import opts
-from senlin_affinity.conf.installed import check_declarations
+from senlin_affinity.conf.constraint_plugins import check_declarations
 from senlin_affinity.constraints.base import Constraint, Request, Verdict
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.planner import planner
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import Question, resolve_question
 from senlin_affinity.scenario.constraint import overrides
@@ -65,10 +65,10 @@ def _verdicts(constraint: Constraint, request: Request, cloud: CloudSnapshot) ->
     is_alone = isinstance(constraint, ResourcesConstraint)
     constraints = [constraint] if is_alone else [constraint, ResourcesConstraint()]
     scenario = Scenario.of(cloud)
-    decisions = [planner.plan(request, scenario, constraints)]
+    decisions = [engine.plan(request, scenario, constraints)]
     if decisions[0].capacity is not None:
         request = replace(request, count=decisions[0].capacity + 1)
-        decisions.append(planner.plan(request, scenario, constraints))
+        decisions.append(engine.plan(request, scenario, constraints))
     for decision in decisions:
         for found in (decision.request, *(report.verdicts for report in decision.hosts)):
             if constraint.name in found:

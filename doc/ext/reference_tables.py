@@ -15,7 +15,7 @@ from docutils import nodes
 from sphinx.util import rst
 from sphinx.util.docutils import SphinxDirective
 
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 
 FILTER = """
 <input type="search" placeholder="Filter the codes" aria-label="Filter the codes" oninput="

@@ -24,11 +24,11 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base, given, metrics, prometheus, request_options
 from senlin_affinity.cli.wrapping import lines
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
+from senlin_affinity.engine.flavor_capacity import NO_NAME, FlavorCapacity
 from senlin_affinity.model import terminal_text
 from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.flavor import Flavor
-from senlin_affinity.planner.flavor_capacity import NO_NAME, FlavorCapacity
 
 _LESS, _UNKNOWN, _UNSURE = 3, 1, 4
 #: The name and id of the flavor that options describe.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from senlin_affinity.cloud.fleet import AbandonedAction, Engine
+from senlin_affinity.cloud.senlin_engines import AbandonedAction, Engine
 from senlin_affinity.conf.settings import Settings
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.option import Option

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from senlin_affinity.cli import base
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint, Option
 from senlin_affinity.model import suggestion
 from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, is_of_requests

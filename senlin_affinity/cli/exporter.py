@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from senlin_affinity.cli import base, metrics, request_options
 from senlin_affinity.cli.refresh import ALL, Refresher, Wanted
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.model.errors import AffinityError
 

@@ -25,10 +25,10 @@ _WRAPPERS = ('policy', 'profile', 'spec')
 
 def spec(path: str, reader: Callable[[Any], T]) -> T:
     """Parse the one document of a YAML (or JSON) file, and return the reader's result."""
-    from senlin_affinity.cloud import one_of_each_key
+    from senlin_affinity.cloud import strict_yaml
 
     try:
-        document = one_of_each_key.load(path)
+        document = strict_yaml.load(path)
     except OSError as error:
         raise UsageError(f'{path} cannot be read: {error.strerror}') from error
     if isinstance(document, dict) and 'format' in document and 'type' not in document:

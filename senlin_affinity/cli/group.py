@@ -19,7 +19,7 @@ from senlin_affinity.cli import base
 from senlin_affinity.cli import group_view as view
 from senlin_affinity.groups import audit, steps
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
-from senlin_affinity.groups.audit import DeleteOrphan, GroupStatus, GroupUses
+from senlin_affinity.groups.audit import DeleteOrphan, GroupReferences, GroupStatus
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.member_of import spelt
 from senlin_affinity.model.server_group import ServerGroup
@@ -89,7 +89,7 @@ class _OfGroups(base.Command):
         known = groups.of_every_project() if is_everywhere else groups.own()
         project = None if is_everywhere else connection.ids(owner)[1]
         if not is_senlin_needed and not connection.has_clustering(owner, timeout):
-            nothing = senlin.Clustering(GroupUses({}))
+            nothing = senlin.Clustering(GroupReferences({}))
             return _Listing(compute, None, known, nothing, is_everywhere, prefix)
         clustering = connection.clustering(owner, timeout)
         self._next_report = time.monotonic() + _BETWEEN

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, given, request_options
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.suggestion import meant

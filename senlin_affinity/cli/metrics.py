@@ -25,12 +25,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from senlin_affinity.engine.flavor_capacity import HOST, Capacity, FlavorCapacity
 from senlin_affinity.groups.audit import places
 from senlin_affinity.model.bounds import Bounds
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.planner.flavor_capacity import HOST, Capacity, FlavorCapacity
 
 _PREFIX = 'senlin_affinity_'
 #: The states of hosts.

@@ -12,11 +12,10 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from senlin_affinity import api
+from senlin_affinity import api, engine
 from senlin_affinity.cli import base, given, request_options, view_notes
 from senlin_affinity.cli.view import show_plan
-from senlin_affinity.conf.installed import load_constraints
-from senlin_affinity.planner import planner
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
 from senlin_affinity.preflight.question import resolve_question
@@ -116,12 +115,12 @@ class Plan(base.ShowOne):
         for name, near in view_notes.misspelt(request.settings.enabled_filters, modelled):
             LOG.warning('enabled_filters: unknown filter %s: did you mean %s?', name, near)
         is_file = parsed_args.snapshot is not None
-        decision = planner.plan(request, Scenario.of(cloud), constraints, remedies=is_file)
+        decision = engine.plan(request, Scenario.of(cloud), constraints, remedies=is_file)
         if not is_file:
             connection, timeout = self.connection(parsed_args.timeout), parsed_args.timeout
             view = api.with_leftovers(connection, request, view, decision, timeout)
             request, cloud = resolve_question(asked, view)
-            decision = planner.plan(request, Scenario.of(cloud), constraints)
+            decision = engine.plan(request, Scenario.of(cloud), constraints)
         self._answer = view_notes.Answer(decision, request, cloud, view, asked, found, is_file)
         self.exit_status = request_options.status(decision, parsed_args)
         answer = decision.as_dict(skipped=not parsed_args.no_skipped)

@@ -14,7 +14,7 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base, request_options
 from senlin_affinity.cli.view import show_explanation
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.preflight import explanation
 from senlin_affinity.preflight.failed_server import FailedServer, question_of
 

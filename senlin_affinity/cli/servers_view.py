@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.member_locations import Place, places
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.topology import domain_of, domains_of, servers
-from senlin_affinity.planner.decision import Decision
 from senlin_affinity.preflight.headline import short_sentence
 
 _MOST_NAMES, _MOST_PLACES = 20, 5

@@ -21,7 +21,7 @@ from typing import Any
 from senlin_affinity.cli import base, config_file, configuration_check, group_view
 from senlin_affinity.cli.configuration_check import CheckResult
 from senlin_affinity.cli.group import AuditGroups, add_common
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.terminal_text import escaped
@@ -122,11 +122,13 @@ class Status(AuditGroups):
             self.end_operation()
 
     def _actions(self) -> Iterator[CheckResult]:
-        from senlin_affinity.cloud import fleet
+        from senlin_affinity.cloud import senlin_engines
 
-        found = [*fleet.abandoned_actions(_clustering(self._clients(), self._asked.timeout))]
+        found = [
+            *senlin_engines.abandoned_actions(_clustering(self._clients(), self._asked.timeout))
+        ]
         if self._asked.config_file is not None and (url := self._configuration.database.connection):
-            found += fleet.kept_locks(url)
+            found += senlin_engines.kept_locks(url)
         return configuration_check.abandoned(found)
 
     def _groups(self) -> Iterator[CheckResult]:
@@ -216,16 +218,18 @@ def rows_of(name: str, check: _Check) -> Iterator[tuple[Any, ...]]:
 
 def engines(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
     """Check whether all engines of Senlin have the policy, and equal options."""
-    from senlin_affinity.cloud import fleet
+    from senlin_affinity.cloud import senlin_engines
 
-    return configuration_check.engines(fleet.engines(_clustering(clients, timeout)))
+    return configuration_check.engines(senlin_engines.engines(_clustering(clients, timeout)))
 
 
 def actions(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
     """Check for actions that an engine has abandoned."""
-    from senlin_affinity.cloud import fleet
+    from senlin_affinity.cloud import senlin_engines
 
-    return configuration_check.abandoned([*fleet.abandoned_actions(_clustering(clients, timeout))])
+    return configuration_check.abandoned(
+        [*senlin_engines.abandoned_actions(_clustering(clients, timeout))]
+    )
 
 
 def aggregates(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
@@ -254,7 +258,7 @@ def _clustering(clients: Any, timeout: float | None) -> Any:
 
 def _is_allowed(service: Any, path: str, query: Mapping[str, str | int]) -> bool:
     """Check whether a service permits a request; its answer is not used."""
-    from senlin_affinity.cloud.answers import allowed
+    from senlin_affinity.cloud.paging import allowed
 
     microversion = service.pick(_TREES if service.name == _PLACEMENT else _MIGRATIONS)
     read = partial(service.get, path, f'check {path}', microversion, params=query)

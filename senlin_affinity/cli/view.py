@@ -26,12 +26,12 @@ from senlin_affinity.cli import servers_view, view_hosts, view_notes
 from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import command_lines, lines
+from senlin_affinity.engine.decision import TWO, Decision
 from senlin_affinity.model import terminal_text
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.nova import host_status
-from senlin_affinity.nova.group_policy import FILTERS, holding, why_not_enforced
+from senlin_affinity.nova.group_policy import FILTERS, enforced_policy, why_not_enforced
 from senlin_affinity.nova.quotas import IN_WORDS, METADATA_ITEMS
-from senlin_affinity.planner.decision import TWO, Decision
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.headline import limiting_reason
 
@@ -150,7 +150,7 @@ def _plan_sentences(answer: Answer) -> Iterator[str]:
         yield f'The limit is {limit}.'
     if group is not None and decision.violated:
         yield f'{servers_view.violation(group, decision.violated)}.'
-    if group is not None and group.policy in FILTERS and holding(answer.request) is None:
+    if group is not None and group.policy in FILTERS and enforced_policy(answer.request) is None:
         yield f'{why_not_enforced(group.policy)}.'
 
 

@@ -20,9 +20,9 @@ from senlin_affinity.cli import servers_view
 from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import lines
+from senlin_affinity.engine.decision import Decision
+from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.reason import agreeing, sentence
-from senlin_affinity.planner.decision import Decision
-from senlin_affinity.planner.host_reports import HostReport
 from senlin_affinity.preflight.headline import short_sentence
 
 #: The number of hosts that a group names, of chosen hosts, and of groups.

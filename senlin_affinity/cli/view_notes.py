@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from senlin_affinity import api
+from senlin_affinity.engine.scheduler_filters import KNOWN
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.suggestion import typo_of
 from senlin_affinity.nova.quotas import quotas_of
-from senlin_affinity.planner.scheduler_filters import KNOWN
 
 _DENIED = 'Nova answered 403'
 #: The right that a user lacks, in Nova's message.

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from senlin_affinity.cloud.answers import reading
+from senlin_affinity.cloud.paging import reading
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING
 from senlin_affinity.cloud.rest import Microversion, OperatorRest
 from senlin_affinity.model.candidate_capacity import CandidateCapacity, Count, Key, Takes, count

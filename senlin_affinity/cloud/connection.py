@@ -19,10 +19,11 @@ from keystoneauth1.exceptions import MissingRequiredOptions
 from openstack.config import OpenStackConfig
 from openstack.connection import Connection
 
-from senlin_affinity.cloud import login, words
+from senlin_affinity.cloud import login
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT as REQUEST_TIMEOUT
 from senlin_affinity.cloud.deadline import GivenUp, within
+from senlin_affinity.cloud.error_text import error_text, one_line
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.login import NO_ANSWER
 from senlin_affinity.cloud.providers import TREES
@@ -238,7 +239,7 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
             )
             _ = connection.session  # created on first access, which reads further options
         except (*NO_ANSWER, GivenUp) as error:
-            why = ' '.join((words.error_text(error), *(() if warned else _hint(cloud, error))))
+            why = ' '.join((error_text(error), *(() if warned else _hint(cloud, error))))
             why = '; '.join((*warned, why))
             raise CloudError(f'could not connect to the cloud: {why}') from error
         except _ODD_VALUE as error:
@@ -255,7 +256,7 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
     kept: dict[str, None] = {}
 
     def keep(record: logging.LogRecord) -> bool:
-        kept.setdefault(words.one_line(record.getMessage()))
+        kept.setdefault(one_line(record.getMessage()))
         return False
 
     logger = logging.getLogger('openstack.config')

@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud import failed_servers, senlin
-from senlin_affinity.cloud.answers import allowed, check_identity, reading, the_only
 from senlin_affinity.cloud.clients import Clients
+from senlin_affinity.cloud.paging import allowed, check_identity, reading, the_only
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.groups.audit import BindingRecord
 from senlin_affinity.model.errors import AffinityError, InvalidSpec

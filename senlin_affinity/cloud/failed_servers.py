@@ -24,7 +24,8 @@ from urllib.parse import quote
 
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import images
-from senlin_affinity.cloud.answers import (
+from senlin_affinity.cloud.clients import Clients, OwnerClient
+from senlin_affinity.cloud.paging import (
     LIMIT,
     allowed,
     by_marker,
@@ -32,7 +33,6 @@ from senlin_affinity.cloud.answers import (
     reading,
     the_only,
 )
-from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor

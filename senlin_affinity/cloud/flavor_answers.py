@@ -12,7 +12,7 @@
 
 Raises: CloudError for a request that fails, except for those of allocation candidates: the numbers
 stay "at most", and ``CloudView.unavailable`` has the reason. InvalidSpec as
-:func:`~senlin_affinity.planner.flavor_capacity.select`.
+:func:`~senlin_affinity.engine.flavor_capacity.select`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from msgspec import structs
 from senlin_affinity.cloud import connection, flavors, mirrors, snapshot
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.snapshot import Taken
+from senlin_affinity.engine import flavor_capacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request
@@ -32,7 +33,6 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query, placement_rejection
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.planner import flavor_capacity
 from senlin_affinity.preflight.cloud_view import ANSWER, CloudView
 from senlin_affinity.preflight.question import Question, resolve_question
 

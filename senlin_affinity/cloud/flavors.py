@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from senlin_affinity.cloud.answers import allowed, by_marker, check_identity, reading
+from senlin_affinity.cloud.paging import allowed, by_marker, check_identity, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OwnerRest
 from senlin_affinity.model.snapshot import Flavor
 

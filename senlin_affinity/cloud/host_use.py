@@ -26,8 +26,8 @@ from urllib.parse import quote
 
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import hosts
-from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.clients import Clients
+from senlin_affinity.cloud.paging import list_of, reading
 from senlin_affinity.cloud.providers import TREES
 from senlin_affinity.cloud.rest import OperatorRest
 from senlin_affinity.model.errors import CloudError

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import by_marker, check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.paging import by_marker, check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.providers import HostInventory
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest
 from senlin_affinity.model.aggregate import Aggregate

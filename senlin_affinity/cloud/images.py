@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading, the_only
 from senlin_affinity.cloud.clients import OwnerClient
 from senlin_affinity.cloud.connection import image
+from senlin_affinity.cloud.paging import check_identity, check_unique, list_of, reading, the_only
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.member_of import canonical

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import allowed, check_identity, list_of, reading
+from senlin_affinity.cloud.paging import allowed, check_identity, list_of, reading
 from senlin_affinity.cloud.rest import BASE, OwnerRest
 
 #: The most servers per call.

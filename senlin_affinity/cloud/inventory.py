@@ -15,7 +15,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from senlin_affinity.cloud import flavors, hosts
-from senlin_affinity.cloud.answers import allowed, check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.paging import allowed, check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, shown
 from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.aggregate import Aggregate

@@ -25,9 +25,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from senlin_affinity.cloud import connection
-from senlin_affinity.cloud.answers import by_marker, list_of, reading
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.hosts import PATH, UUIDS
+from senlin_affinity.cloud.paging import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import TREES
 from senlin_affinity.cloud.rest import OperatorRest, malformed
 from senlin_affinity.model.errors import CloudError

@@ -16,8 +16,9 @@ from keystoneauth1 import exceptions as keystoneauth
 from openstack import exceptions as sdk
 from openstack.connection import Connection
 
-from senlin_affinity.cloud import transport, words
+from senlin_affinity.cloud import transport
 from senlin_affinity.cloud.deadline import GivenUp, within
+from senlin_affinity.cloud.error_text import error_text
 from senlin_affinity.model.errors import CloudError
 
 #: What the libraries raise if they get no usable response, or cannot send the request: a name has
@@ -47,7 +48,7 @@ def log_in(connection: Connection, timeout: float) -> None:
         transport.bound(session)
         within(session.timeout, lambda: _authenticate(impatient(session)), session)
     except (*NO_ANSWER, GivenUp, OSError) as error:  # OSError: a missing file of certificates
-        raise _refused(connection, words.error_text(error), error) from error
+        raise _refused(connection, error_text(error), error) from error
     except Exception as error:
         missing = 'the password is missing: set OS_PASSWORD, or password in clouds.yaml'
         is_missing = type(error) is Exception and str(error) == _NO_PASSWORD
@@ -81,14 +82,14 @@ class _Impatient:
         is_own = more.get('auth') in (None, self._shared.auth)
         if more.get('authenticated') and is_own:
             refused = sys.exc_info()[1]
-            answered = f' ({words.error_text(refused)})' if refused is not None else ''
+            answered = f' ({error_text(refused)})' if refused is not None else ''
             why = f'the service requires a token to issue a token{answered}'
             raise GivenUp(why, getattr(refused, 'http_status', None)) from refused
         try:
             return self._shared.request(*arguments, **more)
         except keystoneauth.ConnectTimeout as error:
             # keystoneauth and openstacksdk try other URLs after each exception that they know.
-            raise GivenUp(words.error_text(error)) from error
+            raise GivenUp(error_text(error)) from error
 
 
 def impatient(shared: Any) -> Any:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from msgspec import structs
 
-from senlin_affinity.cloud.answers import LIMIT, by_marker, check_identity, list_of, reading
+from senlin_affinity.cloud.paging import LIMIT, by_marker, check_identity, list_of, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, Rest
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.server_group import (

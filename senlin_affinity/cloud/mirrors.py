@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.answers import allowed, reading
 from senlin_affinity.cloud.clients import OperatorClient
+from senlin_affinity.cloud.paging import allowed, reading
 from senlin_affinity.cloud.providers import TREES
 from senlin_affinity.cloud.rest import OperatorRest, malformed
 from senlin_affinity.cloud.snapshot import Taken

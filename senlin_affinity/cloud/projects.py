@@ -7,8 +7,8 @@ user may not list them; CloudError.
 from __future__ import annotations
 
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading, the_only
 from senlin_affinity.cloud.clients import OwnerClient
+from senlin_affinity.cloud.paging import check_identity, check_unique, list_of, reading, the_only
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.policy.group_lookup import is_keystone_id
 

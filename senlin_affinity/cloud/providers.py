@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
-from senlin_affinity.cloud.answers import reading
+from senlin_affinity.cloud.paging import reading
 from senlin_affinity.cloud.rest import Microversion, OperatorRest
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, PCPU, VCPU
 from senlin_affinity.model.host import Resource
@@ -60,7 +60,7 @@ class HostInventory:
     pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict)
 
 
-class ProviderRooms(NamedTuple):
+class HostInventories(NamedTuple):
     """The resources of hosts, by the UUID of the root provider.
 
     A response with fewer allocation requests than ``longest`` was not truncated.
@@ -220,7 +220,7 @@ class _Shared:
 
 def rooms(
     placement: OperatorRest, hosts: Mapping[str, Mapping[str, int]], most: int = MOST_REQUESTS
-) -> ProviderRooms:
+) -> HostInventories:
     """Fetch the resources of each host, by the UUID of its root provider (the hypervisor's id).
 
     A host that the responses lack is left out, or ``FULL`` if it has no memory left (with sharing
@@ -230,7 +230,7 @@ def rooms(
     :param most: the maximum number of requests, 3 or 4.
     """
     if not hosts:
-        return ProviderRooms()
+        return HostInventories()
     answers, shared = _Answers(), None
     sharing = _listed(placement, 'uuid', required=SHARING)
     with reading(CANDIDATES):
@@ -251,7 +251,7 @@ def rooms(
     missing = hosts.keys() - found.keys()
     if missing and not (sharing and most < MOST_REQUESTS):
         found |= dict.fromkeys(missing - with_memory(placement), FULL)
-    return ProviderRooms(found, answers.longest)
+    return HostInventories(found, answers.longest)
 
 
 def with_memory(placement: OperatorRest) -> frozenset[str]:

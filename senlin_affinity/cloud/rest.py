@@ -18,9 +18,9 @@ from typing import Any, NewType, TypeVar, cast
 import requests
 from openstack.proxy import Proxy
 
-from senlin_affinity.cloud import words
 from senlin_affinity.cloud.clients import Responses
 from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT, GivenUp, left, within
+from senlin_affinity.cloud.error_text import error_text, one_line
 from senlin_affinity.cloud.login import NO_ANSWER
 from senlin_affinity.model.errors import CloudError, TooLarge
 
@@ -103,9 +103,7 @@ class Rest:
         self._check(response, what)
         if response.status_code != requests.codes.no_content:
             status = response.status_code
-            message = (
-                f'{self.name} answered {status} instead of 204: {words.one_line(response.text)!r}'
-            )
+            message = f'{self.name} answered {status} instead of 204: {one_line(response.text)!r}'
             raise _error(what, message, response)
         return True
 
@@ -202,7 +200,7 @@ class Rest:
             is_unsent = isinstance(error, GivenUp) and not error.is_uncertain
             kind = TooLarge if isinstance(error, TooLarge) else CloudError
             raise kind(
-                f'could not {what}: {words.error_text(error)}',
+                f'could not {what}: {error_text(error)}',
                 status,
                 is_uncertain=not (is_read or is_refused or is_unsent),
             ) from error
@@ -230,7 +228,7 @@ class Rest:
         self._check(response, what)
         body = _parsed(response)
         if body is None:
-            message = f'the answer of {self.name} is not JSON: {words.one_line(response.text)!r}'
+            message = f'the answer of {self.name} is not JSON: {one_line(response.text)!r}'
             raise _error(what, message, response)
         return body
 
@@ -261,7 +259,7 @@ def _request_id(response: requests.Response) -> str:
     """Return " (request <id>)"; '' if the service sent no request id."""
     for name in _IDS:
         if name in response.headers:
-            return f' (request {words.one_line(response.headers[name])})'
+            return f' (request {one_line(response.headers[name])})'
     return ''
 
 
@@ -294,7 +292,7 @@ def find(service: str, timeout: float, session: Any, call: Callable[[], T]) -> T
     try:
         return within(timeout, call, session)
     except (*NO_ANSWER, GivenUp) as error:
-        why = f'could not find {service}: {words.error_text(error)}'
+        why = f'could not find {service}: {error_text(error)}'
         raise CloudError(why, getattr(error, 'http_status', None)) from error
 
 
@@ -315,11 +313,11 @@ def _message(response: requests.Response) -> str:
         if isinstance(value, Mapping):
             message = value.get('message') or value.get('detail')
             if isinstance(message, str) and message:
-                return words.one_line(message)
+                return one_line(message)
             stack.extend(value.values())
         elif isinstance(value, list):
             stack.extend(value)
-    return words.one_line(response.text) or str(response.reason)
+    return one_line(response.text) or str(response.reason)
 
 
 def _parsed(response: requests.Response) -> Any:

@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from senlin_affinity.cloud import deadline, parallel
-from senlin_affinity.cloud.answers import allowed, check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.paging import allowed, check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
-from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupUses
+from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupReferences
 from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec
 from senlin_affinity.policy import binding, profile, properties
 from senlin_affinity.policy.binding import kept_group
@@ -54,7 +54,7 @@ class Clustering:
     ``is_complete``: all clusters that use a group are known.
     """
 
-    uses: GroupUses
+    uses: GroupReferences
     nodes: tuple[Node, ...] = ()
     is_complete: bool = False
 
@@ -109,7 +109,7 @@ def fetch(
         bound[cluster] = records
         deadline.renew()
         progress(len(bound), len(asked))
-    uses = GroupUses(
+    uses = GroupReferences(
         shown,
         tuple(each for cluster in asked for each in bound[cluster]),
         kept,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import check_identity, check_unique, list_of
+from senlin_affinity.cloud.paging import check_identity, check_unique, list_of
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.server_group import RULES_MICROVERSION, ServerGroup, create_body

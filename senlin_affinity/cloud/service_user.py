@@ -15,7 +15,8 @@ from openstack.config import cloud_region
 from openstack.connection import Connection
 from oslo_config import cfg
 
-from senlin_affinity.cloud import transport, words
+from senlin_affinity.cloud import transport
+from senlin_affinity.cloud.error_text import error_text
 from senlin_affinity.model.errors import CloudError
 
 GROUP = cfg.OptGroup(
@@ -76,7 +77,7 @@ def connect(conf: Any, timeout: float, largest: int, region: str | None = None) 
         session = loading.load_session_from_conf_options(conf, GROUP.name, auth=login)
     except (exceptions.ClientException, cfg.Error, ValueError) as error:
         raise CloudError(
-            f'[{GROUP.name}] defines no valid credentials: {words.error_text(error)}'
+            f'[{GROUP.name}] defines no valid credentials: {error_text(error)}'
         ) from error
     if session.timeout is None:
         session.timeout = timeout

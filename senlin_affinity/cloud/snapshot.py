@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from senlin_affinity.cloud import allocations, flavors, hosts, members, providers
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.answers import allowed
 from senlin_affinity.cloud.clients import Clients, OperatorClient
 from senlin_affinity.cloud.inventory import NovaInventory
+from senlin_affinity.cloud.paging import allowed
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups, are_named, called
 from senlin_affinity.model.errors import CloudError, InvalidSpec
@@ -162,7 +162,7 @@ class _SnapshotBuilder:
         ) or (None, {})
         built: tuple[Host, ...] | None = None
         zones: dict[str, bool] | None = None
-        inventories = providers.ProviderRooms()
+        inventories = providers.HostInventories()
         if found is not None:
             read_zones = partial(hosts.zones_of, self._clouds)
             zone_of, zones = self._part('availability_zones', read_zones) or ({}, None)
@@ -280,14 +280,14 @@ class _SnapshotBuilder:
             self._unknown['quotas'] = str(error)  # a group that outlived its project
             return None
 
-    def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.ProviderRooms:
+    def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.HostInventories:
         """Fetch the resources of the hypervisors; none if they are hidden."""
         placement = clouds.placement(self._clients.operator, self._timeout)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
         read = partial(providers.rooms, placement, largest, most)
         inventories = self._part('resources', read, providers.TREES, placement)
         if inventories is None:
-            return providers.ProviderRooms()
+            return providers.HostInventories()
         cut = len(largest) - len(inventories.rooms)
         if cut:
             self._unknown['resources'] = (

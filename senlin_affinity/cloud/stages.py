@@ -29,9 +29,9 @@ from senlin_affinity.cloud import (
     whole_cloud,
 )
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.answers import allowed, reading
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.hosts import Hypervisor
+from senlin_affinity.cloud.paging import allowed, reading
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING, HostInventory
 from senlin_affinity.cloud.rest import OperatorRest, OwnerRest
 from senlin_affinity.cloud.server_groups import NovaServerGroups

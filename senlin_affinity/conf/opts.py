@@ -15,7 +15,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.conf.oslo_options import as_oslo, value_of, why_invalid
 from senlin_affinity.conf.settings import Settings
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint

@@ -62,7 +62,7 @@ SPREAD_ZONE = OpenAssumption(*DEFAULT_ZONE)
 def any_zone_change() -> Change:
     """Return the change ``any_zone``, which removes the zone from the request."""
     data = {'availability_zone': None}
-    return Change('any_zone', 'no availability_zone', data, kind=Kind.ASKERS, for_tenant=True)
+    return Change('any_zone', 'no availability_zone', data, kind=Kind.REQUESTER, for_tenant=True)
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class AvailabilityZoneConstraint(Constraint):
         zones = {host.availability_zone for host in cloud.hosts or ()} - {None, asked}
         for zone in sorted(map(str, zones))[:_MOST_ZONES]:
             change, data = f'availability_zone: {zone}', {'availability_zone': zone}
-            yield Change('availability_zone', change, data, kind=Kind.ASKERS, for_tenant=True)
+            yield Change('availability_zone', change, data, kind=Kind.REQUESTER, for_tenant=True)
         if request.availability_zone is not None:
             yield any_zone_change()
         carrying = cloud.zones.carried_by.get(asked, ())

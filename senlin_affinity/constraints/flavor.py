@@ -109,7 +109,7 @@ class FlavorConstraint(Constraint):
                 ', and '.join(words),
                 removed,
                 size=len(settings),
-                kind=Kind.ASKERS,
+                kind=Kind.REQUESTER,
                 for_tenant=True,
                 is_sufficient=True,
             )

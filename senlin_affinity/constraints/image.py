@@ -112,7 +112,7 @@ class ImageConstraint(Constraint):
         )
         choices = tuple(map(flavor_change, islice(enough, _MOST_LARGER)))
         wanted = request.count
-        yield OneOf('flavor', '', size=wanted, kind=Kind.ASKERS, choices=choices)
+        yield OneOf('flavor', '', size=wanted, kind=Kind.REQUESTER, choices=choices)
 
     def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
         """Yield MINIMUM if only properties of the image are known, and there are some.

@@ -187,7 +187,7 @@ class ResourcesConstraint(Constraint):
         smaller = smaller_flavors(scenario.cloud.flavors or (), request.flavor)
         whose: dict[str, Any] = {
             'size': request.count,
-            'kind': Kind.ASKERS,
+            'kind': Kind.REQUESTER,
             'for_tenant': True,
         }
         if smaller and evaluation.is_limiting:

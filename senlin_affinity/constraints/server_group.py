@@ -41,7 +41,7 @@ from senlin_affinity.nova.group_members import (
     is_any_hidden,
     may_run_out,
 )
-from senlin_affinity.nova.group_policy import FILTERS, holding, is_only_checked_late
+from senlin_affinity.nova.group_policy import FILTERS, enforced_policy, is_only_checked_late
 from senlin_affinity.nova.options import NO_LATE_CHECK
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario
@@ -61,7 +61,7 @@ ONLY_LATE_CHECK = OpenAssumption(
 def new_group_change(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> Change:
     """Return the change ``new_group``: the same group with an unused name, without servers."""
     data = {'server_group': new_group(request, cloud, group)}
-    return Change('new_group', _NEW_GROUP, data, 1, Kind.ASKERS, True, is_sufficient=True)
+    return Change('new_group', _NEW_GROUP, data, 1, Kind.REQUESTER, True, is_sufficient=True)
 
 
 class ServerGroupConstraint(Constraint):
@@ -141,7 +141,7 @@ class ServerGroupConstraint(Constraint):
         self, request: Request, scenario: Scenario, group: ServerGroup, host: str | None
     ) -> Verdict:
         """Return the verdict about a service host; None: one that has no member of the group."""
-        if group.policy in FILTERS and request.memo(holding) is None:
+        if group.policy in FILTERS and request.memo(enforced_policy) is None:
             facts: dict[str, Any] = {'policy': group.policy, 'filter': FILTERS[group.policy]}
             return Verdict.skipped('server_group.not_enforced', **facts)
         cloud = scenario.cloud
@@ -183,7 +183,7 @@ class ServerGroupConstraint(Constraint):
         """Check whether a limit is enforced, and a service host has several hypervisors."""
         group = request.server_group
         is_limited = group is not None and group.max_server_per_host is not None
-        is_limited = is_limited and request.memo(holding) is not None
+        is_limited = is_limited and request.memo(enforced_policy) is not None
         return is_limited and scenario.cloud.has_shared_services
 
     def domains(self, request: Request, scenario: Scenario, host: Host) -> Collection[Domain]:
@@ -207,7 +207,7 @@ class ServerGroupConstraint(Constraint):
         hosts, nor about an explicit option.
         """
         group = request.server_group
-        if group is None or cloud.hosts is None or request.memo(holding) is None:
+        if group is None or cloud.hosts is None or request.memo(enforced_policy) is None:
             return
         is_late_check_set = request.settings.is_explicit(NO_LATE_CHECK)
         if is_only_checked_late(request) and not is_late_check_set:
@@ -241,7 +241,7 @@ class ServerGroupConstraint(Constraint):
         ):
             return
         same = {'server_group': new_group(request, cloud, group)}
-        whose: dict[str, Any] = {'kind': Kind.ASKERS, 'for_tenant': True}
+        whose: dict[str, Any] = {'kind': Kind.REQUESTER, 'for_tenant': True}
         if group.members:
             yield new_group_change(request, cloud, group)
         if group.max_server_per_host is not None:

@@ -183,7 +183,7 @@ class SpreadConstraint(Constraint):
                 'max_skew',
                 f'max_skew: {{number}}{beside}',
                 data,
-                kind=Kind.ASKERS,
+                kind=Kind.REQUESTER,
                 for_tenant=True,
                 path=('spread', at, 'max_skew'),
                 now=spread.max_skew,

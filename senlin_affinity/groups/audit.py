@@ -37,7 +37,7 @@ class BindingRecord:
 
 
 @dataclass(frozen=True)
-class GroupUses:
+class GroupReferences:
     """The users of server groups that Senlin shows, of one project or of all.
 
     ``clusters`` maps ids to names, or to ``FOREIGN`` for another project than the reader's.
@@ -77,7 +77,7 @@ class GroupStatus:
 
 
 def statuses(
-    groups: Sequence[ServerGroup], uses: GroupUses, prefix: str = GROUP_NAME_PREFIX
+    groups: Sequence[ServerGroup], uses: GroupReferences, prefix: str = GROUP_NAME_PREFIX
 ) -> Iterator[GroupStatus]:
     """Yield the status of each group.
 
@@ -102,7 +102,7 @@ def statuses(
 
 @dataclass(frozen=True)
 class ReadUses:
-    """Read a :class:`GroupUses`, of all projects if possible."""
+    """Read a :class:`GroupReferences`, of all projects if possible."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,14 @@ class DeleteOrphan:
         Nova is read first: a group that is created and bound meanwhile is then not listed.
         """
         groups = yield SearchGroups()
-        uses: GroupUses = yield ReadUses()
+        uses: GroupReferences = yield ReadUses()
         found = statuses([each for each in groups if each.id == self.group_id], uses, self.prefix)
         return next((each.group for each in found if each.is_orphan), None)
 
 
-def shared_ownership(groups: Iterable[ServerGroup], uses: GroupUses) -> Iterator[tuple[str, str]]:
+def shared_ownership(
+    groups: Iterable[ServerGroup], uses: GroupReferences
+) -> Iterator[tuple[str, str]]:
     """Yield the name of each group with several owners, and their names, in the order of their ids.
 
     Example: ``('web', 'a, b')``.
@@ -174,7 +176,7 @@ def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, st
     return times[limit] if len(times) == len(place.servers) > limit else None
 
 
-def conflicting_policies(uses: GroupUses) -> Iterator[tuple[str, str]]:
+def conflicting_policies(uses: GroupReferences) -> Iterator[tuple[str, str]]:
     """Yield each cluster with enabled policies for different groups, by name, with the policies.
 
     Example: ``('web', 'p1 (senlin.policy.affinity-1.0): <group>; p2 (...-1.1): <group>')``

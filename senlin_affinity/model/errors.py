@@ -152,7 +152,7 @@ class ConstraintError(PluginError):
         super().__init__(f'constraint {constraint}: {method} failed{on}: {why}')
 
 
-def is_mistake(error: BaseException) -> bool:
+def is_defect(error: BaseException) -> bool:
     """Check whether an error is a bug, in our code or in a constraint's."""
     return isinstance(error, ConstraintError) or not isinstance(error, AffinityError)
 

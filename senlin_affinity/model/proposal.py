@@ -1,11 +1,11 @@
 """Changes that a constraint proposes, as plain data.
 
 The planner applies the ``data`` of each, evaluates the request again, and ranks what helps.
-:mod:`senlin_affinity.planner.changes` lists the actions of ``data``.
+:mod:`senlin_affinity.engine.changes` lists the actions of ``data``.
 
 Example::
 
-    Change('any_zone', 'no availability_zone', data={'availability_zone': None}, kind=Kind.ASKERS)
+    Change('any_zone', 'no availability_zone', {'availability_zone': None}, kind=Kind.REQUESTER)
     RaisedNumber('most_per_rack', 'most_per_rack: {number}', path=('options', 'most_per_rack'),
                  now=2, most=5)
 """
@@ -33,7 +33,7 @@ class Kind(enum.Enum):
     Changes of one size are ranked in this order.
     """
 
-    ASKERS = 'askers'
+    REQUESTER = 'askers'
     OPERATORS = 'operators'
     GIVEN_UP = 'given_up'
 

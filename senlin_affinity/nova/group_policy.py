@@ -34,7 +34,7 @@ def why_not_enforced(policy: str) -> str:
     )
 
 
-def holding(request: Request) -> str | None:
+def enforced_policy(request: Request) -> str | None:
     """Return ``affinity`` or ``anti-affinity`` if it is enforced for the servers, or else None."""
     group = request.server_group
     if group is None or group.policy not in FILTERS:
@@ -45,5 +45,5 @@ def holding(request: Request) -> str | None:
 
 def is_only_checked_late(request: Request) -> bool:
     """Check whether the scheduler sends servers to hosts that nova-compute then rejects."""
-    policy = holding(request)
+    policy = enforced_policy(request)
     return policy is not None and not (request.is_pinned or request.is_enforced(FILTERS[policy]))

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.constraints.drs import DrsConstraint, check_drs_host
+from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.terminal_text import escaped
-from senlin_affinity.planner.decision import Decision
 from senlin_affinity.policy.properties import Properties
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'

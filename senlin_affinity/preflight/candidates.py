@@ -22,6 +22,8 @@ from msgspec import structs
 from senlin_affinity.constraints.availability_zone import any_zone_change
 from senlin_affinity.constraints.server_group import new_group_change, soft_policy_change
 from senlin_affinity.constraints.spread import SpreadConstraint
+from senlin_affinity.engine.evaluation import Evaluation, evaluate
+from senlin_affinity.engine.host_verdicts import capacity_constraints
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.request import Request
@@ -33,8 +35,6 @@ from senlin_affinity.nova.aggregate_bounds import keeping
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
-from senlin_affinity.planner.evaluation import Evaluation, evaluate
-from senlin_affinity.planner.row import capacity_constraints
 from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.sample import (
     AggregateSets,

@@ -22,6 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.constraints.quota import are_quotas_known
+from senlin_affinity.engine.changes import carry_out
+from senlin_affinity.engine.decision import Decision
+from senlin_affinity.engine.evaluation import evaluate
 from senlin_affinity.model.errors import AffinityError, BindingError, CloudError, InvalidSpec
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.proposal import Kind
@@ -31,9 +34,6 @@ from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
-from senlin_affinity.planner.changes import carry_out
-from senlin_affinity.planner.decision import Decision
-from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario

@@ -12,9 +12,13 @@ from typing import Any
 
 from msgspec import structs
 
+from senlin_affinity import engine
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
+from senlin_affinity.engine.decision import Decision
+from senlin_affinity.engine.evaluation import evaluate
+from senlin_affinity.engine.remedies import suggestions
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.proposal import Kind
@@ -23,9 +27,6 @@ from senlin_affinity.model.scheduler_hints import unmodelled
 from senlin_affinity.model.server_group import ANTI_AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
-from senlin_affinity.planner import planner, search
-from senlin_affinity.planner.decision import Decision
-from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.preflight import disclosure, likely_cause
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
@@ -316,14 +317,14 @@ def explain(
     notes += (f'Not modelled: {what}.' for what in unmodelled(request))
     counted = None
     if failed.remaining:
-        counted = planner.plan(request, Scenario.of(cloud), constraints, remedies=False)
+        counted = engine.plan(request, Scenario.of(cloud), constraints, remedies=False)
         request, cloud = without_failed(request, cloud, failed)
     if host is not None:
         elsewhere = resolve_question(question, replace(view, snapshot=whole))
         if failed.remaining:
             elsewhere = without_failed(*elsewhere, failed)
         request = replace(request, is_host_named=True, elsewhere=elsewhere)
-    decision = planner.plan(request, Scenario.of(cloud), constraints)
+    decision = engine.plan(request, Scenario.of(cloud), constraints)
     group = request.server_group
     if failed.number > 1 and failed.failure.is_by_filters and group is not None:
         notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
@@ -341,7 +342,7 @@ def _suggestions(explained: Explanation, constraints: Sequence[Constraint]) -> I
     failure, decision = explained.failed.failure, explained.decision
     if failure.cause is not Cause.NO_HOST or decision.is_hosts_known or decision.fits is not None:
         return
-    for change in search.suggestions(
+    for change in suggestions(
         evaluate(explained.request, Scenario.of(explained.cloud), constraints)
     ):
         if failure.is_by_filters is not False or 'server_group' not in change.data:
@@ -354,7 +355,7 @@ def _with_cause(explained: Explanation, constraints: Sequence[Constraint]) -> Ex
     likely = likely_cause.of_message(failure)
     if failure.origin in (Cause.NO_HOST, Cause.RETRIES):
         accepted, cloud = _accepted(request, explained.cloud)
-        scheduled = planner.plan(accepted, Scenario.of(cloud), constraints, remedies=False)
+        scheduled = engine.plan(accepted, Scenario.of(cloud), constraints, remedies=False)
     if scheduled is not None and failure.cause is Cause.NO_HOST and likely is None:
         is_by_filters = failure.is_by_filters
         likely = likely_cause.of_bound(

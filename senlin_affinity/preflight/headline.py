@@ -26,13 +26,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.engine.decision import Decision
+from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import agreeing, sentence
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.host_status import may_have_orphans
-from senlin_affinity.planner.decision import Decision
-from senlin_affinity.planner.host_reports import HostReport
 from senlin_affinity.preflight.likely_cause import all_hosts
 
 _HOST_FULL = 'server_group.host_full'

@@ -15,9 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from senlin_affinity import engine
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.engine import assumptions
+from senlin_affinity.engine.decision import Decision, Remedy
 from senlin_affinity.model.assumption import assuming
 from senlin_affinity.model.errors import AffinityError, CloudError
 from senlin_affinity.model.request import DEFAULT_FILTERS
@@ -25,8 +28,6 @@ from senlin_affinity.nova import effective_zone
 from senlin_affinity.nova.group_policy import is_enforced, why_not_enforced
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
 from senlin_affinity.nova.reserved_aggregates import reads_images
-from senlin_affinity.planner import assumptions, planner
-from senlin_affinity.planner.decision import Decision, Remedy
 from senlin_affinity.policy import placement, profile
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
@@ -286,7 +287,7 @@ def _decide(
         why = view.unavailable.get('hosts', 'the hosts are not known')
         raise CloudError(f'the policy has to choose the host of every node: {why}')
     request, scenario = scale_request.resolve(view)
-    return planner.plan(request, scenario, constraints)
+    return engine.plan(request, scenario, constraints)
 
 
 def _with_zones(

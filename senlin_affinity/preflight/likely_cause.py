@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.engine import scheduler_filters
+from senlin_affinity.engine.decision import Decision
+from senlin_affinity.engine.unspecified import ASSUMED
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.reason import caveat
 from senlin_affinity.model.request import Request
-from senlin_affinity.planner import scheduler_filters
-from senlin_affinity.planner.decision import Decision
-from senlin_affinity.planner.unspecified import ASSUMED
 from senlin_affinity.preflight.failed_server import HEADLINES, Cause, CreationFailure
 
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from msgspec import structs
 
+from senlin_affinity.engine.resolution import resolve
 from senlin_affinity.model import scheduler_hints as hints
 from senlin_affinity.model import spread as spreads
 from senlin_affinity.model.errors import InvalidSpec
@@ -37,7 +38,6 @@ from senlin_affinity.nova.effective_zone import (
     Target,
 )
 from senlin_affinity.nova.reserved_aggregates import pins_reserved, reads_images
-from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import Properties, load

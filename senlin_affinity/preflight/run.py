@@ -161,7 +161,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
         return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
     if _has_changed(request, scope, cloud, view, outline.sets):
         return _staged(request, scope, cloud)
-    if request.is_lasting:
+    if request.ignores_current_usage:
         return None  # candidates have room now; others may have it later
     decided = _candidates(request, view, cloud, outline.sets)
     if decided is None or decided.fits:
@@ -187,7 +187,7 @@ def _has_changed(
 
 def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
     """Return a view of some candidates that suffice, or else of all; None if neither decides."""
-    if request.is_lasting:
+    if request.ignores_current_usage:
         return None
     with_aggregates = cloud.aggregates(view)
     if with_aggregates is None:

@@ -25,6 +25,7 @@ from urllib.parse import quote
 from msgspec import structs
 
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.flavor import MEMORY_MB
 from senlin_affinity.model.host import Host
@@ -37,8 +38,7 @@ from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.aggregate_bounds import leaving
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import ZONE_QUERY, wanted_zone
-from senlin_affinity.nova.group_policy import holding
-from senlin_affinity.planner.evaluation import Evaluation, evaluate
+from senlin_affinity.nova.group_policy import enforced_policy
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, overrides
@@ -111,7 +111,7 @@ def outline(request: ScaleRequest, view: CloudView) -> Outline:
     ]
     rejected = [verdict for verdict in evaluation.verdicts.values() if not verdict]
     is_by_quota = [verdict.code in _INSTANCES for verdict in rejected] == [True]
-    left_by_quota = rejected[0].room if is_by_quota and not request.is_lasting else None
+    left_by_quota = rejected[0].room if is_by_quota and not request.ignores_current_usage else None
     return Outline(readers, bool(readers) or zone is not None, left_by_quota)
 
 
@@ -278,7 +278,7 @@ def _may_be_nodes_of_ironic(request: Request) -> bool:
 def must_join_members(request: Request) -> bool:
     """Check whether the group has members, and affinity is enforced."""
     group = request.server_group
-    return group is not None and bool(group.members) and holding(request) == AFFINITY
+    return group is not None and bool(group.members) and enforced_policy(request) == AFFINITY
 
 
 def is_zone_in_query(request: Request, cloud: CloudSnapshot) -> bool:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.engine.changes import carry_out
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.proposal import Data
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.spread import ZONE, Spread
-from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.policy.binding import Binding, remembered
 from senlin_affinity.policy.properties import Properties
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -25,8 +25,8 @@ class ScaleRequest:
     """A request for new nodes of a cluster.
 
     ``error`` is set if the constraints failed to load. ``change`` is a change of the request
-    (:mod:`~senlin_affinity.planner.changes`). ``is_lasting``: the answer must not depend on today's
-    free capacity.
+    (:mod:`~senlin_affinity.engine.changes`). ``ignores_current_usage``: the answer must not depend
+    on today's free capacity.
     """
 
     question: Question
@@ -34,7 +34,7 @@ class ScaleRequest:
     constraints: Sequence[Constraint] = ()
     error: AffinityError | None = None
     change: Data = field(default_factory=dict, hash=False)
-    is_lasting: bool = False
+    ignores_current_usage: bool = False
 
     @property
     def properties(self) -> Properties:

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from senlin_affinity.engine.decision import Decision, PlacedServer
+from senlin_affinity.engine.host_verdicts import capacity_constraints
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.request import Request
@@ -20,8 +22,6 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova import aggregate_membership, topology
 from senlin_affinity.nova.effective_zone import default_zone
-from senlin_affinity.planner.decision import Decision, PlacedServer
-from senlin_affinity.planner.row import capacity_constraints
 from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.scenario.constraint import Constraint, is_of_domains
 

@@ -27,7 +27,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from senlin_affinity.cloud import one_of_each_key
+from senlin_affinity.cloud import strict_yaml
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.suggestion import nearest
 from senlin_affinity.sandbox.blueprint import (
@@ -82,7 +82,7 @@ _SIZES = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 def read_file(path: str | Path) -> dict[str, Any]:
     """Read the top level of a cloud's YAML file, and check its keys only."""
     try:
-        data = one_of_each_key.load(path)
+        data = strict_yaml.load(path)
     except OSError as error:
         raise InvalidSpec(f'cannot be read: {error.strerror}', path=str(path)) from error
     if not isinstance(data, Mapping):

@@ -209,7 +209,7 @@ class Constraint:
         return ()
 
     def without(self, request: Request) -> Data:
-        """Return the change that drops it (:mod:`~senlin_affinity.planner.changes`)."""
+        """Return the change that drops it (:mod:`~senlin_affinity.engine.changes`)."""
         return {'given_up': [self.name]}
 
     def proposals(

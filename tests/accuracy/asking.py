@@ -8,7 +8,7 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.conf import nova_conf
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.nova.reservations import ENFORCED_BY, FORBIDDEN_PREFIXES, NOVA, REQUIRED_PREFIX
 from senlin_affinity.sandbox import config_files
 from tests.accuracy.case import Ask, Case

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from senlin_affinity.planner.decision import Decision
+from senlin_affinity.engine.decision import Decision
 from tests.accuracy import asking, remedies, spreading
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.stage import Stage
@@ -118,7 +118,7 @@ def _remedied(stage: Stage, case: Case, number: int, decision: Decision) -> Iter
     known = [remedy for remedy in decision.remedies if remedies.can(case, remedy.data)]
     if not known:
         return
-    chosen = [remedy for remedy in known if remedy.is_held_back] or known
+    chosen = [remedy for remedy in known if remedy.has_operator_note] or known
     remedy = chosen[case.seed % len(chosen)]
     with stage.changes():
         asked = remedies.carry_out(stage, case, case.asks[number], remedy.data)

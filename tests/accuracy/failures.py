@@ -31,7 +31,7 @@ import requests
 
 from senlin_affinity import api
 from senlin_affinity.cloud import failed_servers
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.preflight.explanation import Explanation, explain
 from senlin_affinity.preflight.failed_server import Cause, question_of
 from tests.accuracy import asking, table

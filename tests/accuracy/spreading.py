@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.spread import ZONE
-from senlin_affinity.planner.decision import Decision
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.stage import Stage
 

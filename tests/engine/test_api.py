@@ -10,7 +10,7 @@ import pytest
 from senlin_affinity import api
 from senlin_affinity.cli.plan import Plan
 from senlin_affinity.cloud import whole_cloud
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host

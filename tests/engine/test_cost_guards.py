@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import tomllib
 
+from senlin_affinity.engine import evaluation
 from senlin_affinity.model.request import Request
-from senlin_affinity.planner import evaluation
 from tests.engine import support
 from tests.engine.test_plugin_cloud import LOGIN, configured, kept  # noqa: F401
 from tests.support.edge import Edge

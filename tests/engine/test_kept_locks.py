@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
-from senlin_affinity.cloud import fleet
-from senlin_affinity.cloud.fleet import AbandonedAction
+from senlin_affinity.cloud import senlin_engines
+from senlin_affinity.cloud.senlin_engines import AbandonedAction
 from senlin_affinity.model.errors import CloudError
 
 
@@ -26,9 +26,9 @@ def test_the_locks_of_ended_actions_are_kept(tmp_path):
                 ('c1', '["a0", "a1"]'), ('c2', '["a3"]'), ('group', '["a4"]');
             insert into node_lock values ('n2', 'a2'), ('n3', 'a3');
         """)
-    assert fleet.kept_locks(f'sqlite:///{path}') == [
+    assert senlin_engines.kept_locks(f'sqlite:///{path}') == [
         AbandonedAction('a1', 'CLUSTER_CHECK', 'c1', True),
         AbandonedAction('a2', 'NODE_CHECK', 'n2', True),
     ]
     with pytest.raises(CloudError, match='^the database of Senlin cannot be read: '):
-        fleet.kept_locks(f'sqlite:///{tmp_path}/empty.sqlite')
+        senlin_engines.kept_locks(f'sqlite:///{tmp_path}/empty.sqlite')

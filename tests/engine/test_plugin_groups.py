@@ -89,7 +89,7 @@ def test_a_group_that_the_preflight_has_read_is_not_read_for_a_hint(caplog):
 
 
 @pytest.mark.parametrize(
-    ('error', 'is_outage', 'is_mistake', 'words'),
+    ('error', 'is_outage', 'is_defect', 'words'),
     [
         (DBError(), True, False, "Senlin's database failed (DBError): try again"),
         (SQLAlchemyError(), True, False, "Senlin's database failed (SQLAlchemyError): try again"),
@@ -98,9 +98,9 @@ def test_a_group_that_the_preflight_has_read_is_not_read_for_a_hint(caplog):
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_errors_for_the_owner(error, is_outage, is_mistake, words):
+def test_errors_for_the_owner(error, is_outage, is_defect, words):
     assert registry.is_outage(error) is is_outage
-    assert registry.is_mistake(error) is is_mistake
+    assert registry.is_defect(error) is is_defect
     assert registry.in_words(error) == words
 
 

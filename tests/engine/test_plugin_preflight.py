@@ -7,8 +7,8 @@ import requests
 from oslo_config import cfg
 from senlin.common import consts
 
+from senlin_affinity import engine
 from senlin_affinity.model.errors import CloudError, ConstraintError, PluginError
-from senlin_affinity.planner import planner
 from senlin_affinity.plugins.senlin import preflight
 from senlin_affinity.policy import properties
 from tests.engine.support import PROJECT, USER, Desk, done, profile, spec
@@ -241,7 +241,7 @@ def test_a_defect_rejects_only_nodes_whose_host_or_zone_the_policy_chooses(
     def mistaken(*_arguments):
         raise error
 
-    monkeypatch.setattr(planner, 'plan', mistaken)
+    monkeypatch.setattr(engine, 'plan', mistaken)
     action, _group = run(desk, spec())
     assert zones(action) == [None] * 2
     assert f'{type(error).__name__}: {error}' in caplog.text
@@ -301,7 +301,7 @@ def attach(desk, caplog, wanted=None, **cluster):
 
 def test_the_ceiling_never_fails_the_attach(desk, caplog, monkeypatch):
     caplog.set_level('INFO', logger='senlin_affinity')
-    monkeypatch.setattr(planner, 'plan', lambda *_arguments: {}['oops'])
+    monkeypatch.setattr(engine, 'plan', lambda *_arguments: {}['oops'])
     assert attach(desk, caplog, max_size=4) == []
     assert 'could not be determined: KeyError' in caplog.text
     assert 'Traceback' in caplog.text

@@ -8,7 +8,7 @@ from oslo_config import cfg
 from oslo_utils import timeutils
 from senlin import objects
 
-from senlin_affinity.cloud.fleet import reports
+from senlin_affinity.cloud.senlin_engines import reports
 from senlin_affinity.plugins.senlin import clients, engine_report
 
 

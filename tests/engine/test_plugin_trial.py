@@ -7,8 +7,8 @@ import pytest
 from senlin import objects
 from senlin.common import consts
 
+from senlin_affinity import engine
 from senlin_affinity.model.errors import ConstraintError
-from senlin_affinity.planner import planner
 from senlin_affinity.preflight import disclosure, run
 from tests.engine.support import PROJECT, USER, Desk, spec
 from tests.support.edge import Edge
@@ -100,7 +100,7 @@ def test_only_operators_read_errors_with_host_names(desk, caplog, monkeypatch):
     def mistaken(*_arguments):
         raise ConstraintError('odd', 'check', "KeyError: 'win-1'", 'host cmp-1')
 
-    monkeypatch.setattr(planner, 'plan', mistaken)
+    monkeypatch.setattr(engine, 'plan', mistaken)
     for wanted, status in ((spec(), 'NONE'), (spec(pin_hosts=True), 'ERROR')):
         caplog.clear()
         read = Read(desk, caplog, wanted)

@@ -19,7 +19,7 @@ from senlin_affinity.groups.attachment import CREATED
 from senlin_affinity.groups.audit import (
     BindingRecord,
     DeleteOrphan,
-    GroupUses,
+    GroupReferences,
     HasCluster,
     ReadUses,
 )
@@ -407,7 +407,7 @@ class Command:
         return (yield from asked.step()) if (yield from asked.still_orphan()) else None
 
 
-def _uses(world: World, attaching: tuple[Actor, ...]) -> GroupUses:
+def _uses(world: World, attaching: tuple[Actor, ...]) -> GroupReferences:
     """Return what Senlin's API shows an administrator."""
     database = world.database
     bound = (
@@ -416,7 +416,7 @@ def _uses(world: World, attaching: tuple[Actor, ...]) -> GroupUses:
         )
         for row in database.bound
     )
-    return GroupUses(
+    return GroupReferences(
         {each.id: each.id for each in database.clusters},
         tuple(bound),
         {each.id: each.kept for each in database.clusters if each.kept},

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.engine import scheduler_filters
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import POLICIES, Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.demand import STANDARD_CLASSES, demand, demand_of
-from senlin_affinity.planner import scheduler_filters
 from tests.support.asked import NamedRequest, with_values
 from tests.support.nova_judge import HOST, Judge
 from tests.support.small_cloud import flavor_of

@@ -34,7 +34,7 @@ PACKAGE = ROOT / 'senlin_affinity'
 MUTATED = (
     'model',
     'nova',
-    'planner',
+    'engine',
     'constraints',
     'policy',
     'preflight',

@@ -4,7 +4,7 @@ import pytest
 from nova import conf as nova
 
 from senlin_affinity.conf import nova_conf, opts
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.model.request import DEFAULT_FILTERS
 
 #: Only older releases of Nova have these options.

@@ -248,7 +248,7 @@ def test_the_wheel_requires_exactly_its_imports(wheels):
     of_module = {name: {normal(each) for each in owners.get(name, ())} for name in used}
     known = required(wheel, 'fast')
     lacking = {name for name in imported(wheel, OTHERS) if not of_module[name] & known}
-    # Where Nova runs, and on the hosts of engines (cloud/fleet).
+    # Where Nova runs, and on the hosts of engines (cloud/senlin_engines).
     assert lacking - {'nova', 'sqlalchemy'} == set()
     assert needed - set().union(*of_module.values()) == set()
 

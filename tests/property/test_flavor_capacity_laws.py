@@ -5,10 +5,11 @@ import pickle
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from senlin_affinity import engine
+from senlin_affinity.engine import flavor_capacity
 from senlin_affinity.model.bounds import Bounds
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY
-from senlin_affinity.planner import flavor_capacity, planner
 from tests.property import test_bulk_laws, test_domain_laws
 from tests.property.cloud_strategies import FLAVORS, ZONES, clouds, hidden
 from tests.support.asked import resolve
@@ -45,7 +46,7 @@ def capacity_of(request, snapshot, by=None):
 
 def planned(request, snapshot, flavor):
     asked = without_quotas(resolve(replace(request, flavor=flavor.id), snapshot))
-    return planner.plan(*asked.planned, CONSTRAINTS, remedies=False)
+    return engine.plan(*asked.planned, CONSTRAINTS, remedies=False)
 
 
 def assert_equal(found, decision):
@@ -87,7 +88,7 @@ def test_it_is_that_of_a_plan_for_unusual_hosts_and_all_constraints(resolved):
     flavor, every = asked.request.flavor, [kind() for kind in OURS]
     assume(flavor is not None)
     (found,) = flavor_capacity.capacity(*asked.planned, [flavor], every).flavors
-    assert_equal(found, planner.plan(*asked.planned, every, remedies=False))
+    assert_equal(found, engine.plan(*asked.planned, every, remedies=False))
 
 
 def check_parts(request, snapshot, by):

@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from senlin_affinity.engine.decide import decide, decision_of
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.planner.planner import decide, decision_of
 from tests.property.cloud_strategies import clouds
 from tests.support.asked import plan, resolve
 from tests.support.small_cloud import CONSTRAINTS

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from senlin_affinity import engine
+from senlin_affinity.engine.evaluation import evaluate
+from senlin_affinity.engine.unspecified import with_unspecified
 from senlin_affinity.model.snapshot import Aggregate, Flavor
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.planner import planner
-from senlin_affinity.planner.evaluation import evaluate
-from senlin_affinity.planner.unspecified import with_unspecified
 from tests.property import one_by_one
 from tests.property.cloud_strategies import MOSTLY, clouds, hidden
 from tests.support.asked import Given, resolve
@@ -83,7 +83,7 @@ def questions_for_optional_filters(draw):
 
 def check(resolved):
     """Apply each remedy from its JSON data, and compare the capacities."""
-    for remedy in planner.plan(*resolved.planned, CONSTRAINTS).remedies:
+    for remedy in engine.plan(*resolved.planned, CONSTRAINTS).remedies:
         plain = json.loads(json.dumps(remedy.data))
         again = evaluate(*resolved.changed(plain).planned, CONSTRAINTS)
         assert (again.capacity, bool(with_unspecified(again).total.caveats)) == (
@@ -111,7 +111,7 @@ def test_remedies_of_every_row_state_their_capacity(row):
 def test_the_capacity_of_a_remedy_equals_a_count_one_by_one(cloud):
     """The count shares no code with the planner."""
     resolved = resolve(*cloud)
-    for remedy in planner.plan(*resolved.planned, CONSTRAINTS).remedies:
+    for remedy in engine.plan(*resolved.planned, CONSTRAINTS).remedies:
         if 'given_up' in remedy.data:
             continue
         request, cloud = resolved.changed(remedy.data)

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from senlin_affinity.engine.what_if import WhatIf
 from senlin_affinity.model.request import Request
-from senlin_affinity.planner.what_if import WhatIf
 
 
 def search(capacities, wanted, now, guess, room=None, found=None):

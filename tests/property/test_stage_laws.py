@@ -6,12 +6,12 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from senlin_affinity import engine
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.stages import Stages
+from senlin_affinity.engine.evaluation import evaluate
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.nova.topology import domain_of, servers
-from senlin_affinity.planner import planner
-from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import run, sample
@@ -265,7 +265,7 @@ def compare(hosts, question_values):
 
 
 def decided(request, view):
-    return planner.plan(*request.resolve(view), request.constraints, remedies=False)
+    return engine.plan(*request.resolve(view), request.constraints, remedies=False)
 
 
 def is_spread(request, whole, placements):

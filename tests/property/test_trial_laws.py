@@ -3,14 +3,14 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from senlin_affinity import engine
+from senlin_affinity.engine.evaluation import evaluate
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.scheduler_hints import OF_SERVERS
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, Member
 from senlin_affinity.model.server_group import POLICIES as EVERY_POLICY
 from senlin_affinity.model.snapshot import Flavor
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.planner import planner
-from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.preflight import disclosure
 from tests.property.cloud_strategies import MOSTLY, NAMES, ZONES, clouds
 from tests.property.test_remedy_laws import MORE_FLAVORS
@@ -128,7 +128,7 @@ def trial_results(request, snapshot):
 
 def report_line(request, snapshot):
     resolved = resolve(request, snapshot)
-    decision = planner.plan(*resolved.planned, CONSTRAINTS)
+    decision = engine.plan(*resolved.planned, CONSTRAINTS)
     if decision.fits is not False:
         return None
     return disclosure.tenant_report(decision, *resolved, CONSTRAINTS).line()
@@ -178,7 +178,7 @@ def own_constraints(draw):
 @given(own_constraints())
 def test_no_sentence_names_a_constraint_of_another_policy(row):
     resolved = resolve(request_of(row), snapshot_of(row))
-    decision = planner.plan(*resolved.planned, CONSTRAINTS)
+    decision = engine.plan(*resolved.planned, CONSTRAINTS)
     policy, spreads = resolved.request.server_group.policy, resolved.request.spread
     if resolved.request.server_group.members:
         assert not any(

@@ -14,9 +14,9 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cloud import snapshot_file
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
+from senlin_affinity.engine.decision import TWO
 from senlin_affinity.model.image import Image
-from senlin_affinity.planner.decision import TWO
 from tests.support.our_constraints import OURS, remedies_of
 
 INPUTS, ANSWERS = (Path(__file__).with_name(f'plan_{name}.jsonl') for name in ('inputs', 'answers'))

@@ -52,7 +52,7 @@ class LogRecorder(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
-        if record.exc_info and errors.is_mistake(record.exc_info[1] or Exception()):
+        if record.exc_info and errors.is_defect(record.exc_info[1] or Exception()):
             self.mistakes.append(f'{message}: {record.exc_info[1]!r}')
         elif record.levelno == logging.WARNING:
             self.warnings.append(message)

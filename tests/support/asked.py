@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
+from senlin_affinity import engine
+from senlin_affinity.engine import resolution
+from senlin_affinity.engine.changes import carry_out
+from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.member_of import MemberOf
@@ -14,9 +18,6 @@ from senlin_affinity.model.request import DEFAULT_FILTERS, Request, Settings
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.planner import planner, resolution
-from senlin_affinity.planner.changes import carry_out
-from senlin_affinity.planner.decision import Decision
 from senlin_affinity.scenario.constraint import Constraint
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -137,4 +138,4 @@ def plan(
     remedies: bool = True,
 ) -> Decision:
     """Resolve the names, and return the decision."""
-    return planner.plan(*resolve(request, cloud, given).planned, constraints, remedies=remedies)
+    return engine.plan(*resolve(request, cloud, given).planned, constraints, remedies=remedies)

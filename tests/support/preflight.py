@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.planner.decision import Decision
 from tests.support import asked
 from tests.support.asked import Given, NamedRequest
 

@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / 'senlin_affinity'
 MODULES = sorted(
     path
-    for layer in ('model', 'nova', 'planner', 'constraints')
+    for layer in ('model', 'nova', 'engine', 'constraints')
     for path in PACKAGE.glob(f'{layer}/**/*.py')
 )
 DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)

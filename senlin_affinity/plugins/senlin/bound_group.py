@@ -59,8 +59,8 @@ def refusal(
         missing = steps.run(check, lambda effect: steps.ask_nova(effect, groups()))
     except Exception as error:
         line = 'affinity policy %s: it is not known whether server group %s exists: %s'
-        why, is_mistake = registry.in_words(error), registry.is_mistake(error)
-        LOG.warning(line, policy.name, group_id, why, exc_info=is_mistake)
+        why, is_defect = registry.in_words(error), registry.is_defect(error)
+        LOG.warning(line, policy.name, group_id, why, exc_info=is_defect)
         return None
     if missing is not None:
         engine.forget_group(entity, group_id)
@@ -95,8 +95,8 @@ def warn_of_hint(
         emit_event(action.entity, why, action)
     except Exception as error:
         line = '%s: it is not known whether the profile names a server group other than %s: %s'
-        why, is_mistake = registry.in_words(error), registry.is_mistake(error)
-        LOG.warning(line, who, group_id, why, exc_info=is_mistake)
+        why, is_defect = registry.in_words(error), registry.is_defect(error)
+        LOG.warning(line, who, group_id, why, exc_info=is_defect)
 
 
 def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None:

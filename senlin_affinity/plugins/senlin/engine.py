@@ -73,8 +73,8 @@ def warn_nodes_outside_group(policy: str, cluster_id: str, group_id: str) -> Non
         ]
     except Exception as error:
         words = 'affinity policy %s: the nodes could not be read: %s'
-        is_mistake = registry.is_mistake(error)
-        LOG.error(words, policy, registry.in_words(error), exc_info=is_mistake)
+        is_defect = registry.is_defect(error)
+        LOG.error(words, policy, registry.in_words(error), exc_info=is_defect)
         return
     if number := len(joined) - joined.count(group_id):
         _say_once(policy, cluster_id, number, group_id)

@@ -25,7 +25,7 @@ from senlin.db.sqlalchemy import api as database
 from senlin.objects import service
 from sqlalchemy import Text, column, select, table, update
 
-from senlin_affinity.cloud.fleet import ENGINE, REPORTS, reports
+from senlin_affinity.cloud.senlin_engines import ENGINE, REPORTS, reports
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import clients
 

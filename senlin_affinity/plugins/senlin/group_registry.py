@@ -66,9 +66,9 @@ def is_outage(error: BaseException) -> bool:
     return isinstance(error, DBError | SQLAlchemyError)
 
 
-def is_mistake(error: BaseException) -> bool:
+def is_defect(error: BaseException) -> bool:
     """Check whether the error is a defect of code, whose traceback belongs in the log."""
-    return errors.is_mistake(error) and not is_outage(error)
+    return errors.is_defect(error) and not is_outage(error)
 
 
 def in_words(error: Exception) -> str:

@@ -53,7 +53,7 @@ def failed(who: str, what: str, error: Exception, verb: str) -> str:
         first = next(iter(str(error).splitlines()), '')  # without the SQL statement
         LOG.error('%s, %s: %s: %s: %s', who, what, verb, why, first)
         return why
-    if registry.is_mistake(error):
+    if registry.is_defect(error):
         LOG.exception('%s, %s: failed', who, what)
     decided(who, what, f'{verb}: {why}')
     return why

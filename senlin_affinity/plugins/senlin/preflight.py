@@ -17,7 +17,7 @@ from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.cloud.stages import Stages
 from senlin_affinity.conf import nova_conf, opts
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import AffinityError, CloudError, TooLarge
 from senlin_affinity.plugins.senlin import group_registry as registry
@@ -81,7 +81,7 @@ def fetch(request: ScaleRequest, open_clients: Callable[[], Clients]) -> ViewOrE
     except CloudError as error:  # of the owner's own requests, or redacted
         return error
     except Exception as error:
-        if registry.is_mistake(error):
+        if registry.is_defect(error):
             OPERATORS.exception('affinity policy: the cloud could not be read')
         if clients is not None and clients.has_operator:
             return disclosure.redacted(error)
@@ -127,7 +127,7 @@ def place(
     try:
         outcome = hook.decide(request, view)
     except Exception as error:
-        if registry.is_mistake(error) and not request.must_choose:
+        if registry.is_defect(error) and not request.must_choose:
             OPERATORS.exception('%s: the preflight failed', who)
             return hook.scheduler_chooses(request)
         if not isinstance(view, api.CloudView) or view.owner_sees_hosts:
@@ -185,7 +185,7 @@ def warn_if_limited(
         request = scale_request(cluster, max(more, 1), wanted, bound)
         if not is_planned(wanted) or (more < 1 and request.zones is None):
             return None
-        view = fetch(replace(request, is_lasting=True), open_clients)
+        view = fetch(replace(request, ignores_current_usage=True), open_clients)
         if (zone := hook.default_zone(request, view)) is not None:
             reason = 'no aggregate carries it, so Nova may use a host of any zone for it'
             OPERATORS.warning('%s: the spread sends no node to zone %s: %s', who, zone, reason)
@@ -198,7 +198,7 @@ def warn_if_limited(
             and view.owner_sees_hosts
         )
     except Exception as error:
-        if registry.is_mistake(error):
+        if registry.is_defect(error):
             OPERATORS.exception('%s: the preflight failed', who)
         unknown = f'could not be determined: {registry.in_words(error)}'
         OPERATORS.info(line, who, cluster.max_size, unknown)
@@ -217,7 +217,7 @@ def _for_owner(who: str, request: ScaleRequest, open_clients: Callable[[], Clien
     try:
         answer = hook.decide(request, fetch(request, open_clients)).answer
     except Exception as error:
-        if registry.is_mistake(error):
+        if registry.is_defect(error):
             OPERATORS.exception('%s: the preflight failed', who)
         return None
     return answer.reason if isinstance(answer, Refusal) else None

@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.cli import configuration_check as check
-from senlin_affinity.cloud.fleet import AbandonedAction, Engine
+from senlin_affinity.cloud.senlin_engines import AbandonedAction, Engine
 from senlin_affinity.conf.opts import options_of
 from senlin_affinity.conf.settings import Settings
 from senlin_affinity.constraints.drs import DrsConstraint

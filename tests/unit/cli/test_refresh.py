@@ -7,7 +7,7 @@ import pytest
 from senlin_affinity.cli import refresh
 from senlin_affinity.cli.refresh import Refresher, Wanted
 from senlin_affinity.cloud import connection
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.preflight.question import Question
 from tests.support.edge import FORBIDDEN, RESET, UNAUTHORIZED, UNAVAILABLE, Edge
 from tests.support.fake_nova import FakeHost

@@ -150,7 +150,7 @@ def test_only_these_modules_create_clients():
         for path in package.rglob('*.py')
         if re.search(r': Rest\b', path.read_text(encoding='utf-8'))
     }
-    assert users == {'cloud/answers.py', 'cloud/members.py', 'cloud/snapshot.py'}
+    assert users == {'cloud/paging.py', 'cloud/members.py', 'cloud/snapshot.py'}
 
 
 def test_recalled_responses_are_those_of_both_clients_and_are_not_changed():

@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from senlin_affinity.cloud import fleet, senlin
-from senlin_affinity.cloud.fleet import AbandonedAction, Engine
+from senlin_affinity.cloud import senlin, senlin_engines
 from senlin_affinity.cloud.senlin import UNFINISHED, Clustering, Node
-from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupUses
+from senlin_affinity.cloud.senlin_engines import AbandonedAction, Engine
+from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupReferences
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.policy.binding import Binding
 
@@ -103,7 +103,7 @@ def test_the_users_of_groups_and_the_nodes_of_a_project():
     held = Binding('g', True)
     record = ('p1', 'ours', OURS, True, held)
     assert found == Clustering(
-        GroupUses(
+        GroupReferences(
             {'c': 'web-c', 'd': 'web-d', 'e': FOREIGN},
             (BindingRecord('c', 'web-c', *record), BindingRecord('e', FOREIGN, *record)),
             {'d': 'k'},
@@ -146,7 +146,7 @@ def test_the_policies_of_many_clusters_are_read_at_the_same_time():
 
 def test_without_affinity_policies_no_action_and_no_binding_is_read():
     api = Senlin(clusters=[cluster('c', policies=['b1'])], policies=[policy('x', kind='x-1.0')])
-    assert senlin.fetch(api, 'p') == Clustering(GroupUses({'c': 'web-c'}))
+    assert senlin.fetch(api, 'p') == Clustering(GroupReferences({'c': 'web-c'}))
     page = {'limit': 1000}
     assert [each[0] for each in api.asked] == ['/clusters', '/policies', '/profiles', '/nodes']
     assert {str(query) for _path, _version, query in api.asked} == {str(page)}
@@ -176,7 +176,7 @@ def test_the_latest_report_of_an_engine_that_is_up_counts():
             policy('p3', affinity_engines={'b': report('4', 'e2', '2.0')}),
         ],
     )
-    assert fleet.engines(api) == (Engine('a', False), Engine('b', True, '1.1', 'o1.1'))
+    assert senlin_engines.engines(api) == (Engine('a', False), Engine('b', True, '1.1', 'o1.1'))
 
 
 def test_the_actions_of_engines_that_are_not_up_are_abandoned():
@@ -193,7 +193,7 @@ def test_the_actions_of_engines_that_are_not_up_are_abandoned():
             action('a8', None, 'READY', cluster_id='idle'),
         ],
     )
-    found = [*fleet.abandoned_actions(api)]
+    found = [*senlin_engines.abandoned_actions(api)]
     targets = {'a2': 'idle', 'a3': 't', 'a4': 't'}
     assert found == [AbandonedAction(key, 'NODE_CREATE', each) for key, each in targets.items()]
     query = {'limit': 1000, 'global_project': 'True', 'status': UNFINISHED}
@@ -202,8 +202,8 @@ def test_the_actions_of_engines_that_are_not_up_are_abandoned():
 
 def test_malformed_reports_are_left_out():
     entries = {'a': {'at': 1}, 'b': None, 'c': 'x'}
-    assert fleet.reports({'affinity_engines': entries}) == {'a': {'at': '1'}}
-    assert fleet.reports({'affinity_engines': []}) == fleet.reports(None) == {}
+    assert senlin_engines.reports({'affinity_engines': entries}) == {'a': {'at': '1'}}
+    assert senlin_engines.reports({'affinity_engines': []}) == senlin_engines.reports(None) == {}
 
 
 class Paged:

@@ -250,7 +250,7 @@ def test_a_sample_is_enough_to_reject_by_the_quota(cloud, who, instances, asked)
 @pytest.mark.parametrize('instances', [-1, 0, 3])
 def test_a_lasting_answer_depends_neither_on_free_capacity_nor_on_quotas(cloud, instances):
     cloud.nova.limits |= {'maxTotalInstances': instances, 'totalInstancesUsed': 0}
-    view = fetched(cloud, replace(rare_request(cloud), is_lasting=True))
+    view = fetched(cloud, replace(rare_request(cloud), ignores_current_usage=True))
     assert view.coverage is Coverage.CLOUD
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from senlin_affinity import engine
 from senlin_affinity.constraints.candidates import LIMIT, CandidatesConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
@@ -10,7 +11,6 @@ from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query, placement_rejection
 from senlin_affinity.nova.demand import STANDARD_CLASSES
-from senlin_affinity.planner import planner
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.small_cloud import (
     aggregates_of,
@@ -90,7 +90,7 @@ def test_row_of_a_rejected_request(row):
 )
 def test_the_remedies_of_a_rejected_request(row):
     asked = rejected_of(row)
-    decision = planner.plan(
+    decision = engine.plan(
         *asked.planned, [ResourcesConstraint(), TraitsConstraint(), CandidatesConstraint()]
     )
     assert (decision.fits, decision.capacity, decision.certain) == (False, 0, True)
@@ -99,7 +99,7 @@ def test_the_remedies_of_a_rejected_request(row):
     assert row.get('useless') not in [each.code for each in decision.remedies]
     # A tenant, who does not see the hosts, reads no command.
     hidden = asked.but(cloud=replace(asked.cloud, hosts=None))
-    decision = planner.plan(*hidden.planned, [ResourcesConstraint(), CandidatesConstraint()])
+    decision = engine.plan(*hidden.planned, [ResourcesConstraint(), CandidatesConstraint()])
     assert (decision.fits, decision.remedies) == (False, ())
 
 
@@ -129,5 +129,5 @@ def test_the_plan_has_the_verdict():
     request = NamedRequest(1, 'f', enabled_filters=('NumInstancesFilter',))
     asked = with_values(request, SNAPSHOT, flavor_of({}), given=Given.of(**{LIMIT.key: 3}))
     rules = [ResourcesConstraint(), CandidatesConstraint()]
-    (words,) = planner.plan(*asked.planned, rules).at_most[1:]
+    (words,) = engine.plan(*asked.planned, rules).at_most[1:]
     assert words.startswith('max_placement_results (3)')

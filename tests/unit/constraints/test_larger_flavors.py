@@ -2,11 +2,11 @@
 
 import pytest
 
+from senlin_affinity import engine
 from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.planner import planner
-from senlin_affinity.planner.changes import carry_out
-from senlin_affinity.planner.decision import Kind
-from senlin_affinity.planner.evaluation import evaluate
+from senlin_affinity.engine.changes import carry_out
+from senlin_affinity.engine.decision import Kind
+from senlin_affinity.engine.evaluation import evaluate
 from tests.support.asked import resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
 
@@ -69,9 +69,9 @@ def test_a_larger_flavor(image, flavors, count, change, capacity):
     row = {'hosts': {'cmp-1': {}}, 'flavors': flavors, 'request': {'count': count, 'image': image}}
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
     found = [
-        each for each in planner.plan(*resolved.planned, RULES).remedies if each.code == 'flavor'
+        each for each in engine.plan(*resolved.planned, RULES).remedies if each.code == 'flavor'
     ]
-    told = [] if change is None else [(change, capacity, count, Kind.ASKERS)]
+    told = [] if change is None else [(change, capacity, count, Kind.REQUESTER)]
     assert [(each.change, each.capacity, each.size, each.kind) for each in found] == told
     assert all(
         evaluate(*carry_out(each.data, *resolved.planned), RULES).capacity == capacity

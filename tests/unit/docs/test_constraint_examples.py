@@ -66,7 +66,7 @@ def test_an_own_list_of_constraints_needs_resources(monkeypatch):
 def test_the_class_with_both_checks_rejects_hosts_and_requests(
     tmp_path, servers, extra_specs, line
 ):
-    from senlin_affinity.conf.installed import load_constraints
+    from senlin_affinity.conf.constraint_plugins import load_constraints
 
     scope = {'base': base, 'Reason': base.Reason, 'Verdict': base.Verdict}
     exec(block('howto/own-constraint.rst', 'class Feed'), scope)

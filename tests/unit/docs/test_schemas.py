@@ -6,8 +6,8 @@ import jsonschema
 import pytest
 
 from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.engine import changes
 from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.planner import changes
 from tests.recordings import plans
 from tests.unit.docs.test_manual import ROOT, SOURCE, text_of
 

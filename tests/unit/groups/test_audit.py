@@ -8,7 +8,7 @@ from senlin_affinity.groups.audit import (
     BY_POLICY,
     PERHAPS_BY_POLICY,
     BindingRecord,
-    GroupUses,
+    GroupReferences,
     Place,
 )
 from senlin_affinity.model.server_group import Member, ServerGroup
@@ -28,7 +28,7 @@ def bound(cluster, group, policy='p1', kind='senlin.policy.affinity-1.1', **bind
 
 
 def uses(**more):
-    return GroupUses(CLUSTERS, **more)
+    return GroupReferences(CLUSTERS, **more)
 
 
 def empty(name):
@@ -180,7 +180,7 @@ def test_conflicting_policies_are_sorted_by_the_names_and_ids_of_their_clusters(
         for kind in ('1.0', '1.1')
     )
     for order in (clusters, dict(reversed(clusters.items()))):
-        found = [*audit.conflicting_policies(GroupUses(order, bound=bindings))]
+        found = [*audit.conflicting_policies(GroupReferences(order, bound=bindings))]
         assert [(name, words.partition(' (')[0]) for name, words in found] == [
             ('db', '1.0 of 6'),
             ('web', '1.0 of 5'),

@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from senlin_affinity import engine
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.option import Option
@@ -13,7 +14,6 @@ from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova import options as nova_options
 from senlin_affinity.nova.root_traits import TPM_SECRETS
-from senlin_affinity.planner import planner
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import flavor_of
@@ -121,7 +121,7 @@ def test_additional_requirements_of_nova_are_reported(row):
         quotas={},
     )
     asked = resolved.but(cloud=snapshot).with_settings(explicit=TOLD)
-    decision = planner.plan(*asked.planned, [each() for each in OURS], remedies=False)
+    decision = engine.plan(*asked.planned, [each() for each in OURS], remedies=False)
     assert decision.fits is not False
     assert not decision.as_dict()['certain'], decision.line()
 

@@ -5,14 +5,14 @@ from uuid import UUID
 
 import pytest
 
+from senlin_affinity import engine
 from senlin_affinity.constraints.quota import DRIVER, QuotaConstraint
+from senlin_affinity.engine.decision import Kind, Remedy
 from senlin_affinity.model.errors import BindingError, CloudError, ConstraintError, InvalidSpec
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.planner import planner
-from senlin_affinity.planner.decision import Kind, Remedy
 from senlin_affinity.policy.placement import Placement
 from senlin_affinity.preflight import disclosure, hook
 from senlin_affinity.preflight.cloud_view import Coverage
@@ -89,8 +89,8 @@ def test_a_rejection_by_candidates_has_changes_that_need_other_hosts():
     }
     helpful = (
         Change('soft_policy', 'a soft policy', size=2, kind=Kind.GIVEN_UP),
-        Change('any_zone', 'no availability_zone', size=2, kind=Kind.ASKERS),
-        Change('flavor', 'flavor: tiny', size=1, kind=Kind.ASKERS),
+        Change('any_zone', 'no availability_zone', size=2, kind=Kind.REQUESTER),
+        Change('flavor', 'flavor: tiny', size=1, kind=Kind.REQUESTER),
     )
     story = TenantStory(row)
     view = replace(story.view(), coverage=Coverage.CANDIDATES, helpful=helpful)
@@ -152,7 +152,10 @@ def test_a_tenant_reads_no_number_if_a_quota_is_not_known(quotas, options, is_nu
 def test_a_tenant_reads_no_change_if_a_quota_is_not_known():
     """A change with which all servers fit would reveal the capacity beyond the quota."""
     row = {'hosts': {'cmp-1': {}}, 'count': 3, 'project': 'p'}
-    story, helpful = TenantStory(row), (Change('flavor', 'flavor: tiny', size=1, kind=Kind.ASKERS),)
+    story, helpful = (
+        TenantStory(row),
+        (Change('flavor', 'flavor: tiny', size=1, kind=Kind.REQUESTER),),
+    )
     view = replace(story.view(), coverage=Coverage.CANDIDATES, helpful=helpful)
     for quotas, words in ((KNOWN, 'flavor: tiny (3 of 3)'), (None, None)):
         seen = replace(view, snapshot=replace(view.snapshot, quotas=quotas))
@@ -259,7 +262,7 @@ def test_a_requirement_is_a_reason_if_more_servers_surely_fit_without_it(
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
     constraints = [*CONSTRAINTS, opened('ask for {count}')]
     change = Remedy('x', 'a change', 9, 1, is_upper_bound, data=data)
-    decision = replace(planner.plan(*resolved.planned, constraints), tried=(change,))
+    decision = replace(engine.plan(*resolved.planned, constraints), tried=(change,))
     assert disclosure.tenant_report(decision, *resolved, constraints).reasons == (reason,)
 
 
@@ -332,7 +335,7 @@ OWNERS = {
 @pytest.mark.parametrize('row', rows('remedies'))
 def test_a_tenant_report_names_only_the_owners_input(row):
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
-    decision = planner.plan(*resolved.planned, CONSTRAINTS)
+    decision = engine.plan(*resolved.planned, CONSTRAINTS)
     if decision.fits is not False:
         return
     read = disclosure.tenant_report(decision, *resolved, CONSTRAINTS)
@@ -359,7 +362,7 @@ def test_the_rows_contain_every_change_that_an_owner_can_try():
         resolved = resolve(
             request_of(row.values[0]), snapshot_of(row.values[0]), rules_of(row.values[0])
         )
-        found |= {each.code for each in planner.plan(*resolved.planned, CONSTRAINTS).tried}
+        found |= {each.code for each in engine.plan(*resolved.planned, CONSTRAINTS).tried}
     assert found == OWNERS
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.image import Image

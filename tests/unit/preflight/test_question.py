@@ -2,6 +2,7 @@
 
 import pytest
 
+from senlin_affinity.engine.resolution import resolve_member_of
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
@@ -9,7 +10,6 @@ from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE
-from senlin_affinity.planner.resolution import resolve_member_of
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import question
 from senlin_affinity.preflight.cloud_view import CloudView

@@ -5,7 +5,7 @@ from pathlib import Path
 from acme_racks.rack_limit import RackLimit
 
 from senlin_affinity import api, testing
-from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.constraint_plugins import load_constraints
 
 VIEW = api.load(Path(__file__).parents[1] / 'racks.json')
 QUESTION = api.Question(5, 'm1.tiny', server_group='web', options={'most_per_rack': 2})

@@ -1,0 +1,275 @@
+"""Derive the capacity from the numbers of the hosts and their domains, and from the request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
+from operator import and_
+
+import numpy as np
+
+from senlin_affinity.engine.domains import DomainCapacity
+from senlin_affinity.engine.host_verdicts import HostVerdicts
+from senlin_affinity.engine.table import Table
+from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, limited
+from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES
+from senlin_affinity.model.host import Host, is_vsphere
+from senlin_affinity.model.reason import Reason, caveat
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.server_group import AFFINITY
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.demand import demand_of
+from senlin_affinity.nova.group_policy import enforced_policy, is_only_checked_late
+from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
+from senlin_affinity.nova.quotas import has_hidden_quotas
+from senlin_affinity.scenario.column import in_order
+from senlin_affinity.scenario.columns import UNLIMITED as NO_LIMIT
+from senlin_affinity.scenario.columns import Numbers
+from senlin_affinity.scenario.scenario import Scenario
+
+#: The caveat for a number that Placement's answers do not determine.
+CHOICE = 'resources of several providers (Placement chooses)'
+
+
+@dataclass(frozen=True)
+class TotalCapacity:
+    """The number of servers that fit, and why Nova may place fewer.
+
+    ``of_hosts`` are the bounds without the constraints on the request as a whole, such as quotas.
+    """
+
+    bounds: Bounds
+    caveats: tuple[str, ...] = ()
+    of_hosts: Bounds = UNLIMITED
+
+
+def is_open_affinity(request: Request, scenario: Scenario) -> bool:
+    """Check :func:`has_unknown_host`; False if the host of a member is unknown."""
+    group = request.server_group
+    return has_unknown_host(request, scenario) and not (group and group.has_lost_members)
+
+
+def has_unknown_host(request: Request, scenario: Scenario) -> bool:
+    """Check whether affinity is enforced, and no member or planned server is on a known host.
+
+    False if the request names its host.
+    """
+    if request.forced_host or request.memo(enforced_policy) != AFFINITY:
+        return False
+    return not scenario.members_on(request)
+
+
+def total_capacity(
+    request: Request,
+    scenario: Scenario,
+    table: Table,
+    domains: DomainCapacity | None,
+    verdicts: Mapping[str, Verdict],
+    unmodelled: Sequence[str],
+    reasons: Mapping[str, Reason],
+    most_caveats: int | None = None,
+) -> TotalCapacity:
+    """Return the combined bounds of the hosts (or domains) and of the request, with caveats.
+
+    An upper bound of 0 has no caveats; an unlimited expected number is 0. ``lower`` is the expected
+    number without caveats, 0 with ``unmodelled``, unknown quotas or a private flavor, or else the
+    number that fits if every caveat applies. Caveats are ordered: ``unmodelled``, hosts, unknown
+    parts or crossing domains, quotas, flavor.
+
+    :param most_caveats: the maximum number of caveats about hosts; None: all.
+    """
+    of_request = [verdict.bounds for verdict in verdicts.values()]
+    of_hosts = _of_hosts(request, scenario.cloud, table, domains)
+    bounds = reduce(and_, of_request, of_hosts)
+    table = table if domains is None else domains.table
+    upper, expected = bounds.upper, bounds.expected or 0
+    if upper == 0:
+        return TotalCapacity(NONE, of_hosts=of_hosts)
+    caveats = dict.fromkeys(unmodelled)
+    is_withheld = request.flavor is not None and request.flavor.is_shared is False
+    is_uncertain = unmodelled or has_hidden_quotas(request, scenario.cloud) or is_withheld
+    lower = 0 if is_uncertain else _lower(request, scenario, table, domains)
+    is_less = lower < limited(upper)
+    if is_open_affinity(request, scenario):
+        if is_less:
+            caveats['affinity without members (Nova chooses the host)'] = None
+    elif table.is_at_most and is_less:
+        caveats |= _caveats_of_hosts(request, scenario, table, reasons, most_caveats)
+    elif domains is not None and is_less:
+        caveats |= {_of_constraint(*each, reasons): None for each in domains.caveats.items()}
+    if upper is not None and expected < upper:
+        if domains is not None and domains.crossing:
+            caveats[f'domains that limit each other ({", ".join(domains.crossing)})'] = None
+        else:
+            caveats['parts of the snapshot that are not known'] = None
+    for name, verdict in verdicts.items():
+        certain = verdict.bounds.lower
+        if verdict.bounds.is_at_most and certain is not None and certain < limited(upper):
+            found = verdict.caveats or (_of_constraint(name, verdict, reasons),)
+            caveats |= dict.fromkeys(found)
+            expected = min(expected, certain)
+    if has_hidden_quotas(request, scenario.cloud):
+        caveats["the project's quotas, which are not known"] = None
+    if is_withheld:
+        caveats['a private flavor that is not shared with the project'] = None
+    texts = tuple(caveats) if expected or upper is not None else ()
+    bounds = Bounds(min(expected, lower) if texts else expected, expected, upper)
+    return TotalCapacity(bounds, texts, of_hosts)
+
+
+def _of_hosts(
+    request: Request, cloud: CloudSnapshot, table: Table, domains: DomainCapacity | None
+) -> Bounds:
+    """Return the bounds of all hosts together."""
+    if cloud.hosts is None:
+        return Bounds.unknown()
+    if domains is not None:
+        return domains.bounds
+    upper = None if (table.upper >= NO_LIMIT).any() else int(table.upper.sum())
+    return Bounds(int(table.lower.sum()), int(table.expected.sum()), upper)
+
+
+def _lower(
+    request: Request, scenario: Scenario, table: Table, domains: DomainCapacity | None
+) -> int:
+    """Return the number of servers that fit even if every caveat about hosts applies.
+
+    If Nova may choose any host for an affinity group, that of the worst host that no constraint
+    rejects (:func:`_alone`; 0 without one, or if a host has a domain), at most 1 if only the late
+    check enforces affinity.
+    """
+    is_any = is_open_affinity(request, scenario)
+    if domains is not None and domains.of_host:
+        if is_any:
+            return 0
+        lower, expected, _upper = domains.bounds
+        return (lower if table.is_at_most or domains.caveats else expected) or 0
+    if is_any:
+        places = np.flatnonzero(table.where(row.rejected_by is None for row in table.rows))
+        lower = min((_alone(table, index) for index in places.tolist()), default=0)
+        # The scheduler does not send the other servers to the host of the first one.
+        return min(lower, 1) if is_only_checked_late(request) else lower
+    return int(table.lower.sum())
+
+
+def _alone(table: Table, index: int) -> int:
+    """Return the number that the host at this index guarantees to a group without members.
+
+    0 if a constraint gives no number; otherwise the smallest of the expected number and the lower
+    bounds of verdicts with a caveat, except that of ``server_group``.
+    """
+    row = table.rows[table.row_of[index]]
+    others = (
+        verdict.bounds.lower or 0
+        for name, verdict in table.verdicts(index).items()
+        if name != 'server_group' and verdict.bounds.is_at_most
+    )
+    return 0 if row.unbounded else min([int(table.expected[index]), *others])
+
+
+def _caveats_of_hosts(
+    request: Request,
+    scenario: Scenario,
+    table: Table,
+    reasons: Mapping[str, Reason],
+    most: int | None,
+) -> dict[str, None]:
+    """Return the first ``most`` caveats about hosts (None: all), as the keys of a dict.
+
+    Only hosts with a finite upper bound that exceeds the lower one count; if these have no caveat,
+    all with a finite one.
+    """
+    found: dict[str, None] = {}
+    capped_rows = table.where(row.is_at_most for row in table.rows)
+    is_capped = capped_rows & (table.upper < NO_LIMIT)
+    look = _look(request, scenario, table)
+    for is_any in (False, True):
+        places = np.flatnonzero(is_capped if is_any else is_capped & (table.upper != table.lower))
+        examples = places[in_order(look[places])[1]].tolist()
+        capped = ((scenario.hosts[at], table.rows[table.row_of[at]]) for at in examples)
+        found = found or dict.fromkeys(
+            islice(_caveats(request, scenario.cloud, capped, reasons), most)
+        )
+    return found
+
+
+def _look(request: Request, scenario: Scenario, table: Table) -> Numbers:
+    """Return a number for each host, the same for hosts with the same caveats."""
+    columns, demand = scenario.columns, demand_of(request)
+    grants = columns.grants(request.memo(placement_answer, scenario.cloud).query)
+    flags = [
+        grants.is_asked,
+        grants.is_listed,
+        grants.room == grants.certain,
+        columns.flags('is_nested'),
+        columns.flags_by_class('hypervisor_type', is_vsphere),
+    ]
+    for name, amount in ({} if demand is None else demand.amounts).items():
+        has = columns.inventories(name)
+        flags += has.is_sum, has.is_pooled
+        if amount > 1 and name not in UNIT_CLASSES:
+            flags.append(has.max_unit >= NO_LIMIT)
+    look = table.row_of
+    for flag in flags:
+        look = in_order(look * 2 + flag)[0]
+    return look
+
+
+def _caveats(
+    request: Request,
+    cloud: CloudSnapshot,
+    hosts: Iterable[tuple[Host, HostVerdicts]],
+    reasons: Mapping[str, Reason],
+) -> Iterator[str]:
+    """Yield the first cause of each host's caveat, such as 'vSphere clusters'; a text may repeat.
+
+    Without another cause, "constraint NAME (WHY)" for each.
+    """
+    demand = demand_of(request)
+    asked = {} if demand is None else demand.amounts
+    answer = request.memo(placement_answer, cloud)
+    for host, row in hosts:
+        if row.unbounded:
+            yield from (
+                f'constraint {name}, which returns no number of servers' for name in row.unbounded
+            )
+            if not any(verdict.bounds.is_at_most for verdict in row.verdicts.values()):
+                continue
+        grant = host.grant(answer.query)
+        is_exact = grant is not None and grant.room == grant.certain and not host.is_vsphere
+        has = host.resources or {}
+        resources = [] if is_exact else [(name, has[name]) for name in asked if name in has]
+        is_choice = not is_exact or may_take_of_pools(request, cloud, host)
+        if grant is not None and is_choice and not host.is_vsphere:
+            disk = has.get(DISK_GB)
+            is_shared = disk is not None and disk.is_sum and DISK_GB in asked
+            yield 'shared resources' if is_shared else CHOICE
+        elif grant is None and host.grants is not None and answer.query and not answer.is_complete:
+            yield "Placement's answer, which may be truncated"
+        elif host.is_nested and not is_exact:
+            yield 'hosts with nested resource providers'
+        elif any(each.is_sum for _name, each in resources):
+            yield 'shared resources'
+        elif host.is_vsphere:
+            yield 'vSphere clusters'
+        elif any(each.is_max_unit_unknown(name, asked[name]) for name, each in resources):
+            yield 'resource classes whose unit limits Placement does not show'
+        elif any(each.pool for _name, each in resources):
+            yield 'shared resources'
+        elif request.server_group is not None and request.server_group.has_lost_members:
+            yield 'members whose host is not known'
+        elif request.server_group is not None and cloud.soft_deleted:
+            yield 'soft-deleted servers, which may be members of the group'
+        else:
+            for name, verdict in row.verdicts.items():
+                if verdict.bounds.is_at_most:
+                    yield _of_constraint(name, verdict, reasons)
+
+
+def _of_constraint(name: str, verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
+    """Return "constraint NAME (WHY)"."""
+    why = caveat(verdict, reasons)
+    return f'constraint {name}{why and f" ({why})"}'

@@ -1,0 +1,223 @@
+"""Apply the changes of a remedy, which are plain data, to a request and a scenario.
+
+Each key of a remedy's ``data`` is an action::
+
+    {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
+                      'rules': {'max_server_per_host': 2},             a new group, without servers
+                      'project_id': '...'}}                            its owner, if known
+    {'availability_zone': 'az-2'}   {'member_of': []}   {'is_volume_booted': True}
+    {'requested_host': None}                                             any host
+    {'spread': [{'by': 'rack', 'max_skew': 2, 'mode': 'hard'}]}          all of them; [] is none
+    {'enable_drs_extension': False}   {'flavor': {'id': '2', 'name': 'm1.small'}}
+    {'removed_extra_specs': ['trait:CUSTOM_A']}, ``removed_image_properties`` beside it
+    {'set_extra_specs': {'group_policy': 'none'}}   {'created_traits': ['CUSTOM_A']}
+    {'new_hosts': {'number': 2, 'name': 'cmp-1-new', 'amounts': {'VCPU': 64}, ...}}
+    {'enabled_hosts': ['cmp-1'], 'started_hosts': ['cmp-2']}   {'removed_consumers': ['cmp-1']}
+    {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': '...'}, 'hosts': ['cmp-1']}}
+    {'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-1']}}
+    {'quotas': {'project_id': '...', 'limits': {'instances': 7}}}    and user_id, user_limits
+    {'options': {'most_per_rack': 3}}   {'given_up': ['fence']}          a waived constraint
+
+A zone of None drops the requested zone. ``units`` of new hosts has the fields of their resource
+classes that differ from the defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from msgspec import structs
+
+from senlin_affinity.engine.resolution import resolve_member_of
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.proposal import Data, unused
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.spread import read_all
+from senlin_affinity.model.suggestion import meant
+from senlin_affinity.nova import leftovers
+from senlin_affinity.nova.alternatives import with_aggregate
+from senlin_affinity.scenario.scenario import Scenario
+
+_OfRequest = Callable[[Request, CloudSnapshot, Any], Request]
+_OfCloud = Callable[[Scenario, Any, Request], Scenario]
+
+
+def carry_out(data: Data, request: Request, scenario: Scenario) -> tuple[Request, Scenario]:
+    """Return the request and the scenario with each action of ``data`` applied in order.
+
+    Raise ValueError for an unknown action.
+    """
+    for name, value in data.items():
+        before = request
+        if name in _OF_REQUEST:
+            request = _OF_REQUEST[name](request, scenario.cloud, value)
+        if name in _OF_CLOUD:
+            scenario = _OF_CLOUD[name](scenario, value, before)
+        elif name not in _OF_REQUEST:
+            known = {**_OF_REQUEST, **_OF_CLOUD}
+            raise ValueError(f'data: there is no action {name!r}: {meant(name, known)}')
+    return request, scenario
+
+
+def _with_settings(request: Request, **fields: Any) -> Request:
+    """Return the request with other settings."""
+    return replace(request, settings=replace(request.settings, **fields))
+
+
+def _new_host(value: Data) -> Host:
+    """Return the host of a description (the example of :mod:`new_hosts`), unused and up."""
+    units = value.get('units', {})
+    return Host(
+        value['name'],
+        value['hypervisor_hostname'],
+        value.get('hypervisor_type', ''),
+        value['availability_zone'],
+        aggregates=frozenset(each['uuid'] for each in value['aggregates']),
+        traits=frozenset(value['traits']),
+        resources={
+            name: Resource(capacity, 0, **units.get(name, {}))
+            for name, capacity in value['amounts'].items()
+        },
+        is_nested=value.get('is_nested', False),
+        is_partial=value.get('is_partial', False),
+        servers=0,
+    )
+
+
+def _new_hosts(scenario: Scenario, value: Data, request: Request) -> Scenario:
+    """Append ``number`` copies of the described host, with ``host`` "<name>-1" and so on.
+
+    Names of hosts that exist or have members are skipped; ``hypervisor_hostname`` repeats.
+    """
+    one = _new_host(value)
+    taken = [*scenario.cloud.hosts_by_name, *scenario.members_on(request)]
+    names = islice(unused(one.host, taken, 1), value['number'])
+    return scenario.add([one.but(host=name) for name in names])
+
+
+def _aggregate_hosts(scenario: Scenario, value: Data, _request: Request) -> Scenario:
+    """Add the hosts to the aggregate, and to its zone if it has one."""
+    aggregate = scenario.cloud.aggregates_by_uuid[value['aggregate']['uuid']]
+    return scenario.change(value['hosts'], lambda host: with_aggregate(host, aggregate))
+
+
+def _host_traits(scenario: Scenario, value: Data, _request: Request) -> Scenario:
+    """Add the traits to those of the hosts."""
+    added = frozenset(value['traits'])
+    return scenario.change(value['hosts'], lambda host: host.but(traits=host.traits | added))
+
+
+def _flavor(request: Request, cloud: CloudSnapshot, value: Data) -> Request:
+    """Replace the flavor with the cloud's flavor of this id."""
+    flavor = next(each for each in cloud.flavors or () if each.id == value['id'])
+    return replace(request, flavor=flavor)
+
+
+def _server_group(request: Request, _cloud: CloudSnapshot, value: Data) -> Request:
+    """Replace the server group with a new one without servers, whose id is its name.
+
+    ``project_id`` defaults to that of the old group.
+    """
+    old = request.server_group
+    name, policy, rules = value['name'], value['policy'], value['rules']
+    project = value.get('project_id', None if old is None else old.project_id)
+    group = ServerGroup(name, name, policy, rules, project_id=project)
+    return replace(request, server_group=group, unknown_group=None)
+
+
+def _quotas(scenario: Scenario, value: Data, _request: Request) -> Scenario:
+    """Set ``limits`` of quotas, and ``user_limits`` of those per user (ignored if not read)."""
+    quotas, limits = scenario.cloud.quotas or {}, value['limits']
+    raised = {
+        **quotas,
+        **{key: structs.replace(quotas[key], limit=each) for key, each in limits.items()},
+    }
+    for name, limit in value.get('user_limits', {}).items():
+        of_user = raised[name].of_user
+        if of_user is not None:
+            raised[name] = structs.replace(
+                raised[name], of_user=structs.replace(of_user, limit=limit)
+            )
+    return scenario.with_parts(quotas=raised)
+
+
+def _extra_specs(request: Request, _cloud: CloudSnapshot, keys: Iterable[str]) -> Request:
+    """Remove these extra specs from the flavor, whose id becomes ''; skip an unknown flavor."""
+    if request.flavor is None:
+        return request
+    left = _without(request.flavor.extra_specs, keys)
+    return replace(request, flavor=structs.replace(request.flavor, id='', extra_specs=left))
+
+
+def _set_extra_specs(request: Request, _cloud: CloudSnapshot, specs: Mapping[str, str]) -> Request:
+    """Set these extra specs of the flavor; skip an unknown flavor."""
+    if request.flavor is None:
+        return request
+    changed = {**request.flavor.extra_specs, **specs}
+    return replace(request, flavor=structs.replace(request.flavor, extra_specs=changed))
+
+
+def _created_traits(scenario: Scenario, names: Iterable[str], _request: Request) -> Scenario:
+    """Add the traits to those that exist, if these are known."""
+    known = scenario.cloud.traits
+    return scenario.with_parts(traits=None if known is None else known.union(names))
+
+
+def _image_properties(request: Request, _cloud: CloudSnapshot, keys: Iterable[str]) -> Request:
+    """Remove these properties from the image; unknown properties become {}."""
+    image, left = request.image, _without(request.image_properties or {}, keys)
+    image = None if image is None else replace(image, properties=left)
+    return replace(request, image=image, image_properties=left)
+
+
+def _without(values: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
+    """Return a copy without these keys."""
+    removed = {*keys}
+    return {key: value for key, value in values.items() if key not in removed}
+
+
+_OF_REQUEST: Mapping[str, _OfRequest] = {
+    'availability_zone': lambda request, _cloud, zone: replace(request, availability_zone=zone),
+    'enable_drs_extension': lambda request, _cloud, value: replace(request, is_drs_required=value),
+    'flavor': _flavor,
+    'given_up': lambda request, _cloud, names: _with_settings(
+        request, waived=request.settings.waived.union(names)
+    ),
+    'is_volume_booted': lambda request, _cloud, value: replace(request, is_volume_booted=value),
+    'member_of': lambda request, cloud, expressions: replace(
+        request,
+        member_of=resolve_member_of(tuple(expressions), cloud),
+        member_of_text=tuple(expressions),
+    ),
+    'options': lambda request, _cloud, values: _with_settings(
+        request, options={**request.settings.options, **values}
+    ),
+    'removed_extra_specs': _extra_specs,
+    'removed_image_properties': _image_properties,
+    'server_group': _server_group,
+    'requested_host': lambda request, _cloud, _none: (
+        request if request.elsewhere is None else request.elsewhere[0]
+    ),
+    'set_extra_specs': _set_extra_specs,
+    'spread': lambda request, _cloud, value: replace(request, spread=read_all(value, 'spread')),
+}
+_OF_CLOUD: Mapping[str, _OfCloud] = {
+    'aggregate_hosts': _aggregate_hosts,
+    'created_traits': _created_traits,
+    'enabled_hosts': lambda scenario, names, _request: scenario.enable(names),
+    'host_traits': _host_traits,
+    'new_hosts': _new_hosts,
+    'quotas': _quotas,
+    'removed_consumers': lambda scenario, names, _request: scenario.change(
+        names, leftovers.without_orphans
+    ),
+    'requested_host': lambda scenario, _none, request: (
+        scenario if request.elsewhere is None else Scenario.of(request.elsewhere[1])
+    ),
+    'started_hosts': lambda scenario, names, _request: scenario.start(names),
+}

@@ -1,0 +1,182 @@
+"""Generate the ``openstack`` command lines that carry out a remedy, quoted for a shell.
+
+Source: the references of python-openstackclient and osc-placement.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from senlin_affinity.engine.changes import carry_out
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.proposal import unused
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.server_group import (
+    NOT_YET,
+    RULES_MICROVERSION,
+    SOFT_POLICIES_MICROVERSION,
+)
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
+from senlin_affinity.scenario.scenario import Scenario
+
+#: osc-placement has traits from this microversion on.
+_PLACEMENT = ('--os-placement-api-version', '1.6')
+
+
+def of(data: Mapping[str, Any], request: Request, scenario: Scenario) -> tuple[str, ...]:
+    """Return the command lines for the data of a remedy; an action without a command adds none.
+
+    Without hosts, the user is no administrator, and gets none that only an administrator may run.
+    No command declares a trait, or puts a host into an aggregate: these describe the hardware.
+
+    ``{'enabled_hosts': ['cmp-1']}`` gives
+    ``('openstack compute service set --enable cmp-1 nova-compute',)``.
+    """
+    quoted = cache(shlex.quote)
+    lines: list[str] = []
+    for number, (name, value) in enumerate(data.items(), 1):
+        if name in (_LINES if scenario.cloud.hosts is not None else _FOR_TENANTS):
+            lines += (
+                words if isinstance(words, str) else ' '.join(('openstack', *map(quoted, words)))
+                for words in _LINES[name](request, scenario.cloud, value)
+            )
+        if number < len(data):
+            request, scenario = carry_out({name: value}, request, scenario)
+    return tuple(lines)
+
+
+#: The arguments of ``openstack``, or a whole shell command.
+_Words = tuple[str, ...] | str
+_Lines = Callable[[Request, CloudSnapshot, Any], Iterator[_Words]]
+
+
+def _named(*names: str) -> tuple[str, ...]:
+    """Return the names, after ``'--'`` if any begins with a hyphen."""
+    return ('--', *names) if any(name.startswith('-') for name in names) else names
+
+
+def _server_group(
+    request: Request, _cloud: CloudSnapshot, value: Mapping[str, Any]
+) -> Iterator[_Words]:
+    """Yield the command that creates the group; nothing unless there is one to replace.
+
+    ``('--os-project-id', <id>, '--os-compute-api-version', '2.64', 'server', 'group', 'create',
+    '--policy', <policy>, '--rule', 'max_server_per_host=2', <name>)``. The version is 2.15 without
+    rules; the first two words depend on ``project_id``.
+    """
+    old = request.server_group
+    if old is None or old.id == NOT_YET:
+        return  # an attach creates it
+    rules = (('--rule', f'{name}={number}') for name, number in value['rules'].items())
+    words = [word for pair in rules for word in pair]
+    policy = ('--policy', value['policy'])
+    since = RULES_MICROVERSION if words else SOFT_POLICIES_MICROVERSION
+    version = ('--os-compute-api-version', '.'.join(map(str, since)))
+    project = value.get('project_id')
+    scope = () if project is None else ('--os-project-id', project)
+    yield (*scope, *version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
+
+
+def _enabled_hosts(
+    request: Request, cloud: CloudSnapshot, names: Iterable[str]
+) -> Iterator[_Words]:
+    """Yield ``('compute', 'service', 'set', '--enable', <name>, 'nova-compute')`` for each host.
+
+    If only the trait is stale, another command removes it, after all others.
+    """
+    hosts, chosen = cloud.hosts or (), set(names)
+    stale = [each for each in hosts if each.host in chosen and has_stale_trait(each)]
+    enabled = {each.host for each in stale}
+    for name in (name for name in names if name not in enabled):
+        yield ('compute', 'service', 'set', '--enable', *_named(name, 'nova-compute'))
+    yield from (line for host in stale for line in _enabled_in_placement(host))
+
+
+#: The quotas whose option in the client has another name.
+_QUOTA: Mapping[str, str] = {'metadata_items': '--properties'}
+
+
+def _quotas(request: Request, cloud: CloudSnapshot, value: Mapping[str, Any]) -> Iterator[_Words]:
+    """Yield ``('quota', 'set', '--instances', '7', <project>)``.
+
+    Nothing without a project or ``limits``.
+    """
+    if value['project_id'] is None or not value['limits']:
+        return
+    limits = (
+        (_QUOTA.get(name, f'--{name.replace("_", "-")}'), str(most))
+        for name, most in value['limits'].items()
+    )
+    yield (
+        'quota',
+        'set',
+        *(word for pair in limits for word in pair),
+        *_named(value['project_id']),
+    )
+
+
+def _created_traits(
+    request: Request, cloud: CloudSnapshot, names: Iterable[str]
+) -> Iterator[_Words]:
+    """Yield a command that creates each trait."""
+    for name in names:
+        yield (*_PLACEMENT, 'trait', 'create', name)
+
+
+def _set_extra_specs(
+    request: Request, _cloud: CloudSnapshot, specs: Mapping[str, str]
+) -> Iterator[_Words]:
+    """Yield ``('flavor', 'set', '--property', <key=value>, ..., <flavor id>)``."""
+    flavor = request.flavor
+    if flavor is not None:
+        words = (word for each in specs.items() for word in ('--property', '='.join(each)))
+        yield ('flavor', 'set', *words, *_named(flavor.id))
+
+
+def _enabled_in_placement(host: Host) -> Iterator[str]:
+    """Yield a shell command that removes the stale trait of a host; nothing if it is nested."""
+    if host.is_nested:
+        return
+    name = shlex.quote(host.hypervisor_hostname)
+    of_provider = f'openstack {" ".join(_PLACEMENT)} resource provider trait'
+    yield (
+        f'provider="$(openstack resource provider list --name {name} -f value -c uuid)" && '
+        f'traits="$({of_provider} list "$provider" -f value -c name)" && {of_provider} set '
+        f'$(echo "$traits" | sed \'/^{DISABLED}$/d; s/./--trait &/\') "$provider"'
+    )
+
+
+def _flavor_without(
+    request: Request, cloud: CloudSnapshot, keys: Collection[str]
+) -> Iterator[_Words]:
+    """Create a flavor of the same size without these extra specs, private to a known project.
+
+    Its name is unused, such as "m1-2". Nothing without a flavor or ``keys``.
+    """
+    flavor, flavors = request.flavor, cloud.flavors or ()
+    if flavor is None or not keys:
+        return
+    sizes = ('vcpus', 'ram', 'disk', 'ephemeral', 'swap')
+    amounts = ((f'--{name}', str(getattr(flavor, name))) for name in sizes)
+    left = ((key, each) for key, each in flavor.extra_specs.items() if key not in keys)
+    specs = (('--property', f'{key}={each}') for key, each in left)
+    words = (word for pair in (*amounts, *specs) for word in pair)
+    project = request.project_id
+    owner = () if project is None else ('--private', '--project', project)
+    name = next(unused(flavor.name, (each.name for each in flavors)))
+    yield ('flavor', 'create', *words, *owner, *_named(name))
+
+
+_LINES: Mapping[str, _Lines] = {
+    'created_traits': _created_traits,
+    'enabled_hosts': _enabled_hosts,
+    'quotas': _quotas,
+    'removed_extra_specs': _flavor_without,
+    'server_group': _server_group,
+    'set_extra_specs': _set_extra_specs,
+}
+_FOR_TENANTS = ('server_group',)

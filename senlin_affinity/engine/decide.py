@@ -1,0 +1,115 @@
+"""Decide whether servers fit, where they go, and what rejects the others.
+
+One request follows the other, on one cloud that can be changed::
+
+    decide([request], scenario, constraints)                      do these servers fit?
+    decide(requests, scenario, constraints)                       do they all fit, in this order?
+    decide([request], scenario.disable(['cmp-1']), constraints)   and without this host?
+
+1. ``evaluation`` evaluates all constraints, which gives the number of servers that fit.
+2. ``unspecified`` finds its lower bound, and ``assignment`` the host of each server.
+3. A :class:`Step` holds the result; the scenario with the new servers is that of the next request.
+4. :func:`decision_of` makes plain values of a step: ``assumptions``, ``host_reports``, and
+   ``search`` for changes that would help, if the request does not fit.
+
+Raises: ConstraintError for a constraint that fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from senlin_affinity.engine import assumptions
+from senlin_affinity.engine.decision import Decision, PlacedServer
+from senlin_affinity.engine.evaluation import Evaluation, evaluate
+from senlin_affinity.engine.host_reports import hosts_after
+from senlin_affinity.engine.host_verdicts import capacity_constraints
+from senlin_affinity.engine.remedies import rank_changes, try_changes
+from senlin_affinity.engine.unspecified import Placement, with_unspecified
+from senlin_affinity.model import member_locations
+from senlin_affinity.model.errors import PluginError
+from senlin_affinity.model.request import Request
+from senlin_affinity.scenario.constraint import Constraint
+from senlin_affinity.scenario.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Step:
+    """A request that was evaluated, its servers, and the scenario with them.
+
+    ``constraints`` are all of them, also the waived ones.
+    """
+
+    evaluation: Evaluation
+    constraints: Sequence[Constraint]
+    placement: Placement
+    after: Scenario
+
+
+def decide(
+    requests: Iterable[Request], scenario: Scenario, constraints: Sequence[Constraint]
+) -> Iterator[Step]:
+    """Yield a step for each request; each step counts the servers of all earlier requests.
+
+    Raise PluginError for a constraint of another class.
+    """
+    for item in constraints:
+        if not isinstance(item, Constraint):
+            raise PluginError(f'{item!r} is not an instance of a subclass of Constraint')
+    for request in requests:
+        evaluation = evaluate(request, scenario, constraints)
+        placement = with_unspecified(evaluation)
+        scenario = scenario.place(request, Counter(placement.chosen))
+        yield Step(evaluation, constraints, placement, scenario)
+
+
+def plan(
+    request: Request,
+    scenario: Scenario,
+    constraints: Sequence[Constraint],
+    *,
+    remedies: bool = True,
+) -> Decision:
+    """Return the decision about one request."""
+    (step,) = decide([request], scenario, constraints)
+    return decision_of(step, remedies=remedies)
+
+
+def decision_of(step: Step, *, remedies: bool = True) -> Decision:
+    """Return whether the servers fit, where they go, and what would help if ``fits`` is False.
+
+    ``fits`` is True up to the expected number, False above the upper bound, None between them (as
+    with unknown hosts).
+    """
+    evaluation, constraints = step.evaluation, step.constraints
+    request, cloud, hosts = evaluation.request, evaluation.scenario.cloud, evaluation.hosts
+    total, chosen, unsure = step.placement
+    after = None if cloud.hosts is None else hosts_after(evaluation, step.after)
+    is_helped = remedies and evaluation.fits is False
+    changed = try_changes(evaluation, after) if is_helped else ()
+    group = None if request.server_group is None else request.server_group.id
+    return Decision(
+        fits=evaluation.fits,
+        wanted=request.count,
+        capacity=evaluation.capacity,
+        at_most=total.caveats,
+        placements=tuple(
+            PlacedServer(hosts[index].host, hosts[index].availability_zone, group)
+            for index in chosen
+        ),
+        request=evaluation.verdicts,
+        reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
+        hosts_after=after,
+        remedies=rank_changes(evaluation, changed) if is_helped else (),
+        assumptions=(
+            *assumptions.mattering(assumptions.find(request, cloud, evaluation.declared), total),
+            *unsure,
+        ),
+        capacity_certain=total.bounds.lower or 0,
+        of_hosts=total.of_hosts,
+        tried=tuple(each.remedy for each in changed if each.remedy.for_tenant),
+        violated=member_locations.violated(request.server_group),
+        about_capacity=capacity_constraints(constraints),
+    )

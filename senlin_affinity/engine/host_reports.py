@@ -1,0 +1,107 @@
+"""Report the hosts as they are after the servers of a request are placed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from senlin_affinity.engine.domains import domain_capacity
+from senlin_affinity.engine.evaluation import Evaluation
+from senlin_affinity.engine.host_verdicts import HostVerdicts
+from senlin_affinity.engine.table import evaluate_hosts
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.scenario.column import Column, in_order
+from senlin_affinity.scenario.constraint import is_of_hosts
+from senlin_affinity.scenario.scenario import Scenario
+
+
+class HostReport(NamedTuple):
+    """A host after the placements, with the verdicts by constraint.
+
+    ``room`` is the number of servers that still fit (None: unknown or unlimited). ``code`` is that
+    of the first REJECT (None without one), and ``rejected_by`` the name of its constraint.
+    ``members`` is the number of servers of the group on the host before the request, ``placed``
+    that of new servers.
+    """
+
+    host: str
+    room: int | None
+    code: str | None
+    verdicts: Mapping[str, Verdict]
+    members: int = 0
+    placed: int = 0
+    rejected_by: str | None = None
+
+
+@dataclass(frozen=True)
+class HostsAfter:
+    """All hosts after the placements, in the snapshot's order.
+
+    ``rows`` are the distinct verdicts, ``row_of`` the row of each host, and ``columns`` the
+    verdicts with a number for each host, except for the hosts in ``exact``. ``members`` are numbers
+    of servers by service host, ``placed`` by the index of the host.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[HostVerdicts, ...] = field(hash=False)
+    row_of: tuple[int, ...] = field(repr=False)
+    rooms: tuple[int | None, ...] = field(repr=False)
+    columns: Mapping[str, Column] = field(hash=False, repr=False)
+    exact: frozenset[int] = field(repr=False)
+    members: Mapping[str, int] = field(hash=False, repr=False)
+    placed: Mapping[int, int] = field(hash=False, repr=False)
+
+    def first(self, number: int) -> HostsAfter:
+        """Return only the first ``number`` hosts."""
+        kept = slice(number)
+        return replace(
+            self, names=self.names[kept], row_of=self.row_of[kept], rooms=self.rooms[kept]
+        )
+
+    def tally(self) -> list[tuple[HostVerdicts, int]]:
+        """Return each row with the number of its hosts, in the order of appearance."""
+        return [(self.rows[row], number) for row, number in Counter(self.row_of).items()]
+
+    def reports(self) -> tuple[HostReport, ...]:
+        """Return the report of each host, in the snapshot's order."""
+        return tuple(map(self._report, range(len(self.names))))
+
+    def _report(self, index: int) -> HostReport:
+        name, row = self.names[index], self.rows[self.row_of[index]]
+        verdicts = row.verdicts
+        if index not in self.exact:
+            own = {name: each.verdict(index) for name, each in self.columns.items()}
+            verdicts = {**verdicts, **own}
+        return HostReport(
+            name,
+            self.rooms[index],
+            row.code,
+            verdicts,
+            self.members.get(name, 0),
+            self.placed.get(index, 0),
+            row.rejected_by,
+        )
+
+
+def hosts_after(now: Evaluation, after: Scenario) -> HostsAfter:
+    """Return the hosts of the scenario after the servers of the evaluated request are placed."""
+    request, table, domains = now.request, now.table, now.domains
+    if after is not now.scenario:
+        of_hosts = [item for item in now.constraints if is_of_hosts(item)]
+        table = evaluate_hosts(request, of_hosts, after)
+        domains = domain_capacity(request, after, now.constraints, table)
+    if domains is not None:
+        table = domains.table
+    row_of, firsts = in_order(table.row_of)
+    return HostsAfter(
+        after.cloud.host_names,
+        tuple(table.rows[row] for row in table.row_of[firsts].tolist()),
+        tuple(row_of.tolist()),
+        table.room(),
+        {name: each.plain() for name, each in table.counted.items()},
+        table.exact,
+        now.scenario.members_on(request),
+        {index: after.placed[index] - now.scenario.placed.get(index, 0) for index in after.placed},
+    )

@@ -1,0 +1,451 @@
+"""Search for the smallest changes that make a request fit.
+
+The request is evaluated again with each change that a constraint proposes; a number is bisected.
+
+Units: ``size`` is the number of things that change (steps of ``max_server_per_host``, hosts, one
+zone); for a soft policy, a flavor and a waived constraint, the number of requested servers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, compress, count, islice, permutations
+from typing import Any
+
+from senlin_affinity.engine import new_hosts
+from senlin_affinity.engine.changes import carry_out
+from senlin_affinity.engine.decision import TWO, Remedy
+from senlin_affinity.engine.evaluation import Evaluation
+from senlin_affinity.engine.host_reports import HostsAfter
+from senlin_affinity.engine.what_if import PlannedRemedy, WhatIf, WhatIfResult
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.proposal import (
+    Change,
+    ChangedHosts,
+    Data,
+    Kind,
+    NewHosts,
+    OneOf,
+    Path,
+    RaisedNumber,
+)
+from senlin_affinity.model.reason import is_for_owner
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.alternatives import with_existing_flavor
+from senlin_affinity.scenario import plugin_errors
+from senlin_affinity.scenario.constraint import Constraint, counts_resources, overrides
+
+#: The number of changes for which a second one is searched.
+_MOST_FIRSTS = 2
+#: The number of pairs of constraints that are tried together.
+_MOST_JOINT = 2
+_MOST_NOTES = 3
+#: The actions of ``data`` that need more hosts, or other hardware in them.
+_HARDWARE = frozenset({'aggregate_hosts', 'host_traits', 'new_hosts'})
+ANY_HOST = Change(
+    'any_host', 'without the requested host', {'requested_host': None}, 0, Kind.REQUESTER
+)
+#: The greatest length of a range.
+_MOST_STEPS = 2**31 - 1
+
+
+def try_changes(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
+    """Evaluate each proposal, then each waiver (code ``rule_given_up``), helpful or not.
+
+    Waivers are of the waivable constraints that are the first to reject a host in ``hosts_after``.
+    For a request that names its host, the same request without it (``any_host``) is the first.
+    """
+    what_if = WhatIf(now)
+    changes = [_fixed(what_if, ANY_HOST)] if now.request.elsewhere is not None else []
+    changes += _proposed(what_if, now.constraints)
+    against = set() if hosts_after is None else {row.rejected_by for row in hosts_after.rows}
+    for constraint in now.constraints:
+        if constraint.name in against and constraint.is_waivable:
+            with plugin_errors.attributing(constraint, 'without'):
+                waiver = Change(
+                    'rule_given_up',
+                    f'without {constraint.name}',
+                    constraint.without(what_if.request),
+                    what_if.wanted,
+                    Kind.GIVEN_UP,
+                    is_for_owner(constraint.reasons),
+                )
+                changes.append(_fixed(what_if, waiver))
+    return tuple(changes)
+
+
+def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
+    """Return the sufficient changes, those of the requester first, and of these the smallest.
+
+    If no change alone is sufficient, return the sufficient pairs (one of those with equal data),
+    then the changes that raise the capacity, the most helpful first.
+    """
+    enough = [change.remedy for change in changes if change.after.fits]
+    if enough:
+        return (*sorted(enough, key=_effort),)
+    some = [change for change in changes if change.remedy.capacity > (now.capacity or 0)]
+    some.sort(
+        key=lambda each: (
+            each.remedy.has_operator_note,
+            -each.remedy.capacity,
+            *_effort(each.remedy),
+        )
+    )
+    what_if = WhatIf(now)
+    pairs = [*_pairs(what_if, changes, some)]
+    if all(pair.kind is Kind.GIVEN_UP or 'new_hosts' in pair.data for pair in pairs):
+        pairs += _joint(what_if)
+    distinct: list[Remedy] = []
+    for pair in sorted(pairs, key=_effort):
+        if all(pair.data != each.data for each in distinct):
+            distinct.append(pair)
+    return (*distinct, *(change.remedy for change in some))
+
+
+def suggestions(now: Evaluation) -> tuple[Change, ...]:
+    """Return each change that the requester could make, not evaluated.
+
+    For a request whose hosts are not known: nothing says whether a change helps. A limit has no
+    number: "a larger max_server_per_host". Those that give up a requirement come last.
+    """
+    found: list[Change] = []
+    for constraint in now.constraints:
+        with plugin_errors.attributing(constraint, 'proposals'):
+            evaluated = ProposalInput(now, constraint.name)
+            found += constraint.proposals(now.request, now.scenario, evaluated)
+    own = [each for each in found if each.for_tenant]
+    own.sort(key=lambda each: ([*Kind].index(each.kind), each.size))
+    return (*map(_suggestion, own),)
+
+
+def _suggestion(change: Change) -> Change:
+    if isinstance(change, OneOf):
+        return change.choices[0]
+    name, number, rest = change.change.partition(': {number}')
+    return replace(change, change=f'a larger {name}{rest}') if number else change
+
+
+def _effort(remedy: Remedy) -> tuple[int, bool, int, int, bool]:
+    """Return a sort key: who can make the change, then how large it is."""
+    kind = [*Kind].index(remedy.kind)
+    return (
+        _stage(remedy),
+        remedy.has_operator_note,
+        kind,
+        remedy.size,
+        remedy.capacity_is_upper_bound,
+    )
+
+
+def _stage(remedy: Remedy) -> int:
+    """Return who can make the change.
+
+    0: the requester; 1: an operator, without more hardware; 2: somebody who adds hardware.
+    """
+    if not _HARDWARE.isdisjoint(remedy.data):
+        return 2
+    is_own = remedy.kind is Kind.GIVEN_UP and (remedy.for_tenant or 'flavor' in remedy.data)
+    return 0 if remedy.kind is Kind.REQUESTER or is_own else 1
+
+
+def _pairs(
+    what_if: WhatIf, changes: Sequence[PlannedRemedy], helpful: Sequence[PlannedRemedy]
+) -> Iterator[Remedy]:
+    """Yield sufficient pairs of a change and a second one that is proposed after it.
+
+    The first is each of ``changes`` with the code ``quota``, or else of the first two of
+    ``helpful``, in at most one pair each: with the second that takes the least effort, or that the
+    requester can make. No key of ``data`` may occur in both.
+    """
+    quotas = [change for change in changes if change.remedy.code == 'quota']
+    for first in quotas or helpful[:_MOST_FIRSTS]:
+        one, after = first.remedy, WhatIf(first.after)
+        best: PlannedRemedy | None = None
+        for second in _proposed(after, after.before.constraints[::-1]):
+            two = second.remedy
+            if second.after.fits and one.data.keys().isdisjoint(two.data):
+                if best is None or _effort(two) < _effort(best.remedy):
+                    best = second
+                if _stage(two) == 0:
+                    break
+        if best is not None:
+            yield _both(what_if, one, best.remedy, best.after)
+
+
+def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remedy:
+    """Return both changes as one remedy, with the code ``two_changes`` and the text "A, and B".
+
+    Its size is the sum, its kind the later one of :class:`Kind`; it is held back if one is.
+
+    :param after: the evaluation with both.
+    """
+    data = {**one.data, **two.data}
+    kind = max(one.kind, two.kind, key=list(Kind).index)
+    change, size = f'{one.change}, and {two.change}', one.size + two.size
+    has_operator_note = one.has_operator_note or two.has_operator_note
+    both = WhatIfResult(data, after)
+    proposal = Change(TWO, change, data, size, kind)
+    return what_if.remedy(proposal, both, has_operator_note=has_operator_note).remedy
+
+
+def _joint(what_if: WhatIf) -> Iterator[Remedy]:
+    """Yield at most one sufficient pair of changes for two constraints that reject a host together.
+
+    One constraint proposes the first as if the other did not apply; then the other the second.
+    """
+    for rules in islice(_together_against(what_if), _MOST_JOINT):
+        for one, two in permutations(rules):
+            bare = what_if.plan({'given_up': [two.name]}).after
+            enough = (each for each in _proposed(WhatIf(bare), [one]) if each.after.fits)
+            if (first := next(enough, None)) is not None:
+                data = first.remedy.data
+                after = WhatIf(what_if.plan(data).after)
+                for second, fitting in _proposed(after, [two]):
+                    if fitting.fits and data.keys().isdisjoint(second.data):
+                        yield _both(what_if, first.remedy, second, fitting)
+                        return
+
+
+def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
+    """Yield each two constraints with proposals, if only these two reject some host.
+
+    Constraints that use resources do not count.
+    """
+    by_name = {
+        item.name: item
+        for item in what_if.before.constraints
+        if overrides(item, 'proposals') and not counts_resources(item)
+    }
+    verdicts = (row.verdicts.items() for row in what_if.before.table.used_rows)
+    rejecting = (tuple(name for name, verdict in items if not verdict) for items in verdicts)
+    for names in dict.fromkeys(rejecting):
+        if len(names) == 2 and by_name.keys() >= {*names}:
+            yield tuple(by_name[name] for name in names)
+
+
+@dataclass(frozen=True)
+class ProposalInput:
+    """An evaluation, as one constraint reads it (``Evaluated``)."""
+
+    before: Evaluation
+    name: str
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The constraint's verdict about the request."""
+        return self.before.verdicts.get(self.name)
+
+    @property
+    def rejected(self) -> Sequence[Host]:
+        """The hosts that the constraint rejects."""
+        table = self.before.table
+        verdicts = [row.verdicts.get(self.name) for row in table.rows]
+        is_rejected = table.where(verdict is not None and not verdict for verdict in verdicts)
+        return [*compress(self.before.hosts, is_rejected.tolist())]
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The codes of the first rejection of each host."""
+        return frozenset(filter(None, (row.code for row in self.before.table.used_rows)))
+
+    @property
+    def is_limiting(self) -> bool:
+        """Whether the request is rejected, or the constraint is the first to reject a host.
+
+        Also if a host takes as many servers, one or more, as its free resources allow, and if the
+        hosts are not known.
+        """
+        table = self.before.table
+        if self.before.scenario.cloud.hosts is None:
+            return True
+        is_full = (table.free == table.upper) & (table.upper != 0)
+        return (
+            not all(self.before.verdicts.values())
+            or any(row.rejected_by == self.name for row in table.used_rows)
+            or bool(is_full.any())
+        )
+
+
+def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[PlannedRemedy]:
+    """Yield the evaluated proposals of each constraint, in order; its own with equal data once.
+
+    One with ``is_sufficient`` that reaches the count is the constraint's last. Raise
+    ConstraintError for a proposal that is not a Change.
+    """
+    for constraint in constraints:
+        earlier: list[Data] = []
+        with plugin_errors.attributing(constraint, 'proposals'):
+            evaluated = ProposalInput(what_if.before, constraint.name)
+            for proposal in constraint.proposals(
+                what_if.request, what_if.before.scenario, evaluated
+            ):
+                if not isinstance(proposal, Change):
+                    raise ValueError(f'each answer must be a Change, not {proposal!r}')
+                change = _evaluated(what_if, constraint, proposal)
+                if change is None or change.remedy.data in earlier:
+                    continue
+                earlier.append(change.remedy.data)
+                yield change
+                if proposal.is_sufficient and change.remedy.capacity >= what_if.wanted:
+                    break
+
+
+def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> PlannedRemedy | None:
+    """Return the evaluated proposal with the smallest number that suffices, or else helps most.
+
+    None without a choice, or a host to change or copy.
+    """
+    if isinstance(proposal, RaisedNumber):
+        return _raised(what_if, constraint, proposal)
+    if isinstance(proposal, ChangedHosts):
+        return _changed_hosts(what_if, proposal)
+    if isinstance(proposal, OneOf):
+        return _one_of(what_if, proposal)
+    if isinstance(proposal, NewHosts):
+        if (found := new_hosts.fewest(what_if)) is None:
+            return None
+        change, size, after = found
+        return what_if.remedy(replace(proposal, change=change, size=size), after)
+    return _fixed(what_if, proposal)
+
+
+def _fixed(what_if: WhatIf, proposal: Change) -> PlannedRemedy:
+    """Evaluate the proposal, with an existing flavor in place of ``removed_extra_specs`` if any.
+
+    The text then names the flavor.
+    """
+    proposal = with_existing_flavor(what_if.request, what_if.cloud, proposal)
+    return what_if.remedy(proposal, what_if.plan(proposal.data))
+
+
+def _raised(what_if: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> PlannedRemedy:
+    """Evaluate the smallest increase up to ``most`` that suffices, or helps as much as ``most``.
+
+    It is the ``size``; ``{number}`` in the text becomes the raised number.
+    """
+    now = proposal.now
+
+    def attempt(more: int) -> WhatIfResult:
+        return what_if.plan(_put(proposal.data, proposal.path, now + more))
+
+    guess = _guess(what_if, constraint) - now if proposal.is_per_host else 1
+    more, after = what_if.smallest(proposal.most, guess, attempt)
+    change = _inserted(proposal, '{number}', str(now + more))
+    return what_if.remedy(replace(proposal, change=change, size=more), after)
+
+
+def _inserted(proposal: Change, placeholder: str, text: str) -> str:
+    """Return the text of the change; raise ValueError if it lacks the placeholder."""
+    if placeholder not in proposal.change:
+        raise ValueError(f'{proposal.change!r} must contain {placeholder}')
+    return proposal.change.replace(placeholder, text)
+
+
+def _guess(what_if: WhatIf, constraint: Constraint) -> int:
+    """Return the smallest limit per host with which enough servers fit, without the constraint.
+
+    Enough is the wanted number, or all that fit without a limit if these are fewer.
+    """
+    rooms = what_if.rooms(what_if.before.hosts, constraint.name)
+    numbers, target = Counter(rooms), min(what_if.wanted, sum(rooms))
+
+    def is_enough(limit: int) -> bool:
+        return sum(min(room, limit) * times for room, times in numbers.items()) >= target
+
+    return bisect_left(range(_MOST_STEPS), True, key=is_enough)
+
+
+def _one_of(what_if: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
+    """Evaluate the first choice that suffices, or else helps most; None without choices.
+
+    Raise ValueError for a choice that is not a plain Change.
+    """
+    for each in proposal.choices:
+        if type(each) is not Change:
+            raise ValueError(f'each choice of a OneOf must be a plain Change, not {each!r}')
+    plans = [(each, what_if.plan(each.data)) for each in proposal.choices]
+    if not plans:
+        return None
+    choice, after = max(plans, key=lambda each: min(each[1].capacity, what_if.wanted))
+    return what_if.remedy(replace(proposal, change=choice.change), after)
+
+
+def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | None:
+    """Evaluate the change of the fewest service hosts that suffice, or help as much as all do.
+
+    Those without a note come first, then by room (the most first), then by name. None if no changed
+    host takes a server.
+    """
+    chosen = {*map(id, proposal.hosts)}
+    places = [*compress(count(), map(chosen.__contains__, map(id, what_if.before.hosts)))]
+    names = dict.fromkeys(host.host for host in proposal.hosts)
+    now = what_if.before.scenario
+    changed = carry_out(_listed(proposal, names), what_if.request, now)[1].hosts
+    others = [*map(changed.__getitem__, places)]
+    rooms: Counter[str] = Counter()
+    for host, room in zip(others, what_if.rooms(others), strict=True):
+        rooms[host.host] += room
+    ranked = sorted(
+        (name for name in rooms if rooms[name]),
+        key=lambda name: (name in proposal.notes, -rooms[name], name),
+    )
+    if not ranked:
+        return None
+    sums = list(accumulate(rooms[name] for name in ranked))
+    guess = 1 + bisect_left(sums, what_if.missing)
+
+    def attempt(number: int) -> WhatIfResult:
+        names = {*ranked[:number]}
+        of_names = {place: host for place, host in enumerate(changed) if host.host in names}
+        return what_if.plan_hosts(_listed(proposal, ranked[:number]), of_names)
+
+    number, after = what_if.smallest(len(ranked), guess, attempt, lambda number: sums[number - 1])
+    used = ranked[:number]
+    counts = Counter(proposal.remarks[name] for name in used if name in proposal.remarks)
+    remarks = ((_agreeing(text, times), times) for text, times in counts.items())
+    said = [text if number == 1 else f'{times} {text}' for text, times in remarks]
+    said += [proposal.notes[name] for name in used if name in proposal.notes]
+    hosts = f'{number} {"host" if number == 1 else "hosts"}'
+    change = _agreeing(_inserted(proposal, '{hosts}', hosts), number) + _in_words(said)
+    return what_if.remedy(
+        replace(proposal, change=change, size=number),
+        after,
+        has_operator_note=not proposal.notes.keys().isdisjoint(used),
+    )
+
+
+def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
+    """Return the data, each list with the names that belong to it; without any, it stays."""
+    data, names = proposal.data, [*names]
+    for path, members in proposal.lists:
+        if some := [name for name in names if name in members]:
+            data = _put(data, path, some)
+    return data
+
+
+def _agreeing(text: str, number: int) -> str:
+    """Return the text with the singular or the plural for ``{are}`` and ``{it}``."""
+    are, it = ('is', 'it') if number == 1 else ('are', 'them')
+    return text.replace('{are}', are).replace('{it}', it)
+
+
+def _in_words(notes: Sequence[str]) -> str:
+    """Return " (a; b; c; and 2 more)", with at most three notes; '' without any."""
+    more = [f'and {len(notes) - _MOST_NOTES} more'] if len(notes) > _MOST_NOTES else []
+    return f' ({"; ".join([*notes[:_MOST_NOTES], *more])})' if notes else ''
+
+
+def _put(data: Any, path: Path, value: Any) -> Any:
+    """Return a copy of the data with the value at the path.
+
+    ``_put({'a': [1, 2]}, ('a', 1), 3)`` is ``{'a': [1, 3]}``. Missing keys are added.
+    """
+    if not path:
+        return value
+    first, rest = path[0], path[1:]
+    if isinstance(data, list):
+        return [_put(each, rest, value) if at == first else each for at, each in enumerate(data)]
+    return {**data, first: _put(data.get(first, {}), rest, value)}

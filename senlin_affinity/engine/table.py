@@ -1,0 +1,285 @@
+"""Evaluate every constraint for all hosts, and hold the verdicts and the numbers that follow.
+
+Hosts with equal verdicts share a :class:`~senlin_affinity.engine.host_verdicts.HostVerdicts`.
+
+Units: numbers of servers. In ``upper``, ``UNLIMITED`` is unknown or without a limit; in
+``expected`` and ``lower``, an unlimited number is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from senlin_affinity.engine.host_verdicts import HostVerdicts, row_of
+from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
+from senlin_affinity.model.bounds import limited
+from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.request import Request
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.scenario import plugin_errors
+from senlin_affinity.scenario.column import Column, in_order, limit, number
+from senlin_affinity.scenario.columns import UNLIMITED, Flags, Numbers
+from senlin_affinity.scenario.constraint import Constraint
+from senlin_affinity.scenario.scenario import Scenario
+
+#: A combination of verdicts is one number, as long as it is below this.
+_MOST_COMBINATIONS = 1 << 62
+
+
+class Bound(NamedTuple):
+    """The bounds of each host."""
+
+    lower: Numbers
+    expected: Numbers
+    upper: Numbers
+
+
+@dataclass(frozen=True)
+class Table:
+    """The verdicts about hosts, and the numbers of servers that they take, by index.
+
+    Example::
+
+        rows      [open, rejected]     the verdicts; those of counted columns are examples
+        row_of    [0, 0, 1]            the row of each host
+        counted   {'resources': ...}   the columns with a number, and facts, for each host
+        upper     [4, 9, 0]            servers; UNLIMITED: unknown, or without a limit
+        expected  [4, 9, 0]            those that fit if no caveat applies
+        lower     [4, 9, 0]            those that are guaranteed
+        free      [4, 9, 0]            the upper bounds of the counted columns; without any, 0
+
+    ``exact`` are the hosts whose row has the exact verdicts, also of counted columns.
+    """
+
+    rows: Sequence[HostVerdicts]
+    row_of: Numbers
+    counted: Mapping[str, Column]
+    lower: Numbers
+    expected: Numbers
+    upper: Numbers
+    free: Numbers
+    exact: frozenset[int] = field(default_factory=frozenset)
+
+    @cached_property
+    def host_rows(self) -> Sequence[HostVerdicts]:
+        """The row of each host."""
+        return [*map(self.rows.__getitem__, self.row_of.tolist())]
+
+    @cached_property
+    def used_rows(self) -> Sequence[HostVerdicts]:
+        """Each row that a host has, once."""
+        numbers = np.flatnonzero(np.bincount(self.row_of, minlength=len(self.rows)))
+        return [self.rows[number] for number in numbers.tolist()]
+
+    @cached_property
+    def is_at_most(self) -> bool:
+        """Whether a caveat applies to any host."""
+        return any(row.is_at_most for row in self.used_rows)
+
+    def where(self, rows: Iterable[bool]) -> Flags:
+        """Return a flag for each host, from one for each row."""
+        return np.fromiter(rows, bool, len(self.rows))[self.row_of]
+
+    def room(self) -> tuple[int | None, ...]:
+        """Return the upper bound of each host; None: unknown or unlimited."""
+        numbers = self.upper.tolist()
+        if UNLIMITED in numbers:
+            return tuple(map(limit, numbers))
+        return tuple(numbers)
+
+    def verdicts(self, index: int) -> Mapping[str, Verdict]:
+        """Return all verdicts about the host at this index, by the name of the constraint."""
+        found: Mapping[str, Verdict] = self.rows[int(self.row_of[index])].verdicts
+        if index in self.exact:
+            return found
+        return {**found, **{name: each.verdict(index) for name, each in self.counted.items()}}
+
+    def with_rows(self, rows: Mapping[int, HostVerdicts]) -> Table:
+        """Return the table with other rows, by host index; the numbers follow from these.
+
+        A new row has the exact verdict of each constraint. ``free`` stays.
+        """
+        every, number_of = [*self.rows], dict[int, int]()
+        numbers = self.row_of.copy()
+        bounds = Bound(self.lower.copy(), self.expected.copy(), self.upper.copy())
+        for index, row in rows.items():
+            at = number_of.setdefault(id(row), len(every))
+            if at == len(every):
+                every.append(row)
+            numbers[index] = at
+            for array, each in zip(bounds, row.bounds, strict=True):
+                array[index] = number(each)
+        whole = Bound(_whole(bounds.lower), _whole(bounds.expected), bounds.upper)
+        return replace(
+            self, rows=every, row_of=numbers, exact=self.exact.union(rows), **whole._asdict()
+        )
+
+
+def evaluate_hosts(
+    request: Request,
+    constraints: Sequence[Constraint],
+    scenario: Scenario,
+    known: Mapping[str, Column] | None = None,
+) -> Table:
+    """Return the verdicts about the hosts of the scenario.
+
+    :param constraints: those that check hosts, in the order in which they reject.
+    :param known: columns by the name of the constraint, which are not computed.
+    """
+    size = len(scenario.hosts)
+    by_name = {each.name: each for each in constraints}
+    known = known or {}
+    columns = {
+        each.name: known.get(each.name) or column_of(each, request, scenario)
+        for each in constraints
+    }
+    counted = {name: each for name, each in columns.items() if each.is_counted}
+    marks = [
+        _marks(column, by_name[name].reasons)
+        for name, column in columns.items()
+        if len(column.verdicts) > 1
+    ]
+    numbers, firsts = _combined(marks, size)
+    verdicts = zip(*(each.verdicts_at(firsts) for each in columns.values()), strict=True)
+    rows = [row_of(dict(zip(columns, each, strict=True)), by_name, counted) for each in verdicts]
+    rows = rows or [row_of({}, by_name, counted)] * len(firsts)
+    free = np.full(size, UNLIMITED)
+    for column in counted.values():
+        free = np.minimum(free, column.upper)
+    free = _whole(free)
+    return Table(rows, numbers, counted, *_bounds(rows, numbers, columns.values(), size), free)
+
+
+def column_of(constraint: Constraint, request: Request, scenario: Scenario) -> Column:
+    """Return the column of a constraint; raise ConstraintError if that fails."""
+    with plugin_errors.attributing(constraint, 'column'):
+        column = constraint.column(request, scenario)
+        if len(column.verdict_of) != len(scenario.hosts):
+            found, hosts = len(column.verdict_of), len(scenario.hosts)
+            raise ValueError(f'the answer has {found} verdicts for {hosts} hosts')
+        return column
+
+
+def _marks(column: Column, reasons: Mapping[str, Reason]) -> Numbers:
+    """Return a number for each host, the same for those that may share a row."""
+    if column.facts is not None or not column.is_counted:
+        return column.verdict_of
+    number_of: dict[Hashable, int] = {}
+    marks = [number_of.setdefault(_mark(each, reasons), len(number_of)) for each in column.verdicts]
+    return np.array(marks, np.int64)[column.verdict_of]
+
+
+def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
+    """Return a key that is equal for verdicts that may share a row.
+
+    It ignores numbers, and facts but ``Reason.detail`` unless the number is unknown.
+    """
+    reason, bounds, detail = reasons[verdict.code], verdict.bounds, None
+    if not bounds.is_known:
+        detail = repr(verdict.facts)
+    elif reason.detail:
+        detail = str(verdict.facts[reason.detail])
+    is_open = bounds.upper is None
+    return verdict.code, verdict.outcome, bounds.is_known, bounds.is_at_most, is_open, detail
+
+
+def _combined(marks: Sequence[Numbers], size: int) -> tuple[Numbers, Numbers]:
+    """Return the number of the combination of each host, and the first host of each combination.
+
+    Combinations count from 0, in the order in which they appear.
+    """
+    combined, most = np.zeros(size, np.int64), 1
+    for each in marks if size else ():
+        kinds = int(each.max()) + 1
+        if most * kinds >= _MOST_COMBINATIONS:
+            combined, _firsts = in_order(combined)
+            most = int(combined.max()) + 1
+        combined = combined * kinds + each
+        most *= kinds
+    return in_order(combined)
+
+
+def _bounds(
+    rows: Sequence[HostVerdicts], numbers: Numbers, columns: Iterable[Column], size: int
+) -> Bound:
+    """Return the least bounds of the columns; 0 for a host that a constraint rejects."""
+    least: Bound | None = None
+    for column in columns:
+        if column.is_counted or any(each.bounds != NO_LIMIT for each in column.verdicts):
+            own = Bound(column.lower, column.expected, column.upper)
+            pairs = zip(least or own, own, strict=True)
+            least = own if least is None else Bound(*(np.minimum(a, b) for a, b in pairs))
+    if least is None:
+        least = Bound(*[np.full(size, UNLIMITED)] * len(Bound._fields))
+    is_open = np.array([row.rejected_by is None for row in rows], bool)[numbers]
+    lower, expected, upper = _once(lambda each: np.where(is_open, each, 0), least)
+    lower, expected = _once(_whole, (lower, expected))
+    if any(row.unbounded for row in rows):
+        lower = np.where(np.array([bool(row.unbounded) for row in rows])[numbers], 0, lower)
+    return Bound(lower, expected, upper)
+
+
+def _once(change: Callable[[Numbers], Numbers], arrays: Iterable[Numbers]) -> list[Numbers]:
+    """Return the changed arrays; an array that occurs several times is changed once."""
+    found: dict[int, Numbers] = {}
+    every = [*arrays]  # an id belongs to one of them as long as all exist
+    for each in every:
+        if id(each) not in found:
+            found[id(each)] = change(each)
+    return [found[id(each)] for each in every]
+
+
+def _whole(numbers: Numbers) -> Numbers:
+    """Return the numbers with 0 in place of UNLIMITED."""
+    return np.where(numbers >= UNLIMITED, 0, numbers)
+
+
+def with_domains(
+    constraints: Sequence[Constraint],
+    table: Table,
+    domains_of: Mapping[int, Sequence[tuple[str, Any]]],
+    verdict_of: Mapping[Any, Verdict],
+) -> Table:
+    """Return the table in which the verdicts about domains tighten those about their hosts.
+
+    :param domains_of: the constraint and domain of each domain of a host, by host index.
+    :param verdict_of: the verdict about each of these domains, or some of them.
+    """
+    by_name = {each.name: each for each in constraints}
+    row_by_view: dict[Hashable, HostVerdicts] = {}
+    rows = {}
+    for index, domains in domains_of.items():
+        keys = (*(key for key in domains if key in verdict_of),)
+        of_host = {name: each.verdict(index) for name, each in table.counted.items()}
+        counted = ((each.code, each.bounds, repr(each.facts)) for each in of_host.values())
+        at = int(table.row_of[index])
+        view = (at, *counted, keys)
+        if view not in row_by_view:
+            of_host = {**table.rows[at].verdicts, **of_host}
+            for key in keys:
+                of_host[key[0]] = _strictest(of_host.get(key[0]), verdict_of[key])
+            ordered = {name: of_host[name] for name in by_name if name in of_host}
+            row_by_view[view] = row_of(ordered, by_name)
+        rows[index] = row_by_view[view]
+    return table.with_rows(rows) if rows else table
+
+
+def _strictest(of_host: Verdict | None, of_domain: Verdict) -> Verdict:
+    """Return the verdict with the lower upper bound; ``of_host`` if equal.
+
+    Unless it is a REJECT, it gets the lower of both lower bounds if the other has a caveat. If
+    ``of_host`` is None, return ``of_domain``.
+    """
+    if of_host is None:
+        return of_domain
+    is_less = limited(of_host.bounds.upper) <= limited(of_domain.bounds.upper)
+    least, other = (of_host, of_domain) if is_less else (of_domain, of_host)
+    if not least or not other.bounds.is_at_most:
+        return least
+    lower = (least.bounds & other.bounds).lower
+    return replace(least, bounds=least.bounds._replace(lower=lower))
