@@ -21,6 +21,7 @@ Name = tuple[str, str]
 def functions(package: Path) -> dict[Name, list[types.FunctionType]]:
     """Return all function objects of the package in this process, by file and name."""
     found: dict[Name, list[types.FunctionType]] = {}
+    gc.unfreeze()  # tests/conftest.py freezes what pytest collects
     for item in gc.get_objects():
         # isinstance would ask a weak proxy for its class, which fails once its object is gone.
         if type(item) is types.FunctionType:

@@ -198,7 +198,7 @@ class Server:
         said = 'survived'
         try:
             path = Path(mutant.path).resolve()
-            if not exchange(self._known, *path, mutant.function, mutant.source):
+            if not exchange(self._known, path, mutant.function, mutant.source):
                 said = 'unfit'
                 return
             items = [self.items[test] for test in self._within_budget(tests)]
