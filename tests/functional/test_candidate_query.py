@@ -138,7 +138,7 @@ def test_a_query_without_an_image_is_part_of_novas(nova, row):
     found = novas_queries(nova, row, resolved_of(row))
     assume(found)
     novas = list(map(contents, found))
-    unknown = candidate_query.queries(resolved_of(row | {'image': None}))
+    unknown = candidate_query.queries(*resolved_of(row | {'image': None}))
     assert unknown
     for ours in map(contents, unknown):
         comparable = [each for each in novas if ours[PINNED] or not each[PINNED]]

@@ -160,7 +160,10 @@ def test_a_filter_without_effect_passes_every_host(nova, name, flavor, image):
     """Unless the result is "at most", the filter passes every host."""
     request = NamedRequest(1, 'f', image_properties=image, enabled_filters=(name,))
     resolved = with_values(request, CloudSnapshot(), flavor)
-    assume(not scheduler_filters.unmodelled(*resolved, ()) and not demand_of(*resolved).unmodelled)
+    assume(
+        not scheduler_filters.unmodelled(resolved.request, ())
+        and not demand_of(resolved.request).unmodelled
+    )
     assert ask_nova(nova, 'passes', flavor, image, filter=name) in (True, None)
 
 
@@ -169,7 +172,7 @@ def test_every_host_attribute_counts_as_a_capability(nova):
     request = NamedRequest(1, 'f', enabled_filters=('ComputeCapabilitiesFilter',))
     for name in nova('attributes'):
         resolved = with_values(request, CloudSnapshot(), flavor_of({'extra_specs': {name: 'x'}}))
-        assert scheduler_filters.unmodelled(*resolved, ()), name
+        assert scheduler_filters.unmodelled(resolved.request, ()), name
 
 
 # --- the filters of server groups

@@ -133,7 +133,7 @@ def check(placement, known, resolved, versions):
     """
     traits, classes = known
     snapshot = replace(resolved.cloud, traits=traits, resource_classes=classes)
-    found = placement_rejection.find(resolved.but(cloud=snapshot))
+    found = placement_rejection.find(*resolved.but(cloud=snapshot))
     answers = [
         placement.status(query, version)
         for whole in candidate_query.queries(*resolved)
