@@ -14,6 +14,7 @@ from msgspec import structs
 
 from senlin_affinity import engine
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.engine.decision import Decision
@@ -313,14 +314,14 @@ def explain(
     if failed.flavor is not None and question.flavor == failed.flavor_name:
         whole = _with_flavor(whole, failed.flavor, notes)
     snapshot = whole if host is None else _only_on(whole, host)
-    request, cloud = resolve_question(question, replace(view, snapshot=snapshot))
+    request, cloud = _of_settings(*resolve_question(question, replace(view, snapshot=snapshot)))
     notes += (f'Not modelled: {what}.' for what in unmodelled(request))
     counted = None
     if failed.remaining:
         counted = engine.plan(request, Scenario.of(cloud), constraints, remedies=False)
         request, cloud = without_failed(request, cloud, failed)
     if host is not None:
-        elsewhere = resolve_question(question, replace(view, snapshot=whole))
+        elsewhere = _of_settings(*resolve_question(question, replace(view, snapshot=whole)))
         if failed.remaining:
             elsewhere = without_failed(*elsewhere, failed)
         request = replace(request, is_host_named=True, elsewhere=elsewhere)
@@ -332,6 +333,16 @@ def explain(
     explained = Explanation(failed, request, cloud, decision, counted, (*notes,), required)
     explained = replace(explained, suggestions=(*_suggestions(explained, constraints),))
     return _with_cause(explained, constraints)
+
+
+def _of_settings(request: Request, cloud: CloudSnapshot) -> tuple[Request, CloudSnapshot]:
+    """Return the request whose extra specs and image properties nova-api has accepted.
+
+    A file of nova.conf may lack what nova-api has, such as PCI aliases.
+    """
+    settings = request.settings
+    accepted = replace(settings, waived=settings.waived | {FlavorConstraint.name})
+    return replace(request, settings=accepted), cloud
 
 
 def _suggestions(explained: Explanation, constraints: Sequence[Constraint]) -> Iterator[str]:
