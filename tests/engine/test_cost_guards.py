@@ -104,7 +104,7 @@ LIMITS = {
     'pinned': (2, 15, 3),
 }
 #: At most so many modules of senlin_affinity are loaded by the import of one plugin for Nova.
-MODULES = {'aggregate_filter': 23, 'api_middleware': 27, 'extra_specs': 28, 'request_filter': 16}
+MODULES = {'aggregate_filter': 23, 'api_middleware': 30, 'extra_specs': 31, 'request_filter': 16}
 
 
 @pytest.mark.parametrize('name', SCALE_OUTS)
