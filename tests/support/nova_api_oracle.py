@@ -32,6 +32,8 @@ def error_of(values: Combination, aliases: Iterable[str]) -> tuple[str, str] | N
         _create(flavor, values.image)
     except (exception.NovaException, ValueError) as error:
         return type(error).__name__, str(error)
+    finally:
+        nova.conf.CONF.clear_override('alias', 'pci')
     return None
 
 

@@ -506,6 +506,7 @@ def test_every_part_that_the_snapshot_lacks_is_listed(run, write, group):
         "  flavors: not in the snapshot ('f' is not checked)",
         *["  server groups: not in the snapshot ('web' is not checked)"] * group,
         '  quotas: not in the snapshot (quotas are not checked)',
+        '  flavor: the flavor is not known',
     ]
 
 
