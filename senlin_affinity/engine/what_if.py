@@ -17,6 +17,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova import candidate_query
 from senlin_affinity.scenario.constraint import is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -75,6 +76,11 @@ class WhatIf:
         return self._result(data, self.request, self.before.scenario.with_hosts(changed))
 
     def _result(self, data: Data, request: Request, scenario: Scenario) -> WhatIfResult:
+        rejected = self.cloud.rejected
+        why = rejected.get(candidate_query.query(self.request, self.cloud) or '')
+        if why is not None:  # Placement may reject the changed query for the same reason
+            query = candidate_query.query(request, scenario.cloud) or ''
+            scenario = scenario.with_parts(rejected={**rejected, query: why})
         after = evaluate(request, scenario, self.before.constraints, is_brief=True)
         return WhatIfResult(data, after)
 

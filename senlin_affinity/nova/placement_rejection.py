@@ -63,8 +63,8 @@ def find(request: Request, cloud: CloudSnapshot) -> Rejection | None:
     ]
     if found and all(found):
         return found[0]
-    # For another query, nothing is known: Placement may reject it for the same reason.
-    message = next(iter(cloud.rejected.values()), None)
+    rejected = cloud.rejected
+    message = rejected.get(candidate_query.query(request, cloud) or '') if rejected else None
     return None if message is None else Rejection(OTHER, message)
 
 

@@ -12,6 +12,8 @@ from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
+from senlin_affinity.nova import candidate_query
+from senlin_affinity.preflight import question
 from tests.support.values import replace
 
 SMALL = Flavor('1', 'm1.small', 1, 1024, 0)
@@ -243,3 +245,15 @@ def test_hosts_that_are_not_known():
     view = api.CloudView(CloudSnapshot(flavors=(SMALL,)))
     found = only(view=view, by='zone')
     assert (found.bounds, found.parts, found.hosts) == (Bounds(0, 0, None), (), 0)
+
+
+def test_a_rejected_query_says_nothing_about_other_flavors():
+    """Placement rejects the query of one flavor for a reason that is not understood."""
+    cloud = VIEW.snapshot
+    asked = question.resolve_question(api.Question(1, 'm1.small', image_properties={}), VIEW)
+    rejected = {candidate_query.query(*asked): 'no, because'}
+    view = replace(VIEW, snapshot=replace(cloud, rejected=rejected))
+    settings = api.Question(0, image_properties={})
+    found = api.capacity(view, ['m1.small', 'm1.large'], question=settings).flavors
+    codes = {each.flavor.name: each.rejection and each.rejection.code for each in found}
+    assert codes == {'m1.small': 'candidates.query_rejected', 'm1.large': None}
