@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import is_
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from senlin_affinity.model.flavor import Flavor
@@ -146,17 +147,14 @@ class Request:
         **named: _Rest.kwargs,
     ) -> _Worked:
         """Return ``work(self, *rest)``; what the last call returned if it had the same objects."""
+        given = (*rest, *named.values())
         known = self._worked_out.get(work)
-        if known is not None and all(map(_is_same, known[0], rest)):
+        if known is not None and all(map(is_, known[0], given)):
             return cast('_Worked', known[1])
         found = work(self, *rest, **named)
-        self._worked_out[work] = rest, found
+        self._worked_out[work] = given, found
         return found
 
     @cached_property
     def _worked_out(self) -> dict[Callable[..., Any], tuple[tuple[Any, ...], Any]]:
         return {}
-
-
-def _is_same(one: object, two: object) -> bool:
-    return one is two

@@ -11,7 +11,7 @@ Example::
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -58,19 +58,21 @@ class Scenario:
 
     def placed_for(self, request: Request) -> Mapping[str, int]:
         """Return the number of new servers of the request, and of its group, by service host."""
-        if not self.placements:
-            return _NOWHERE
-        if id(request) not in self._placed_for:
-            found: Counter[str] = Counter()
-            for other, servers in self.placements:
-                if other is request or _is_same_group(other, request):
-                    found.update(servers)
-            self._placed_for[id(request)] = found
-        return self._placed_for[id(request)]
+        if request.server_group is not None:
+            return self._placed_of_groups.get(request.server_group.id, _NOWHERE)
+        own: Counter[str] = Counter()
+        for other, servers in self.placements:
+            if other is request:
+                own.update(servers)
+        return own
 
     @cached_property
-    def _placed_for(self) -> dict[int, Mapping[str, int]]:
-        return {}
+    def _placed_of_groups(self) -> Mapping[str, Counter[str]]:
+        found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for request, servers in self.placements:
+            if request.server_group is not None:
+                found[request.server_group.id].update(servers)
+        return dict(found)
 
     def members_on(self, request: Request) -> Mapping[str, int]:
         """Return the known number of servers of the group by service host, with the new ones."""
@@ -200,8 +202,3 @@ class Scenario:
         own = {FREE: self.free_on, SERVERS: self.servers_on}
         host = self.hosts[index]
         return tuple(own[name](index) if name in own else getattr(host, name) for name in fields)
-
-
-def _is_same_group(one: Request, two: Request) -> bool:
-    group, other = one.server_group, two.server_group
-    return group is not None and other is not None and group.id == other.id

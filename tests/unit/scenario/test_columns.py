@@ -6,7 +6,9 @@ from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import Request
+from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
+from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.scenario.columns import UNLIMITED, Columns
 from senlin_affinity.scenario.scenario import Scenario
 from tests.support.values import replace
@@ -92,6 +94,34 @@ def test_the_cache_of_verdicts_is_bounded():
     for number in range(10_000):
         columns.verdicts_by_class(number)
     assert len(columns.verdicts) < 1000
+
+
+def test_servers_count_for_their_request_and_its_group():
+    group, other = (ServerGroup(name, name, 'anti-affinity') for name in ('g', 'other'))
+    alone, one, two = Request(1), Request(1, server_group=group), Request(2, server_group=group)
+    after = Scenario.of(CloudSnapshot((HOST,))).place(alone, {0: 3}).place(one, {0: 1})
+    after = after.place(two, {0: 2})
+    assert [after.placed_for(each) for each in (alone, one, two)] == [
+        {'cmp-1': 3},
+        {'cmp-1': 3},
+        {'cmp-1': 3},
+    ]
+    assert after.place(two, {0: 1}).placed_for(one) == {'cmp-1': 4}
+    assert after.place(alone, {0: 1}).placed_for(alone) == {'cmp-1': 4}
+    assert [{**after.placed_for(Request(1, server_group=each))} for each in (None, other)] == [
+        {}
+    ] * 2
+    assert after.placed[0] == 6
+
+
+def test_a_disabled_host_is_enabled_again():
+    before = Scenario.of(CloudSnapshot((HOST, HOST.but(host='cmp-2'))))
+    after = before.disable(['cmp-2'])
+    assert [(each.enabled, DISABLED in each.traits) for each in after.hosts] == [
+        (True, False),
+        (False, True),
+    ]
+    assert [*after.enable(['cmp-2']).hosts] == [*before.hosts]
 
 
 def test_placed_servers_use_what_they_request():
