@@ -31,7 +31,7 @@ from senlin_affinity.engine.unspecified import Placement, with_unspecified
 from senlin_affinity.model import member_locations
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.request import Request
-from senlin_affinity.scenario.constraint import Constraint
+from senlin_affinity.scenario.constraint import Constraint, reasons_of
 from senlin_affinity.scenario.scenario import Scenario
 
 
@@ -100,7 +100,7 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
             for index in chosen
         ),
         request=evaluation.verdicts,
-        reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
+        reasons=reasons_of(constraints),
         hosts_after=after,
         remedies=rank_changes(evaluation, changed) if is_helped else (),
         assumptions=(

@@ -21,11 +21,17 @@ from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.placement_answer import placement_answer
 from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.column import Column
-from senlin_affinity.scenario.constraint import Constraint, Switch, is_of_hosts, is_of_requests
+from senlin_affinity.scenario.constraint import (
+    Constraint,
+    Switch,
+    is_of_hosts,
+    is_of_requests,
+    reasons_of,
+)
 from senlin_affinity.scenario.scenario import Scenario
 
 #: If criteria cross, the expected number is found by placing at most this many servers.
-MOST_TRIED = 100_000
+_MOST_TRIED = 100_000
 
 
 @dataclass(frozen=True)
@@ -136,16 +142,27 @@ def evaluate(
     }
     of_hosts = [*filter(is_of_hosts, constraints)]
     table = evaluate_hosts(request, of_hosts, scenario, shared.columns)
-    is_together = has_unknown_host(request, scenario)
-    domains = domain_capacity(request, scenario, constraints, table, is_together=is_together)
-    if domains is not None and domains.crossing:
-        tried = choose(request, scenario, table, domains, MOST_TRIED)
-        domains = replace(domains, bounds=domains.bounds._replace(expected=len(tried)))
+    domains = coupled(request, scenario, constraints, table)
     phrases = tuple(_unmodelled(request, scenario.cloud, constraints, table, shared.caveats))
-    reasons = {code: why for item in constraints for code, why in item.reasons.items()}
+    reasons = reasons_of(constraints)
     most = 1 if is_brief else None
     total = total_capacity(request, scenario, table, domains, verdicts, phrases, reasons, most)
     return Evaluation(request, scenario, constraints, table, domains, verdicts, total, shared)
+
+
+def coupled(
+    request: Request, scenario: Scenario, constraints: Sequence[Constraint], table: Table
+) -> DomainCapacity | None:
+    """Return the capacity of hosts that racks, zones, pools or affinity couple; None without these.
+
+    If criteria cross, the expected number is that of servers that can be placed one by one.
+    """
+    is_together = has_unknown_host(request, scenario)
+    found = domain_capacity(request, scenario, constraints, table, is_together=is_together)
+    if found is None or not found.crossing:
+        return found
+    tried = choose(request, scenario, table, found, _MOST_TRIED)
+    return replace(found, bounds=found.bounds._replace(expected=len(tried)))
 
 
 def _of_request(constraint: Constraint, request: Request, cloud: CloudSnapshot) -> Verdict:

@@ -33,10 +33,8 @@ from typing import NamedTuple
 import numpy as np
 
 from senlin_affinity.engine import assumptions, unspecified
-from senlin_affinity.engine.assign import choose
-from senlin_affinity.engine.capacity import CHOICE, has_unknown_host
-from senlin_affinity.engine.domains import domain_capacity
-from senlin_affinity.engine.evaluation import MOST_TRIED, NOTHING, Evaluation, Shared, evaluate
+from senlin_affinity.engine.capacity import CHOICE
+from senlin_affinity.engine.evaluation import NOTHING, Evaluation, Shared, coupled, evaluate
 from senlin_affinity.engine.host_verdicts import PASS
 from senlin_affinity.engine.table import Table
 from senlin_affinity.model.assumption import Assumption
@@ -51,7 +49,7 @@ from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.scenario.column import limit
 from senlin_affinity.scenario.columns import UNLIMITED, Flags, Numbers
-from senlin_affinity.scenario.constraint import Constraint, is_of_requests
+from senlin_affinity.scenario.constraint import Constraint, is_of_requests, reasons_of
 from senlin_affinity.scenario.scenario import Scenario
 
 #: The values of ``by`` that are no metadata keys.
@@ -307,8 +305,7 @@ def _rejection(now: Evaluation, constraints: Iterable[Constraint]) -> Rejection 
     rejected = next((each for each in now.verdicts.values() if not each), None)
     if rejected is None:
         return None
-    reasons = {code: why for item in constraints for code, why in item.reasons.items()}
-    return Rejection(rejected.code, sentence(rejected, reasons))
+    return Rejection(rejected.code, sentence(rejected, reasons_of(constraints)))
 
 
 def _with_hosts(
@@ -494,15 +491,8 @@ def _of_domains(now: Evaluation, indexes: Numbers) -> Bounds:
     upper = np.where(is_part, now.table.upper, 0)
     lower, expected = bounds
     table = replace(now.table, lower=lower, expected=expected, upper=upper)
-    request, scenario = now.request, now.scenario
-    is_together = has_unknown_host(request, scenario)
-    found = domain_capacity(request, scenario, now.constraints, table, is_together=is_together)
-    if found is None:
-        return NONE
-    if found.crossing:
-        tried = choose(request, scenario, table, found, MOST_TRIED)
-        return found.bounds._replace(expected=len(tried))
-    return found.bounds
+    found = coupled(now.request, now.scenario, now.constraints, table)
+    return NONE if found is None else found.bounds
 
 
 def _certain(bounds: Bounds, total: Bounds, *, is_exact: bool) -> Bounds:

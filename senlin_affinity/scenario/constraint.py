@@ -222,6 +222,11 @@ class Constraint:
         return ()
 
 
+def reasons_of(constraints: Iterable[Constraint]) -> Mapping[str, Reason]:
+    """Return the reasons of the constraints by their codes."""
+    return {code: reason for each in constraints for code, reason in each.reasons.items()}
+
+
 def _where(scenario: Scenario, classes: Classes, number: int) -> str:
     """Return "host cmp-1" for the first host of a class; '' if all its hosts were changed."""
     members = np.flatnonzero(classes.of_host == number)
