@@ -25,7 +25,8 @@ from senlin_affinity import api
 from senlin_affinity.cli import base, given, metrics, prometheus, request_options
 from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.conf.constraint_plugins import load_constraints
-from senlin_affinity.engine.flavor_capacity import NO_NAME, FlavorCapacity
+from senlin_affinity.engine.flavor_capacity import FlavorCapacity
+from senlin_affinity.engine.parts import NO_NAME
 from senlin_affinity.model import terminal_text
 from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.flavor import Flavor

@@ -25,7 +25,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from senlin_affinity.engine.flavor_capacity import HOST, Capacity, FlavorCapacity
+from senlin_affinity.engine.flavor_capacity import Capacity, FlavorCapacity
+from senlin_affinity.engine.parts import HOST
 from senlin_affinity.groups.audit import places
 from senlin_affinity.model.bounds import Bounds
 from senlin_affinity.model.errors import AffinityError

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from senlin_affinity import api
 from senlin_affinity.cli import base, metrics, prometheus, status
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.engine.flavor_capacity import HOST, ZONE
+from senlin_affinity.engine.parts import HOST, ZONE
 from senlin_affinity.groups import audit
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.model.errors import CloudError

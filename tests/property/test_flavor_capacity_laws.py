@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from senlin_affinity import engine
-from senlin_affinity.engine import flavor_capacity
+from senlin_affinity.engine import flavor_capacity, parts
 from senlin_affinity.model.bounds import Bounds
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY
@@ -21,7 +21,7 @@ from tests.support.values import replace
 COUPLED = test_domain_laws.clouds(nested=False).map(
     lambda cloud: (replace(cloud[0], count=0, spread=()), cloud[1])
 )
-BY = st.sampled_from([flavor_capacity.ZONE, flavor_capacity.AGGREGATE, flavor_capacity.HOST])
+BY = st.sampled_from([parts.ZONE, parts.AGGREGATE, parts.HOST])
 
 
 @st.composite
@@ -95,12 +95,12 @@ def check_parts(request, snapshot, by):
     names = {each.uuid: each.name for each in snapshot.aggregates or ()}
 
     def is_in(host, part):
-        if by == flavor_capacity.ZONE:
+        if by == parts.ZONE:
             return host.availability_zone == part
-        if by == flavor_capacity.HOST:
+        if by == parts.HOST:
             return host.host == part
         found = {names[uuid] for uuid in host.aggregates if uuid in names}
-        return part in (found or {flavor_capacity.NO_NAME})
+        return part in (found or {parts.NO_NAME})
 
     for each in capacity_of(request, snapshot, by).flavors:
         if each.rejection is not None:

@@ -10,7 +10,8 @@ import yaml
 
 from senlin_affinity import api
 from senlin_affinity.cli import metrics
-from senlin_affinity.engine.flavor_capacity import HOST, Capacity
+from senlin_affinity.engine.flavor_capacity import Capacity
+from senlin_affinity.engine.parts import HOST
 from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.unit.docs.test_manual import ROOT
 
