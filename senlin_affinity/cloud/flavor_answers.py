@@ -61,7 +61,7 @@ def complete(
     if base is None:
         return view
     request, now = base
-    now = _with_access(clients.owner, view.snapshot, request.project_id, found, timeout)
+    now = with_access(clients.owner, view.snapshot, request.project_id, found, timeout)
     wanted = {each.id for each in found}
     found = tuple(each for each in now.flavors or () if each.id in wanted)
     requests = [*_requests(request, found)]
@@ -106,14 +106,17 @@ def _requests(base: Request, found: Iterable[Flavor]) -> Iterator[Request]:
     return (replace(base, flavor=flavor) for flavor in found)
 
 
-def _with_access(
+def with_access(
     owner: OwnerClient,
     known: CloudSnapshot,
     project: str | None,
     found: Sequence[Flavor],
     timeout: float | None,
 ) -> CloudSnapshot:
-    """Return the snapshot with whether the project may use these flavors."""
+    """Return the snapshot with whether the project may use these flavors.
+
+    A request for each of them for which that is not known; none without a project.
+    """
     unknown = {each.id for each in found if each.is_shared is None}
     if not unknown or project is None:
         return known

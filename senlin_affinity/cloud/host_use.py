@@ -28,7 +28,7 @@ from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import hosts
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.paging import list_of, reading
-from senlin_affinity.cloud.providers import TREES
+from senlin_affinity.cloud.providers import TREES, uses_of
 from senlin_affinity.cloud.rest import OperatorRest
 from senlin_affinity.model.errors import CloudError
 
@@ -67,12 +67,11 @@ def fetch(clients: Clients, hypervisor: str, timeout: float | None = None) -> Ho
     for uuid in _tree(placement, root):
         path = f'/resource_providers/{quote(uuid, safe="")}'
         inventories = placement.get(f'{path}/inventories', _WHAT, TREES)
-        allocations = placement.get(f'{path}/allocations', _WHAT, TREES)
         with reading(_WHAT):
             for name, each in inventories['inventories'].items():
                 reserved[name] += int(each['reserved'])
-            for consumer, each in allocations['allocations'].items():
-                amounts.setdefault(consumer, Counter()).update(each['resources'])
+        for consumer, own in uses_of(placement, uuid, _WHAT).items():
+            amounts.setdefault(consumer, Counter()).update(own)
     others = {each: dict(own) for each, own in sorted(amounts.items()) if each not in servers}
     kinds = _kinds(compute, others) if others else {}
     return HostUse(
@@ -83,13 +82,10 @@ def fetch(clients: Clients, hypervisor: str, timeout: float | None = None) -> Ho
 
 def _servers(compute: OperatorRest, hypervisor: str) -> tuple[str, frozenset[str]]:
     """Return the id of the hypervisor, and the ids of its servers."""
-    query = {'hypervisor_hostname_pattern': hypervisor, 'with_servers': 'true'}
-    body = compute.get(hosts.PATH, _LIST_HYPERVISORS, hosts.UUIDS, params=query)
-    with reading(_LIST_HYPERVISORS):
-        for item in list_of(body, 'hypervisors', _LIST_HYPERVISORS):
-            if item['hypervisor_hostname'] == hypervisor:
-                return item['id'], frozenset(each['uuid'] for each in item.get('servers') or ())
-    raise CloudError(f'could not {_LIST_HYPERVISORS}: there is no hypervisor {hypervisor!r}')
+    found = hosts.with_servers(compute, hypervisor, _LIST_HYPERVISORS)
+    if not found:
+        raise CloudError(f'could not {_LIST_HYPERVISORS}: there is no hypervisor {hypervisor!r}')
+    return found[0]
 
 
 def _tree(placement: OperatorRest, root: str) -> list[str]:

@@ -117,6 +117,21 @@ def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
     return found[0] if len(found) == 1 and found[0].kind in _ONE_EACH else None
 
 
+def with_servers(compute: OperatorRest, name: str, what: str) -> list[tuple[str, frozenset[str]]]:
+    """Return the id of each hypervisor of this hostname, and the ids of its servers. One request.
+
+    :param what: what an error says that could not be done.
+    """
+    query = {'hypervisor_hostname_pattern': name, 'with_servers': 'true'}
+    body = compute.get(PATH, what, UUIDS, params=query)
+    with reading(what):
+        return [
+            (item['id'], frozenset(each['uuid'] for each in item.get('servers') or ()))
+            for item in list_of(body, 'hypervisors', what)
+            if item['hypervisor_hostname'] == name
+        ]
+
+
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:
     """Convert the JSON of a hypervisor, of whose servers only ``servers`` are kept.
 

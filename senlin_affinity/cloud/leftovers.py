@@ -21,14 +21,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from msgspec.structs import replace
 
 from senlin_affinity.cloud import connection
 from senlin_affinity.cloud.clients import Clients
-from senlin_affinity.cloud.hosts import PATH, UUIDS
+from senlin_affinity.cloud.hosts import UUIDS, with_servers
 from senlin_affinity.cloud.paging import by_marker, list_of, reading
-from senlin_affinity.cloud.providers import TREES
+from senlin_affinity.cloud.providers import TREES, uses_of
 from senlin_affinity.cloud.rest import OperatorRest, malformed
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host, Leftover, Resource
@@ -94,26 +95,16 @@ def _read(
     compute: OperatorRest, placement: OperatorRest, host: Host, classes: Collection[str]
 ) -> tuple[Host, dict[str, Mapping[str, int]]]:
     """Return the host with its inventories if they are needed, and what others than servers use."""
-    query = {'hypervisor_hostname_pattern': host.hypervisor_hostname, 'with_servers': 'true'}
-    body = compute.get(PATH, _HYPERVISORS, UUIDS, params=query)
-    with reading(_HYPERVISORS):
-        listed = list_of(body, 'hypervisors', _HYPERVISORS)
-        name = host.hypervisor_hostname
-        found = [each for each in listed if each['hypervisor_hostname'] == name]
-        if len(found) != 1:
-            raise malformed(_HYPERVISORS, f'it has {len(found)} hypervisors {name}')
-        one = found[0]
-        uuid, servers = one['id'], {each['uuid'] for each in one.get('servers') or ()}
-    path = f'/resource_providers/{uuid}'
-    body = placement.get(f'{path}/allocations', _ALLOCATIONS, TREES)
-    with reading(_ALLOCATIONS):
-        uses = {
-            consumer: {name: int(amount) for name, amount in each['resources'].items()}
-            for consumer, each in body['allocations'].items()
-        }
+    name = host.hypervisor_hostname
+    listed = with_servers(compute, name, _HYPERVISORS)
+    if len(listed) != 1:
+        raise malformed(_HYPERVISORS, f'it has {len(listed)} hypervisors {name}')
+    ((uuid, servers),) = listed
+    uses = uses_of(placement, uuid, _ALLOCATIONS)
     has = host.resources or {}
     if host.is_partial and not has.keys() >= {*classes}:
-        body = placement.get(f'{path}/inventories', _INVENTORIES, TREES)
+        path = f'/resource_providers/{quote(uuid, safe="")}/inventories'
+        body = placement.get(path, _INVENTORIES, TREES)
         with reading(_INVENTORIES):
             own = {
                 name: _resource(each, sum(use.get(name, 0) for use in uses.values()))

@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from senlin_affinity.cloud.paging import reading
 from senlin_affinity.cloud.rest import Microversion, OperatorRest
@@ -264,6 +265,20 @@ class Names(NamedTuple):
 
     traits: frozenset[str]
     resource_classes: frozenset[str]
+
+
+def uses_of(placement: OperatorRest, uuid: str, what: str) -> dict[str, dict[str, int]]:
+    """Return the amounts that each consumer uses of one provider. One request.
+
+    :param what: what an error says that could not be done.
+    """
+    path = f'/resource_providers/{quote(uuid, safe="")}/allocations'
+    body = placement.get(path, what, TREES)
+    with reading(what):
+        return {
+            consumer: {name: int(amount) for name, amount in each['resources'].items()}
+            for consumer, each in body['allocations'].items()
+        }
 
 
 def existing(placement: OperatorRest) -> Names:

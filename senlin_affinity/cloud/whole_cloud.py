@@ -7,14 +7,12 @@ from dataclasses import replace
 from msgspec import structs
 
 from senlin_affinity.cloud import (
-    connection,
     flavor_answers,
-    flavors,
     images,
     mirrors,
     snapshot,
 )
-from senlin_affinity.cloud.clients import Clients, OwnerClient
+from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.request import Request
@@ -67,7 +65,10 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     if resolved is None:
         return view
     request, cloud = resolved
-    shared = _with_access(clients.owner, taken.snapshot, request, timeout)
+    used = () if request.flavor is None else (request.flavor,)
+    shared = flavor_answers.with_access(
+        clients.owner, taken.snapshot, request.project_id, used, timeout
+    )
     taken = replace(taken, snapshot=shared)
     asked = asked_of_placement(request, cloud)
     checked = mirrors.compare(clients.operator, taken, asked, timeout)
@@ -83,24 +84,6 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     if answered.rejected and placement_rejection.find(request, explained):
         answered = explained
     return replace(view, snapshot=answered)
-
-
-def _with_access(
-    owner: OwnerClient, snapshot: CloudSnapshot, request: Request, timeout: float | None
-) -> CloudSnapshot:
-    """Return the snapshot with whether the project may use the flavor. At most one request.
-
-    Unchanged if that is known, or without a flavor or project.
-    """
-    flavor, project = request.flavor, request.project_id
-    if flavor is None or flavor.is_shared is not None or project is None:
-        return snapshot
-    is_shared = flavors.is_shared(connection.compute(owner, timeout), flavor.id, project)
-    known = (
-        structs.replace(each, is_shared=is_shared) if each.id == flavor.id else each
-        for each in snapshot.flavors or ()
-    )
-    return structs.replace(snapshot, flavors=tuple(known))
 
 
 def _resolved(question: Question | None, view: CloudView) -> tuple[Request, CloudSnapshot] | None:
