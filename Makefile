@@ -55,7 +55,7 @@ help:
 	@echo 'make docs          build the manual in doc/build/html'
 	@echo 'make bench         measure requests, bytes and CPU time, and compare them with the goals'
 	@echo 'make recordings    record the responses of the real services, and the plans for these'
-	@echo 'make pictures      draw the picture of the README, and write its text into the manual'
+	@echo 'make pictures      draw the pictures of the README and the manual'
 	@echo 'make sample        write $(SAMPLE)'
 	@echo 'make format        format the code, and fix what ruff can fix'
 	@echo 'make clean         remove the environments and all other generated files'
@@ -158,6 +158,7 @@ format: .venv/.made-lint
 
 pictures: .venv/.made-services
 	@.venv/bin/python -m tests.pictures.draw
+	@.venv/bin/python -m tests.pictures.draw_graph
 
 sample: .venv/.made
 	@.venv/bin/python -m oslo_config.generator --config-file etc/senlin-affinity/config-generator.conf --output-file $(SAMPLE)

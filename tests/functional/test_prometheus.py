@@ -44,7 +44,7 @@ def promtool(*arguments, text=None):
 
 @contextlib.contextmanager
 def prometheus(folder, target):
-    """Run a Prometheus that scrapes a target every second; yield a function that queries it."""
+    """Run a Prometheus that scrapes a target every second; yield a query function and its URL."""
     config = yaml.safe_load((FOLDER / 'prometheus/scrape.yml').read_text(encoding='utf-8'))
     (job,) = config['scrape_configs']
     assert job['static_configs'] == [{'targets': ['127.0.0.1:9180']}]
@@ -76,7 +76,7 @@ def prometheus(folder, target):
 
         try:
             until(is_ready, 60, 'Prometheus is ready')
-            yield ask
+            yield ask, f'http://{address}'
         finally:
             process.kill()
 
@@ -102,7 +102,7 @@ def test_prometheus_stores_evaluates_and_alerts(tmp_path):
         until(lambda: 'senlin_affinity_capacity_servers' in scrape(url), what='the first refresh')
         checked = promtool('check', 'metrics', text=scrape(url))
         assert (checked.returncode, checked.stdout, checked.stderr) == (0, '', '')
-        with prometheus(tmp_path, url.split('/')[2]) as ask:
+        with prometheus(tmp_path, url.split('/')[2]) as (ask, _url):
             until(lambda: capacity(ask) == 64, what='the first scrape')
             # A third scrape, for rates and forecasts.
             until(lambda: len(
@@ -165,7 +165,7 @@ def test_a_real_cloud_is_followed(tmp_path):
         environment = {'OS_CLIENT_CONFIG_FILE': str(path), 'NO_PROXY': '127.0.0.1'}
         options = ('--cloud', 'sandbox', '--interval', '0.5')
         url, _process = stack.enter_context(exporter(environment, *options, timeout='30'))
-        ask = stack.enter_context(prometheus(tmp_path, url.split('/')[2]))
+        ask, _url = stack.enter_context(prometheus(tmp_path, url.split('/')[2]))
         compute = cloud.connection().compute
         ids = {each.name: each.id for each in compute.flavors()}
         servers, disabled = [], set()

@@ -62,9 +62,10 @@ class Running:
 
 
 class Actor:
-    """A user of the sandbox; ``compute`` is the user's own Nova client."""
+    """A user of the sandbox, with the clients of Senlin and Nova."""
 
     def __init__(self, connection: openstack.connection.Connection) -> None:
+        self.connection = connection
         self.clustering = connection.clustering
         self.compute = connection.compute
 
@@ -191,6 +192,11 @@ class Nova:
         (service,) = self._compute.services(binary='nova-compute', host=host)
         self._compute.enable_service(service, host, 'nova-compute')
 
+    def disable(self, host: str) -> None:
+        """Disable a compute service."""
+        (service,) = self._compute.services(binary='nova-compute', host=host)
+        self._compute.disable_service(service, host, 'nova-compute')
+
     @contextmanager
     def aggregate(self, name: str, host: str, metadata: Mapping[str, str]) -> Iterator[None]:
         """Put a host into a new aggregate for the block."""
@@ -221,6 +227,11 @@ class Nova:
         """Return the host of each server by its name; '' without one."""
         found = map(self._compute.get_server, servers)
         return {server.name: server.compute_host or '' for server in found}
+
+    def fault(self, server: str) -> tuple[str, str]:
+        """Return the status of a server, and why it failed; '' if it did not."""
+        found = self._compute.get_server(server)
+        return found.status, (found.fault or {}).get('message', '')
 
     def delete_servers(self, servers: Iterable[str]) -> None:
         """Delete servers, and wait until they are gone."""

@@ -2,7 +2,8 @@
 
 These are Senlin's page "Affinity Policy V1.0" (the scenarios S1, S2 and S3), and the specifications
 for Nova "Aggregate Instance Type Filter", "Support filtering by forbidden aggregate membership",
-"Complex anti-affinity policies" and "Flavor Extra Spec Validators".
+"Complex anti-affinity policies" and "Flavor Extra Spec Validators". The last chapter fills the
+cloud, and shows how many servers still fit.
 
 A failed check makes the demo fail at its end; an impossible step raises an error.
 """
@@ -16,7 +17,9 @@ from typing import Any
 
 import yaml
 
+from senlin_affinity import api
 from senlin_affinity.conf.files import example
+from senlin_affinity.engine.flavor_capacity import FlavorCapacity
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.sandbox.blueprint import OPERATOR
 from senlin_affinity.sandbox.cloud import SandboxCloud
@@ -25,6 +28,8 @@ from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running
 
 CLOUD = 'clouds/demo.yaml'
 DRS_HOST = 'vsphere-drs-1'
+#: The flavors whose capacity is shown.
+COUNTED = ('m1.large', 'm1.small')
 
 
 @dataclass(frozen=True)
@@ -241,6 +246,34 @@ def use_drs(scene: Scene) -> None:
     _delete(screen, admin, cluster)
 
 
+def fill_cloud(scene: Scene) -> None:
+    """Fill the cloud, and show the capacity of two flavors until Nova rejects a server."""
+    screen, nova, user = scene.screen, scene.nova, scene.user
+    screen.title('How much room is left? The capacity falls while the cloud fills')
+    nova.disable(DRS_HOST)
+    screen.say(f'senlin-affinity capacity --by zone; {DRS_HOST} is disabled again')
+    before = _show_capacity(scene)
+    servers: list[str] = []
+    for number in (1, 2):
+        names = [f'large-{number}{letter}' for letter in 'abc']
+        with screen.working('creating three servers of m1.large'):
+            servers += user.create_servers(scene.image, dict.fromkeys(names, 'm1.large'))
+        now = _show_capacity(scene)
+        screen.check('3 fewer m1.large fit', before['m1.large'] - 3 * number, now['m1.large'])
+    screen.check('no m1.large fits any more', 0, now['m1.large'])
+    with screen.working('creating one more'):
+        servers += user.create_servers(scene.image, {'one-more': 'm1.large'})
+    status, message = nova.fault(servers[-1])
+    screen.quote('Nova says', message)
+    screen.check('Nova finds no host for one more', 'ERROR', status)
+    screen.check('m1.small still fits', True, now['m1.small'] > 0)
+    with screen.working('deleting the servers'):
+        nova.delete_servers(servers)
+    with screen.working('counting again'):
+        after = _capacity(scene)
+    screen.check('the capacity is as before', before['m1.large'], after['m1.large'].bounds.expected)
+
+
 CHAPTERS = (
     the_cloud,
     admit_by_key,
@@ -252,6 +285,7 @@ CHAPTERS = (
     ask_first,
     use_drs,
     reject_extra_spec,
+    fill_cloud,
 )
 
 
@@ -294,6 +328,30 @@ def _boot(scene: Scene, flavors: Mapping[str, str]) -> dict[str, str]:
     with scene.screen.working('deleting the servers'):
         scene.nova.delete_servers(servers)
     return landed
+
+
+def _capacity(scene: Scene) -> dict[str, FlavorCapacity]:
+    """Count the servers of two flavors that fit, as the administrator."""
+    view = api.fetch(scene.admin.connection, api.Question(0), flavors=COUNTED)
+    found = api.capacity(view, COUNTED, 'zone')
+    return {each.flavor.name: each for each in found.flavors}
+
+
+def _show_capacity(scene: Scene) -> dict[str, int]:
+    """Print the capacity of two flavors by zone; return the number of servers of each."""
+    with scene.screen.working('counting what fits'):
+        found = _capacity(scene)
+    zones = [part.name for part in found['m1.large'].parts if part.name != 'vsphere']
+    rows = []
+    for each in found.values():
+        parts = {part.name: str(part.bounds.expected) for part in each.parts}
+        why = f'{each.runs_out_first} runs out first'
+        if each.lacking:
+            why = f'no host has {each.lacking} {each.runs_out_first} left'
+        numbers = (str(each.bounds.expected), *(parts[zone] for zone in zones))
+        rows.append((each.flavor.name, *numbers, why))
+    scene.screen.table(('flavor', 'capacity', *zones, 'why'), rows)
+    return {name: each.bounds.expected or 0 for name, each in found.items()}
 
 
 def _show_servers(scene: Scene, group: Any) -> dict[str, int]:
