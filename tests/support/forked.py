@@ -32,7 +32,13 @@ _LOADED_FOR = [os.environ.get(name) for name in _VARIABLES]
 def may_fork() -> bool:
     """Return whether a fork has the modules of a new process, and this process may start one."""
     is_same = [os.environ.get(name) for name in _VARIABLES] == _LOADED_FOR
-    return is_same and not _LOADED_FOR[0] and not multiprocessing.current_process().daemon
+    # A fork imports the main module of this process, unless it is pytest's or a worker's. Another
+    # one may import Senlin, whose options collide with Nova's.
+    main = sys.modules['__main__']
+    name = main.__spec__.name if main.__spec__ else getattr(main, '__file__', None)
+    is_own = name is not None and not name.endswith('__main__')
+    may_start = not multiprocessing.current_process().daemon
+    return is_same and not _LOADED_FOR[0] and not is_own and may_start
 
 
 class Forked(child.Child):
