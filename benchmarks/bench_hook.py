@@ -40,7 +40,7 @@ from benchmarks.bench_snapshot import TRAITS, Canned
 from benchmarks.goals import Goal, measured, report
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.inventory import NovaInventory
-from senlin_affinity.cloud.minute import Minute
+from senlin_affinity.cloud.recent_reads import RecentReads
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.plugins.senlin import clients
 from senlin_affinity.preflight.sample import SPARE
@@ -71,7 +71,8 @@ FILTER = 'AggregateInstanceTypeFilter'
 VOLUME = [{'boot_index': 0, 'uuid': 'v', 'source_type': 'volume', 'destination_type': 'volume'}]
 _AGGREGATES = 'the list of all aggregates names the hosts of each'
 _FLAVORS = 'below 2.102, only the list of all flavors has their names'
-_ONE_EACH = 'Nova shows the service of a single hypervisor, or of all of them'
+_CHOSEN = 'a policy that chooses hosts reads the whole cloud'
+_ROWS = 'the first rows of the list of hypervisors have few of the 40'
 _SENLIN = "Senlin's own database layer takes about half of it"
 
 
@@ -167,6 +168,7 @@ ACCEPTED = [
         (12, 300, 30),
         'forty',
         'many members',
+        reasons=(_ROWS, None, None),
     ),
 ]
 #: With operator credentials, the data of an earlier scale-out are cached for a minute.
@@ -180,8 +182,18 @@ REJECTED = [
     replace(case, name=f'{case.name}, {who}', is_tenant=who == 'tenant')
     for case in (
         Case('reject, 3 candidates', 7, FEW, 'three'),
-        Case('reject, 20 candidates', 60, FEW, 'twenty', reasons=(_ONE_EACH, None, None)),
-        Case('reject, 250 candidates', 700, MANY, 'many', reasons=(_ONE_EACH, None, _ONE_EACH)),
+        Case(
+            'reject, 20 candidates',
+            60,
+            FEW,
+            'twenty',
+        ),
+        Case(
+            'reject, 250 candidates',
+            700,
+            MANY,
+            'many',
+        ),
         Case(
             'reject in a zone',
             7,
@@ -193,7 +205,7 @@ REJECTED = [
     for who in ('administrator', 'tenant')
 ]
 PINNED = [
-    Case(name, 1, (12, 4000, 100), wanted=wanted)
+    Case(name, 1, (12, 4000, 100), wanted=wanted, reasons=(_CHOSEN,) * 3)
     for name, wanted in (
         ('pinned', {'pin_hosts': True}),
         ('member_of', {'member_of': ['ssd']}),
@@ -350,7 +362,7 @@ def costs(name: str, case: Case, url: str, group: str, rounds: int) -> list[Goal
 @contextlib.contextmanager
 def tenant(url: str) -> Iterator[None]:
     """Give the operator another connection, and the owner no right to list hosts."""
-    operator = OperatorClient(fake_keystone.connect(f'{url}/identity/v3'), minute=Minute())
+    operator = OperatorClient(fake_keystone.connect(f'{url}/identity/v3'), recent=RecentReads())
 
     def clients_of(owner: Any) -> Clients:
         return Clients(OwnerClient(owner), operator)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from senlin_affinity.cloud.minute import Minute
+from senlin_affinity.cloud.recent_reads import RecentReads
 
 #: The responses to earlier reads, by request; new ones are added unless it is read-only.
 Responses: TypeAlias = Mapping[Hashable, Any]
@@ -32,7 +32,7 @@ class OperatorClient:
 
     connection: Any
     responses: Responses | None = field(default=None, compare=False, repr=False)
-    minute: Minute | None = field(default=None, compare=False, repr=False)
+    recent: RecentReads | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -182,10 +182,8 @@ def _disclosed(
         return HookResult(report, refusal=answer.reason)
     known = 'the hosts accept what the quota allows' if decision.capacity else 'no host was read'
     if view.coverage is Coverage.CANDIDATES:
-        read = sum(map(candidates.is_read, view.snapshot.hosts or ()))
-        after = decision.hosts_after and decision.hosts_after.first(read)
-        line = replace(decision, hosts_after=after).line()
-        known = f'of the {read} host(s) that Placement offers: {line}; {_NOT_OFFERED}'
+        number = len(view.snapshot.hosts or ())
+        known = f'of the {number} host(s) that Placement offers: {decision.line()}; {_NOT_OFFERED}'
     full = f'{report.reason}; {known}'
     return HookResult(Refusal(full)) if view.owner_sees_hosts else HookResult(report, refusal=full)
 

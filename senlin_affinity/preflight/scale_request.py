@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.engine.changes import carry_out
-from senlin_affinity.model.errors import AffinityError
+from senlin_affinity.model.errors import AffinityError, BindingError
 from senlin_affinity.model.proposal import Data
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding, remembered
 from senlin_affinity.policy.properties import Properties
+from senlin_affinity.preflight import question
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.question import Question, resolve_question
+from senlin_affinity.preflight.question import FetchScope, Question, resolve_question
 from senlin_affinity.scenario.scenario import Scenario
 
 
@@ -56,3 +59,24 @@ class ScaleRequest:
         cloud = remembered(view.snapshot, self.binding)
         request, cloud = resolve_question(self.question, dataclasses.replace(view, snapshot=cloud))
         return carry_out(self.change, request, Scenario.of(cloud))
+
+
+def scope_of(request: ScaleRequest) -> FetchScope | None:
+    """Return the parts of the cloud to fetch; None for no nodes, or without a plan or DRS host.
+
+    Without a plan, the scope is only the pattern of DRS hosts. Raise BindingError for new nodes of
+    a cluster without a binding.
+    """
+    asked, properties = request.question, request.properties
+    if asked.count == 0:
+        return None
+    if request.binding is None:
+        raise BindingError(
+            'the policy is bound to this cluster without a server group: '
+            'detach the policy and attach it again'
+        )
+    if placement.is_planned(properties):
+        return question.scope_of(asked)
+    if properties.is_drs_enabled:
+        return FetchScope(drs_pattern=asked.settings.value(PATTERN))
+    return None

@@ -29,7 +29,7 @@ HEIGHTS = {
 }
 HOSTS = tuple(FakeHost(f'cmp-{number:02}') for number in range(20))
 #: The implementation of the port through which the decisions fetch.
-PORT = 'senlin_affinity.cloud.stages.'
+PORT = 'senlin_affinity.cloud.fetch.'
 #: The base class of the constraints, in a lower package, calls their methods.
 BASE, CONSTRAINTS = 'senlin_affinity.scenario.', 'senlin_affinity.constraints.'
 LOADED = """

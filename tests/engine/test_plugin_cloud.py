@@ -172,7 +172,7 @@ def test_concurrent_hooks_share_one_login(edge, configured):
 def test_an_aborted_connection_is_created_again(edge, configured):
     configured(**LOGIN)
     operator = clients.clients_of(edge.connection()).operator
-    assert operator.minute is not None  # what changes rarely is kept with the connection
+    assert operator.recent is not None  # what changes rarely is kept with the connection
     first = operator.connection
     assert clients.clients_of(edge.connection()).operator.connection is first
     end = threading.Event()

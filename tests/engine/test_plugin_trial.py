@@ -8,8 +8,9 @@ from senlin import objects
 from senlin.common import consts
 
 from senlin_affinity import engine
+from senlin_affinity.cloud import fetch as cloud_fetch
 from senlin_affinity.model.errors import ConstraintError
-from senlin_affinity.preflight import disclosure, run
+from senlin_affinity.preflight import disclosure
 from tests.engine.support import PROJECT, USER, Desk, spec
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
@@ -27,12 +28,12 @@ HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'))
 @pytest.fixture
 def desk(_database, monkeypatch):
     """Return a desk whose owner may not list the hosts."""
-    fetch = run.run
+    fetch = cloud_fetch.fetch
 
     def hidden(*arguments):
         return replace(fetch(*arguments), owner_sees_hosts=False)
 
-    monkeypatch.setattr(run, 'run', hidden)
+    monkeypatch.setattr(cloud_fetch, 'fetch', hidden)
     aggregates = (FakeAggregate('hidden-agg', ('cmp-1',)),)
     services = ('compute', 'placement')
     images = FakeGlance(FakeImage('cirros'))

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
-from senlin_affinity.cloud.stages import Stages
+from senlin_affinity.cloud.fetch import fetch
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.policy.placement import Refusal
-from senlin_affinity.preflight import hook, run, sample
+from senlin_affinity.preflight import hook, sample
 from senlin_affinity.preflight.disclosure import NO_ROOM
-from tests.property.test_stage_laws import A_HOST, A_QUESTION, OWNER, SIZES, cloud_of
+from tests.property.test_fetch_laws import A_HOST, A_QUESTION, OWNER, SIZES, cloud_of
 
 
 def room(host, number, question, size, zone):
@@ -90,7 +90,7 @@ def test_a_rejection_discloses_what_trials_show(hosts, question):
         both = Clients(
             OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))
         )
-        answer = hook.decide(request, run.run(request, Stages(both))).answer
+        answer = hook.decide(request, fetch(request, both)).answer
     if not isinstance(answer, Refusal):
         assert trial(hosts, question) == question['count']
         return

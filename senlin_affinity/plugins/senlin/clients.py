@@ -17,10 +17,9 @@ from typing import Any
 
 from oslo_config import cfg
 
-from senlin_affinity.cloud import clients as both
 from senlin_affinity.cloud import deadline, service_user
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
-from senlin_affinity.cloud.minute import Minute
+from senlin_affinity.cloud.recent_reads import RecentReads
 from senlin_affinity.conf import opts
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.plugins import plain_log
@@ -51,11 +50,13 @@ class _Kept:
             connection = service_user.connect(
                 cfg.CONF, options.request_timeout, options.max_answer_size, region
             )
-            self._made = OperatorClient(connection, minute=Minute())
+            self._made = OperatorClient(connection, recent=RecentReads())
             return self._made
 
 
 _KEPT = _Kept()
+#: What owners read with their own credentials; the keys contain the owner.
+_OWNERS_READS = RecentReads()
 
 
 def clients_of(owner: Any) -> Clients:
@@ -65,7 +66,7 @@ def clients_of(owner: Any) -> Clients:
     except CloudError as error:
         warn_of_fallback(error)
         made = None
-    return both.of(owner) if made is None else Clients(OwnerClient(owner), made)
+    return Clients(OwnerClient(owner), made or OperatorClient(owner, recent=_OWNERS_READS))
 
 
 def warn_of_fallback(error: CloudError) -> None:

@@ -13,9 +13,10 @@ from typing import Any
 from oslo_config import cfg
 
 from senlin_affinity import api
+from senlin_affinity.cloud import fetch as cloud_fetch
+from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
-from senlin_affinity.cloud.stages import Stages
 from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
@@ -25,9 +26,9 @@ from senlin_affinity.plugins.senlin.clients import OPERATORS, warn_of_fallback
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal, is_planned
 from senlin_affinity.policy.properties import Properties
-from senlin_affinity.preflight import disclosure, hook, run
+from senlin_affinity.preflight import disclosure, hook
 from senlin_affinity.preflight.hook import ViewOrError
-from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
 
 opts.register(cfg.CONF)
 # Import the constraints now, so that an upgrade of the files on disk does not mix two versions in a
@@ -72,7 +73,7 @@ def fetch(request: ScaleRequest, open_clients: Callable[[], Clients]) -> ViewOrE
     Raise BindingError if the cluster has no binding.
     """
     timeout, clients = cfg.CONF.affinity.request_timeout, None
-    scope = run.scope_of(request)
+    scope = scope_of(request)
     try:
         if scope is None:
             return api.CloudView()
@@ -96,7 +97,7 @@ def _fetch(
     Raise CloudError if that is impossible, and if Nova does not let the owner choose hosts.
     """
     try:
-        view = run.run(request, Stages(clients, timeout))
+        view = cloud_fetch.fetch(request, clients, timeout)
     except CloudError as error:
         if not clients.has_operator:
             raise
@@ -104,7 +105,7 @@ def _fetch(
             OPERATORS.warning('affinity policy: the cloud could not be read: %s', error)
             raise disclosure.redacted(error) from error
         warn_of_fallback(error)
-        return Stages(api.clients_of(clients.owner.connection), timeout).whole(scope)
+        return whole_cloud.fetch(api.clients_of(clients.owner.connection), scope, timeout)
     asked = scope.question
     is_chosen = scope.drs_pattern is not None or (asked is not None and asked.chooses_hosts)
     if is_chosen and not view.owner_sees_hosts:

@@ -8,10 +8,10 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
-from senlin_affinity.preflight import hook, run
+from senlin_affinity.preflight import hook
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import FetchScope, Question
-from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows
 from tests.support.values import replace
@@ -30,7 +30,7 @@ def test_place_nodes(row):
     def place():
         question = Question(row['count'], policy=wanted, options={'drs_pattern': pattern})
         scale_request = ScaleRequest(question, bound)
-        needs = run.scope_of(scale_request)
+        needs = scope_of(scale_request)
         hosts = () if needs is None else cloud.hosts_named_like(needs.drs_pattern)
         return hook.decide(scale_request, CloudView(CloudSnapshot(tuple(hosts)))).answer
 
@@ -89,11 +89,11 @@ def test_the_count_of_an_earlier_policy_is_read(row):
 def test_the_preflight_runs_if_the_spec_needs_it(preflight, pins_hosts, is_planned):
     wanted = Properties('1.1', preflight=preflight, pins_hosts=pins_hosts)
     assert placement.is_planned(wanted) == is_planned
-    needs = run.scope_of(ScaleRequest(Question(2, policy=wanted), BOUND))
+    needs = scope_of(ScaleRequest(Question(2, policy=wanted), BOUND))
     assert (needs is not None) == is_planned
     drs = replace(wanted, preflight='off', pins_hosts=False, is_drs_enabled=True)
-    scope = run.scope_of(ScaleRequest(Question(2, policy=drs, options={'drs_pattern': 'x'}), BOUND))
+    scope = scope_of(ScaleRequest(Question(2, policy=drs, options={'drs_pattern': 'x'}), BOUND))
     assert scope == FetchScope(drs_pattern='x')
-    assert run.scope_of(ScaleRequest(Question(0, policy=wanted), None)) is None
+    assert scope_of(ScaleRequest(Question(0, policy=wanted), None)) is None
     with pytest.raises(AffinityError):
-        run.scope_of(ScaleRequest(Question(2, policy=wanted), None))
+        scope_of(ScaleRequest(Question(2, policy=wanted), None))

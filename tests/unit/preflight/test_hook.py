@@ -14,10 +14,10 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.preflight import hook, run
+from senlin_affinity.preflight import hook
 from senlin_affinity.preflight.cloud_view import IMAGE, CloudView, Coverage
 from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
 from tests.support.small_cloud import CONSTRAINTS, Fence, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 from tests.support.values import replace
@@ -53,7 +53,7 @@ class Story:
 
     def view(self):
         """Return the part of the row's cloud that the request needs."""
-        needs = run.scope_of(self.scale_request(()))
+        needs = scope_of(self.scale_request(()))
         if 'fails' in self.row:
             return CloudError(self.row['fails'])
         assert needs.server_groups == ('g',)

@@ -1,23 +1,21 @@
 """The decision by a sample or by all candidates equals the one by the whole cloud."""
 
-from collections import Counter
 from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity import engine
+from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
-from senlin_affinity.cloud.stages import Stages
-from senlin_affinity.engine.evaluation import evaluate
+from senlin_affinity.cloud.fetch import fetch
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.nova.topology import domain_of, servers
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.preflight import run, sample
+from senlin_affinity.preflight import sample
 from senlin_affinity.preflight.cloud_view import Coverage
 from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeAggregate, FakeHost
@@ -63,30 +61,9 @@ A_QUESTION = st.fixed_dictionaries(
         'lost': st.sampled_from([None, None, 0, 1]),
         'down': st.sampled_from([None, 0, 1]),
         'spare': st.sampled_from([2, 2, 10]),
-        'is_pinned': SELDOM,
-        'member_of': st.sampled_from([None, None, None, None, 'ssd', '!hdd', 'in:ssd,hdd']),
     }
 )
 
-A_SPREAD = st.fixed_dictionaries(
-    {
-        'by': st.just('rack'),
-        'max_skew': st.integers(1, 2),
-        'mode': st.sampled_from(['hard'] * 4 + ['soft']),
-    },
-    optional={'max_per_domain': st.integers(1, 3)},
-)
-A_RACK_HOST = st.builds(
-    lambda host, rack: {**host, 'rack': rack},
-    A_HOST,
-    st.sampled_from(['r1', 'r2', 'r2', 'r3', None]),
-)
-A_RACK_QUESTION = st.builds(
-    lambda question_values, count, spread: {**question_values, 'count': count, 'spread': spread},
-    A_QUESTION,
-    st.integers(1, 4),
-    A_SPREAD,
-)
 A_ROOMY_HOST = st.builds(
     lambda host, free: {**host, 'free': (free, free, 9)}, A_HOST, st.sampled_from([1, 4, 6, 8])
 )
@@ -108,9 +85,7 @@ A_QUESTION_WITH_MEMBERS = st.builds(
         'members': members,
         'limits': {},
         'spare': 2,
-        'is_pinned': False,
         'is_rare': False,
-        'member_of': None,
         'zone': None,
         'disk': None,
     },
@@ -137,9 +112,6 @@ def cloud_of(hosts, question_values):
     }
     metadata = {name: {'disk': name} for name in ('ssd', 'hdd')}
     metadata |= {name: {'availability_zone': name} for name in ('az1', 'az2')}
-    for rack in {has['rack'] for has in hosts if has.get('rack')}:
-        places[rack] = tuple(name_of(n, has) for n, has in enumerate(hosts) if has['rack'] == rack)
-        metadata[rack] = {'rack': rack}
     places['theirs'] = tuple(name_of(n, has) for n, has in enumerate(hosts) if has.get('is_theirs'))
     metadata['theirs'] = {'filter_tenant_id': 'another-project', 'owner': 'another'}
     aggregates = [FakeAggregate(name, found, metadata[name]) for name, found in places.items()]
@@ -202,9 +174,6 @@ def traits(has):
 
 def scale_request_of(question_values, group):
     zone = {} if question_values['zone'] is None else {'availability_zone': question_values['zone']}
-    zone |= {'pin_hosts': True} if question_values['is_pinned'] else {}
-    zone |= {'member_of': [question_values['member_of']]} if question_values['member_of'] else {}
-    zone |= {'spread': [question_values['spread']]} if question_values.get('spread') else {}
     question = Question(
         question_values['count'],
         server_group=group,
@@ -234,12 +203,6 @@ def test_a_sample_beside_members_accepts_only_what_the_whole_cloud_accepts(hosts
     compare(hosts, question_values)
 
 
-@settings(max_examples=settings.default.max_examples * 3 // 5)
-@given(st.lists(A_RACK_HOST, min_size=1, max_size=14), A_RACK_QUESTION)
-def test_a_stage_spreads_over_racks_as_the_whole_cloud_allows(hosts, question_values):
-    compare(hosts, question_values)
-
-
 def compare(hosts, question_values):
     """Compare the decision of a stage with the one of the whole cloud."""
     cloud, request = cloud_of(hosts, question_values)
@@ -247,39 +210,25 @@ def compare(hosts, question_values):
         both = Clients(
             OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))
         )
-        view = run.run(request, Stages(both))
+        view = fetch(request, both)
         if view.coverage is Coverage.CLOUD:
             return
-        every = Stages(both).whole(run.scope_of(request))
+        every = whole_cloud.fetch(both, scope_of(request))
         whole = decided(request, every)
         if view.coverage is Coverage.ENOUGH:
             assert whole.fits
         else:
             staged = decided(request, view)
-            if staged.fits and request.question.spreads:
-                assert whole.fits
-                assert is_spread(request, every, staged.placements)
-                return
-            assert (staged.fits, number(staged)) == (whole.fits, number(whole))
-            assert staged.capacity_is_upper_bound == whole.capacity_is_upper_bound
+            assert staged.fits == whole.fits
+            if all(host.hypervisor_type for host in view.snapshot.hosts or ()):
+                assert number(staged) == number(whole)
+                assert staged.capacity_is_upper_bound == whole.capacity_is_upper_bound
+            else:  # more than ten candidates: their states are unknown
+                assert number(staged) >= number(whole)
 
 
 def decided(request, view):
     return engine.plan(*request.resolve(view), request.constraints, remedies=False)
-
-
-def is_spread(request, whole, placements):
-    """Return whether placements keep the skew of a hard spread in the whole cloud."""
-    (spread,) = request.question.spreads
-    now = evaluate(*request.resolve(whole), request.constraints)
-    cloud = now.scenario.cloud
-    rack_of = {host.host: domain_of(now.request, cloud, 'rack', host) for host in now.hosts}
-    held = servers(now.request, cloud, 'rack', {})
-    held += Counter(rack_of[each.host] for each in placements)
-    rows = zip(now.hosts, now.table.host_rows, strict=True)
-    least = min((held[rack_of[host.host]] for host, row in rows if row.is_eligible), default=0)
-    ahead = [held[rack_of[each.host]] - least for each in placements]
-    return not spread.is_hard or max(ahead) <= spread.max_skew
 
 
 def number(decision):

@@ -15,7 +15,7 @@ T = TypeVar('T')
 OLDEST = 60.0
 
 
-class Minute:
+class RecentReads:
     """Values that were read less than a minute ago. Threads may share it.
 
     :param clock: returns seconds.

@@ -1,6 +1,6 @@
 """Values are cached for a minute, and not longer."""
 
-from senlin_affinity.cloud.minute import OLDEST, Minute
+from senlin_affinity.cloud.recent_reads import OLDEST, RecentReads
 
 
 class Clock:
@@ -12,7 +12,7 @@ class Clock:
 
 def test_a_value_is_cached_for_a_minute():
     clock = Clock()
-    kept = Minute(clock)
+    kept = RecentReads(clock)
     assert kept.get('a') is None
     assert kept.keep('a', 1) == 1
     clock.now += OLDEST - 1
@@ -23,7 +23,7 @@ def test_a_value_is_cached_for_a_minute():
 
 def test_old_values_are_removed():
     clock = Clock()
-    kept = Minute(clock)
+    kept = RecentReads(clock)
     kept.keep('a', 1)
     clock.now += OLDEST - 1
     kept.keep('b', 2)

@@ -4,25 +4,22 @@ from typing import ClassVar
 
 import pytest
 
-from senlin_affinity.cloud import clients, stages
+from senlin_affinity.cloud import clients, fetch
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
-from senlin_affinity.cloud.minute import Minute
-from senlin_affinity.cloud.stages import Stages
+from senlin_affinity.cloud.recent_reads import RecentReads
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
-from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.preflight import disclosure, hook, run, sample
-from senlin_affinity.preflight.cloud_view import CloudView, Coverage
+from senlin_affinity.preflight import disclosure, hook, sample
+from senlin_affinity.preflight.cloud_view import Coverage
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
@@ -104,7 +101,7 @@ def clients_of(cloud, who=OWNER):
 
 
 def fetched(cloud, request, who=OWNER):
-    return run.run(request, Stages(clients_of(cloud, who)))
+    return fetch.fetch(request, clients_of(cloud, who))
 
 
 def reason(request, view):
@@ -172,13 +169,13 @@ def test_a_sample_is_not_enough_if_nova_may_count_more_hosts_of_members(cloud, s
     cloud.nova.boot(cloud.nova.groups[0]['id'], 'cmp-13', project=f'{OWNER}-project', status=status)
     if status == 'SOFT_DELETED':  # no group shows it
         cloud.nova.groups[0]['members'].pop()
-    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
 def test_a_sample_is_not_enough_if_the_operator_may_not_list_the_servers(cloud):
     request = rare_request(cloud, 3, hosts=13, members=['cmp-13'])
     cloud.fail('GET', '/servers/detail', FORBIDDEN, times=1)
-    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
 @pytest.mark.parametrize('name', ['cmp-13.example.com', 'domain-c7.b52f', 'cmp-2'])
@@ -191,17 +188,17 @@ def test_a_sample_finds_the_host_of_a_member_by_the_id_of_its_hypervisor(name):
 def test_a_member_is_on_a_candidate_whose_provider_has_another_name(cloud):
     request = rare_request(cloud, 3, hosts=13, members=['cmp-12'])
     cloud.placement.providers[12] = replace(cloud.placement.providers[12], name='old')
-    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
 def test_a_sample_is_not_enough_if_a_member_is_on_a_needed_host(cloud):
     request = rare_request(cloud, 3, hosts=13, members=['cmp-12'])
-    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
 def test_a_member_without_a_host_may_be_on_any_candidate(cloud):
     request = rare_request(cloud, 3, hosts=13, members=[None])
-    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
 def test_members_are_not_told_apart_on_a_service_host_with_two_candidates():
@@ -209,7 +206,7 @@ def test_members_are_not_told_apart_on_a_service_host_with_two_candidates():
     nodes = FakeHost('cmp-13', 'node-1'), FakeHost('cmp-13', 'node-2')
     with make(hosts=(*HOSTS[:11], *nodes)) as cloud:
         request = rare_request(cloud, 3, hosts=13, members=['cmp-12'])
-        assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+        assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
 @pytest.mark.parametrize(('policy', 'fits'), [('anti-affinity', False), ('soft-affinity', True)])
@@ -272,16 +269,6 @@ def test_a_larger_sample_follows_one_that_may_lack_hosts(cloud, count, members, 
     assert [int(each.rpartition('=')[2]) for each in cloud.placement.asked] == limits
 
 
-def test_a_sample_is_not_fetched_again_if_an_earlier_one_has_as_many(cloud):
-    fetching, request = Stages(clients_of(cloud)), scale(cloud)
-    sizes = [
-        len(fetching.sample(sample.Query('resources=VCPU:1', limit, '', request)))
-        for limit in (3, 3, 2, 30, 40)
-    ]
-    assert sizes == [3, 3, 3, 14, 14]
-    assert [each.rpartition('=')[2] for each in cloud.placement.asked] == ['3', '30']
-
-
 # --- all candidates
 
 # the hosts that differ, the hosts of the members, the number of wanted and of fitting servers
@@ -309,6 +296,34 @@ def test_all_candidates_are_enough_to_reject(name, change, members, count, fits,
         log = result.answer.reason if who == ADMIN else result.refusal
         assert f'of the 4 host(s) that Placement offers: does not fit: {fits} of' in log
         assert 'candidates.not_offered' in log
+
+
+@pytest.mark.parametrize('who', [ADMIN, OWNER])
+def test_many_candidates_reject_without_their_hypervisors(cloud, who):
+    """Each of 11 hosts takes one server, wherever the members are."""
+    request = rare_request(cloud, 12, hosts=11, members=['cmp-1', 'cmp-13'], who=who)
+    before = len(cloud.nova.asked)
+    view = fetched(cloud, request, who)
+    assert view.coverage is Coverage.CANDIDATES
+    assert not any('hypervisors' in each.path for each in cloud.nova.asked[before:])
+    assert reason(request, view).startswith(f'does not fit: {at_most(11, 12)}; ')
+    known = 'of the 11 host(s) that Placement offers: does not fit: 11 of 12 placed'
+    assert known in hook.decide(request, view).for_operators
+
+
+@pytest.mark.parametrize(
+    ('number', 'change'),
+    [(11, {}), (11, {'state': 'down'}), (11, {'status': 'disabled'})],
+    ids=['a member', 'a host that is down', 'a disabled host'],
+)
+def test_many_candidates_of_which_a_state_decides_need_the_cloud(number, change):
+    hosts = [replace(HOSTS[0], **change), *HOSTS[1:]]
+    with make(hosts=hosts) as cloud:
+        members = [] if change else ['cmp-0']
+        request = rare_request(cloud, number, hosts=number, members=members)
+        view = fetched(cloud, request)
+        assert view.coverage is Coverage.CLOUD
+        assert at_most(number - 1, number) in reason(request, view)
 
 
 def test_all_candidates_are_enough_to_accept(cloud):
@@ -525,15 +540,16 @@ def test_another_zone_is_named_if_a_sample_shows_that_all_servers_fit(cloud, mon
     assert ('no availability_zone (9 of 9)' in text) == (spare == 2)
 
 
-@pytest.mark.parametrize(('offered', 'is_hidden'), [('2.60', False), ('2.61', False), (None, True)])
-def test_all_flavors_are_known_if_their_extra_specs_are(offered, is_hidden):
+@pytest.mark.parametrize(
+    ('offered', 'is_hidden', 'names'),
+    [('2.60', False, {'rare'}), ('2.61', False, {'rare', 'm1.tiny'}), (None, True, set())],
+)
+def test_all_flavors_are_known_if_their_extra_specs_are(offered, is_hidden, names):
     with make(newest_microversion=offered) as cloud:
         if is_hidden:
             cloud.nova.send = without_specs(cloud.nova.send)
-        known = CloudView(CloudSnapshot(flavors=(Flavor('1', 'a', 1, 1, 1),)))
-        cloud.nova.add_flavor('b')
-        found = {each.name for each in Stages(clients_of(cloud)).flavors(known).snapshot.flavors}
-    assert found == ({'m1.tiny', 'b'} if offered == '2.61' else {'a'})
+        view = fetched(cloud, rare_request(cloud))
+    assert {each.name for each in view.snapshot.flavors or ()} == names
 
 
 def without_specs(send):
@@ -674,9 +690,8 @@ def test_a_rejection_by_the_flavor_alone_is_explained_to_its_owner(cloud):
     assert reason(request, fetched(cloud, request)) == answer
 
 
-@pytest.mark.parametrize('is_pinned', [False, True])
-def test_a_group_that_no_longer_exists_is_the_only_request(cloud, is_pinned):
-    request = scale(cloud, pin_hosts=is_pinned)
+def test_a_group_that_no_longer_exists_is_the_only_request(cloud):
+    request = scale(cloud)
     cloud.nova.groups.clear()
     view = fetched(cloud, request)
     assert (view.snapshot.server_groups, view.snapshot.hosts) == ((), None)
@@ -761,9 +776,9 @@ def test_a_warning_counts_the_candidates(cloud):
 
 
 def test_too_many_candidates_need_the_cloud(cloud, monkeypatch):
-    monkeypatch.setattr(stages, 'MOST', 3)
+    monkeypatch.setattr(fetch, 'MOST', 3)
     assert fetched(cloud, rare_request(cloud)).coverage is Coverage.CLOUD
-    monkeypatch.setattr(stages, 'MOST', 4)
+    monkeypatch.setattr(fetch, 'MOST', 4)
     assert fetched(cloud, scale(cloud, 9, flavor='rare')).coverage is Coverage.CANDIDATES
 
 
@@ -772,18 +787,18 @@ def test_an_enforced_scheduler_hint_needs_the_cloud(cloud):
     filters = (*DEFAULT_FILTERS, 'DifferentHostFilter')
     request = with_question(rare_request(cloud), scheduler_hints=hints, enabled_filters=filters)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
-    assert not [each for each in cloud.placement.asked if f'limit={stages.MOST + 1}' in each]
+    assert not [each for each in cloud.placement.asked if f'limit={fetch.MOST + 1}' in each]
 
 
 def test_aggregates_with_the_most_hosts_are_compared(cloud, monkeypatch):
-    monkeypatch.setattr(stages, '_MOST_MIRRORED', 3)
+    monkeypatch.setattr(fetch, '_MOST_MIRRORED', 3)
     assert fetched(cloud, by_aggregates(cloud)).coverage is Coverage.CANDIDATES
 
 
 @pytest.mark.parametrize('most', [2, 1000])
 def test_aggregates_that_differ_in_placement_need_the_cloud(cloud, monkeypatch, most):
     """So are aggregates with too many hosts to compare."""
-    monkeypatch.setattr(stages, '_MOST_MIRRORED', most)
+    monkeypatch.setattr(fetch, '_MOST_MIRRORED', most)
     request = by_aggregates(cloud)
     if most > 2:
         cloud.placement.lost.add('cmp-1')
@@ -825,62 +840,6 @@ def test_a_host_in_the_zone_only_in_placement_needs_the_cloud(cloud):
     assert 'at most 3 of 6' in reason(request, view)
 
 
-def test_a_pinned_host_must_be_in_its_zone_in_placement(cloud):
-    cloud.nova.aggregates = (ZONE,)
-    cloud.placement.lost = {each.host for each in HOSTS[1:]}
-    request = scale(cloud, 1, pin_hosts=True)
-    view = fetched(cloud, request)
-    assert view.coverage is Coverage.CANDIDATES
-    assert [host.host for host in view.snapshot.hosts] == ['cmp-0']
-    assert cloud.placement.asked[-1].endswith(f'&member_of=in:{ZONE.id}&limit=2')
-    assert view.snapshot.answered == frozenset()  # there may be more candidates
-    (host,) = view.snapshot.hosts
-    assert (host.availability_zone, host.aggregates) == ('az1', {ZONE.id})
-    request = with_question(request, count=2)
-    assert 'at most 1 of 2' in reason(request, fetched(cloud, request))
-
-
-def test_a_pinned_host_must_not_be_in_another_zone_in_placement(cloud):
-    """Two aggregates carry the zone az1."""
-    first = FakeAggregate('one', ('cmp-0', 'cmp-1'), {'availability_zone': 'az1'})
-    second = replace(first, name='two')
-    other = FakeAggregate('other', ('cmp-2', 'cmp-3'), {'availability_zone': 'az2'})
-    cloud.nova.aggregates = (first, second, other)
-    cloud.placement.lost, cloud.placement.stale = {'cmp-2'}, {'cmp-2': {first.id}}
-    view = fetched(cloud, rare_request(cloud, 4, pin_hosts=True))
-    assert [host.host for host in view.snapshot.hosts] == ['cmp-0', 'cmp-1', 'cmp-3']
-    places = ','.join(sorted((first.id, second.id)))
-    assert any(f'&member_of=in:{places}&limit=' in each for each in cloud.placement.asked)
-
-
-@pytest.mark.parametrize(('members', 'read'), [(0, 1), (1, 5), (4, 5), (5, len(HOSTS))])
-def test_more_pinned_hosts_are_read_if_the_first_have_members(cloud, members, read):
-    names = [host.host for host in HOSTS[:members]]
-    view = fetched(cloud, scale(cloud, 1, members=names, pin_hosts=True))
-    assert view.coverage is Coverage.CANDIDATES
-    assert len(view.snapshot.hosts) == read
-
-
-def test_pinned_hosts_in_four_zones_do_not_need_the_cloud():
-    hosts = HOSTS[:4]
-    zones = [
-        FakeAggregate(each.host, (each.host,), {'availability_zone': each.host}) for each in hosts
-    ]
-    with make(hosts=hosts, aggregates=zones) as cloud:
-        cloud.placement.lost.add('cmp-2')
-        view = fetched(cloud, scale(cloud, 6, pin_hosts=True))
-    assert view.coverage is Coverage.CANDIDATES
-    assert [host.host for host in view.snapshot.hosts] == ['cmp-0', 'cmp-1', 'cmp-3']
-
-
-def test_pinned_hosts_in_many_zones_need_the_cloud(cloud):
-    cloud.nova.aggregates = tuple(
-        FakeAggregate(each.host, (each.host,), {'availability_zone': each.host}) for each in HOSTS
-    )
-    assert fetched(cloud, scale(cloud, 6, pin_hosts=True)).coverage is Coverage.CLOUD
-    assert fetched(cloud, scale(cloud, 2, pin_hosts=True)).coverage is Coverage.CANDIDATES
-
-
 # --- data that are cached for a minute
 
 
@@ -890,13 +849,13 @@ class Minutes:
     def __init__(self, cloud):
         self.cloud, self.now = cloud, 0.0
         connection = cloud.connection(ADMIN)
-        self._operator = OperatorClient(connection, minute=Minute(lambda: self.now))
+        self._operator = OperatorClient(connection, recent=RecentReads(lambda: self.now))
 
     def run(self, request):
         """Return the view, and the paths of the requests to Nova."""
         before = len(self.cloud.nova.asked)
         both = Clients(OwnerClient(self.cloud.connection(OWNER)), self._operator)
-        view = run.run(request, Stages(both))
+        view = fetch.fetch(request, both)
         return view, [each.path for each in self.cloud.nova.asked[before:]]
 
 
@@ -935,14 +894,6 @@ def test_a_rejection_by_a_quota_reads_the_aggregates_again(cloud):
     assert asked.count('/os-aggregates') == 1
 
 
-def test_chosen_hosts_never_depend_on_cached_aggregates(cloud):
-    cloud.nova.add_aggregate('fast', [each.host for each in HOSTS])
-    minutes = Minutes(cloud)
-    request = scale(cloud, 1, member_of=['fast'])
-    minutes.run(request)
-    assert minutes.run(request)[1].count('/os-aggregates') == 1
-
-
 @pytest.mark.parametrize('name', ['a-flavor', 'm1.named'])
 @pytest.mark.parametrize('is_cached', [False, True])
 def test_a_flavor_with_hidden_extra_specs_needs_the_cloud(cloud, name, is_cached):
@@ -952,18 +903,6 @@ def test_a_flavor_with_hidden_extra_specs_needs_the_cloud(cloud, name, is_cached
         minutes.run(request)
     cloud.nova.send = without_specs(cloud.nova.send)
     assert minutes.run(request)[0].coverage is Coverage.CLOUD
-
-
-def test_only_what_an_earlier_operation_read_is_refreshed(cloud):
-    operator, view = OperatorClient(cloud.connection(ADMIN), minute=Minute()), CloudView()
-    first, second = (Stages(Clients(OwnerClient(cloud.connection()), operator)) for _ in range(2))
-    first.aggregates(view)
-    assert not first.refresh()
-    second.aggregates(view)
-    assert second.refresh()
-    assert not second.refresh()
-    second.aggregates(view)
-    assert cloud.nova.requests().count('GET /os-aggregates') == 2
 
 
 def test_an_acceptance_uses_the_cached_id_of_a_named_flavor(cloud):
@@ -983,93 +922,13 @@ def test_an_acceptance_uses_the_cached_id_of_a_named_flavor(cloud):
     assert '/flavors/detail' in asked
 
 
-# --- a spread over racks
-
-
-def racks(cloud, *places, **wanted):
-    """Put hosts into racks by their numbers, and return the properties of a spread over them."""
-    for number, hosts in enumerate(places):
-        cloud.nova.add_aggregate(f'r{number}', [f'cmp-{n}' for n in hosts], rack=f'r{number}')
-    return {'spread': [{'by': 'rack', **wanted}]}
-
-
-def test_a_spread_over_racks_reads_few_hosts(cloud):
-    wanted = racks(cloud, range(5), range(5, 10), range(10, 14))
-    request = scale(cloud, 1, members=['cmp-1', 'cmp-11'], **wanted)
-    before = len(cloud.nova.asked)
-    view = fetched(cloud, request)
-    assert view.coverage is Coverage.CANDIDATES
-    asked = [each.path for each in cloud.nova.asked[before:]]
-    assert sum(path.startswith('/os-hypervisors') for path in asked) == 2
-    (place,) = hook.decide(request, view).answer.hosts
-    assert place.removeprefix('nova:') in {f'cmp-{n}' for n in range(5, 10)}
-
-
-def test_hosts_that_are_not_read_stand_for_their_aggregates(cloud):
-    cloud.nova.aggregates = []
-    zone = cloud.nova.add_aggregate('zone', [f'cmp-{n}' for n in range(4)], availability_zone='z')
-    rack = cloud.nova.add_aggregate('rack', ['cmp-2', 'cmp-3'], rack='r')
-    group = cloud.nova.add_group('web', project_id='admin-project')
-    for host in ('cmp-0', 'cmp-9'):
-        cloud.nova.boot(group, host, project='admin-project')
-    groups = (cloud.ports.server_groups.get(group),)
-    fetching = Stages(clients_of(cloud, ADMIN))
-    view, sets = fetching.aggregates(CloudView(CloudSnapshot(server_groups=groups)))
-    assert sets == {frozenset({zone}), frozenset({zone, rack})}
-    snapshot = fetching.unread(view).snapshot
-    assert snapshot.hosts == tuple(
-        Host(name, '', '', 'z', aggregates=its, is_partial=True, grants=())
-        for name, its in (('cmp-0', {zone}), ('cmp-1', {zone}), ('cmp-3', {zone, rack}))
-    )
-    assert {each.host for each in snapshot.server_groups[0].members} == {'cmp-0', 'cmp-9'}
-
-
-def test_a_spread_counts_members_on_hosts_that_are_not_read(cloud):
-    wanted = racks(cloud, [0, 1], [2, 3], max_per_domain=1)
-    request = scale(cloud, 2, members=['cmp-0'], **wanted)
-    view = fetched(cloud, request)
-    assert view.coverage is Coverage.CANDIDATES
-    assert 'at most 1 of 2' in reason(request, view)
-    assert 'of the 4 host(s) that Placement offers' in hook.decide(request, view).for_operators
-
-
-def test_a_full_rack_may_hold_back_the_others(cloud):
-    """Nova may start servers there again, so the other racks may not be further ahead of it."""
-    wanted = racks(cloud, [0, 1], [2, 3])
-    fill(cloud, 0, 1)
-    view = fetched(cloud, scale(cloud, 1, **wanted))
-    assert view.coverage is Coverage.CANDIDATES
-    request = scale(cloud, 2, group=view.snapshot.server_groups[0].id, **wanted)
-    view = fetched(cloud, request)
-    assert view.coverage is Coverage.CLOUD  # is a host of the full rack up?
-    assert 'at most 1 of 2' in reason(request, view)
-
-
-def test_a_rack_of_hosts_that_are_down_holds_nothing_back(cloud):
-    wanted = racks(cloud, [0, 1], [2, 3])
-    cloud.nova.hosts = (*(replace(each, state='down') for each in HOSTS[:2]), *HOSTS[2:])
-    request = scale(cloud, 2, **wanted)
-    view = fetched(cloud, request)
-    assert isinstance(hook.decide(request, view).answer, Placement)
-
-
-def test_a_soft_spread_over_racks_begins_with_the_emptiest(cloud):
-    wanted = racks(cloud, range(5), range(5, 14), mode='soft')
-    request = scale(cloud, 1, members=['cmp-1'], **wanted)
-    view = fetched(cloud, request)
-    assert view.coverage is Coverage.CANDIDATES
-    (place,) = hook.decide(request, view).answer.hosts
-    assert place.removeprefix('nova:') in {f'cmp-{n}' for n in range(5, 14)}
-
-
-def test_a_spread_over_racks_names_zones_that_placement_has(cloud):
-    cloud.nova.aggregates = [ZONE]
-    wanted = racks(cloud, range(5), range(5, 14))
-    cloud.placement.lost = {'cmp-5', 'cmp-6'}  # in no aggregate of Placement
-    request = scale(cloud, 2, **wanted)
-    places = hook.decide(request, fetched(cloud, request)).answer.hosts
-    assert {place.partition(':')[0] for place in places} == {'az1'}
-    assert {'az1:cmp-5', 'az1:cmp-6'}.isdisjoint(places)
+@pytest.mark.parametrize(
+    'wanted', [{'pin_hosts': True}, {'member_of': ['one']}, {'spread': [{'by': 'rack'}]}]
+)
+def test_chosen_hosts_need_the_cloud(cloud, wanted):
+    cloud.nova.aggregates = (ZONE,)
+    view = fetched(cloud, scale(cloud, 2, **wanted))
+    assert (view.coverage, len(view.snapshot.hosts)) == (Coverage.CLOUD, 14)
 
 
 def test_a_reserved_host_among_the_candidates_needs_the_cloud(cloud):
@@ -1094,7 +953,7 @@ def test_no_request_is_sent_twice(cloud, who, wanted, is_hidden):
     if is_hidden:
         cloud.fail('GET', '/os-migrations', FORBIDDEN)
     before, _ = len(cloud.nova.asked), cloud.placement.asked.clear()
-    assert run.run(request, Stages(clients_of(cloud, who))).coverage is Coverage.CLOUD
+    assert fetch.fetch(request, clients_of(cloud, who)).coverage is Coverage.CLOUD
     sent = [*map(repr, cloud.nova.asked[before:]), *cloud.placement.asked]
     assert sum('/os-migrations' in each for each in sent) == 1
     assert {each: sent.count(each) for each in sent} == dict.fromkeys(sent, 1)
