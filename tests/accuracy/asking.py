@@ -10,7 +10,9 @@ from senlin_affinity import api
 from senlin_affinity.conf import nova_conf
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.nova.reservations import ENFORCED_BY, FORBIDDEN_PREFIXES, NOVA, REQUIRED_PREFIX
+from senlin_affinity.preflight.question import resolve_question
 from senlin_affinity.sandbox import config_files
+from tests.accuracy import timeouts
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.stage import Stage, options_of
 
@@ -18,7 +20,7 @@ PREFIXES = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES)
 
 
 def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
-    """Return the decision about the live cloud."""
+    """Return the decision about the live cloud, as the command makes it."""
     # A tenant sees no hosts; an administrator asks instead.
     nova = stage.novas[asked.by or ('admin' if asked.user == 'demo' else asked.user)]
     more = optional_input(stage, case, asked) if asked.is_complete else {}
@@ -32,9 +34,15 @@ def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
         profile=_profile(asked.metadata) if asked.metadata else None,
         scheduler_hints=stage.hints(asked.hints),
         user_id=stage.user_id(asked.user) if asked.is_user_named else None,
+        host=asked.host,
         **more,
     )
-    return api.answer(question, api.fetch(nova.connection, question))
+    view = api.fetch(nova.connection, question)
+    for why in view.unavailable.values():
+        timeouts.check(why)
+    first = api.answer(question, view, remedies=False)
+    request, _cloud = resolve_question(question, view)
+    return api.answer(question, api.with_leftovers(nova.connection, request, view, first))
 
 
 def _profile(items: int) -> dict[str, Any]:

@@ -45,12 +45,15 @@ class Server:
 class Provider:
     """A resource provider below that of a host (``parent``), or shared with the hosts of
     aggregates.
+
+    The consumer of the host's ``Stale.orphans`` also has the allocations ``orphaned`` of it.
     """
 
     parent: str | None
     inventory: dict[str, dict[str, Any]]
     traits: tuple[str, ...] = ()
     aggregates: tuple[str, ...] = ()
+    orphaned: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,8 @@ class Stale:
     ``disabled`` are hosts with an extra trait, ``offered`` disabled hosts without it, ``renamed``
     hosts whose provider has another name, ``unowned`` hosts without the trait that
     nova-compute sets, ``unmirrored`` hosts whose aggregates are missing in Placement, ``removed``
-    the hosts, each with the aggregates that it has only in Placement, and ``orphans`` allocations
-    on hosts that no server has.
+    the hosts, each with the aggregates that it has only in Placement, and ``orphans`` the
+    allocations on hosts of consumers that are no servers.
     """
 
     disabled: tuple[str, ...] = ()
@@ -79,9 +82,9 @@ class Ask:
 
     ``is_complete``: with the image and the options of nova.conf. ``metadata`` is the number of
     metadata items of each server, 3 of which Senlin adds. ``hints`` are scheduler hints, in which
-    ``server 0`` is the first of the case's servers. ``by`` is the user who asks, by default the
-    user of the servers, or an administrator for demo; ``is_user_named``: the question names the
-    user.
+    ``server 0`` is the first of the case's servers. ``host`` is Nova's parameter (2.74). ``by`` is
+    the user who asks, by default the user of the servers, or an administrator for demo;
+    ``is_user_named``: the question names the user.
     """
 
     count: int
@@ -97,6 +100,7 @@ class Ask:
     hints: dict[str, Any] = field(default_factory=dict, hash=False)
     by: str | None = None
     is_user_named: bool = False
+    host: str | None = None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tests.support.values import replace
 #: The maximum number of created servers; every case has room for fewer.
 MOST_TRIED = 16
 EXACT, HELD, EQUAL = 'exact', 'held', 'most'
-FEWER, ASSUMED, WRONG = 'fewer', 'assumed', 'wrong'
+FEWER, ASSUMED, WRONG, NOT_ASKED = 'fewer', 'assumed', 'wrong', 'not asked'
 #: Prefixes of "at most" texts whose reason no API of Nova or Placement reveals.
 UNDETERMINED = (
     # The weighers choose the host of the first server, and the others follow it.
@@ -46,7 +46,8 @@ class Result:
     """The ``capacity`` of a decision, its ``firm`` lower bound, and the number of ``placed``
     servers.
 
-    ``assumed`` are codes of assumptions, ``at_most`` the reasons.
+    ``assumed`` are codes of assumptions, ``at_most`` the reasons. ``is_asked`` is false if the
+    services timed out, so that there is nothing to compare.
     """
 
     kind: str
@@ -60,6 +61,7 @@ class Result:
     is_complete: bool = True
     firm: int = 0
     at_most: tuple[str, ...] = ()
+    is_asked: bool = True
 
     @property
     def is_determined(self) -> bool:
@@ -70,6 +72,8 @@ class Result:
     @property
     def outcome(self) -> str:
         """Classify the answer; only an "at most" or an assumption permits fewer servers."""
+        if not self.is_asked:
+            return NOT_ASKED
         if self.capacity is None:
             return WRONG
         predicted = min(self.capacity, MOST_TRIED)
@@ -101,7 +105,7 @@ def compare(stage: Stage, case: Case) -> Iterator[Result]:
     for number, asked in enumerate(case.asks):
         decision = asking.ask(stage, case, asked)
         # The same servers are created once; more input for the preflight does not matter.
-        about = asked.metadata, str(asked.hints)
+        about = asked.metadata, str(asked.hints), asked.host
         server = (asked.flavor, asked.group, asked.zone, asked.image, asked.user, *about)
         if asked.spread:
             tried[server] = spreading.place(stage, case, asked, decision)
@@ -151,20 +155,10 @@ def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
 
 def _try(stage: Stage, asked: Ask, most: int = MOST_TRIED) -> int:
     """Return the number of servers that become active; delete them."""
-    nova = stage.novas[asked.user]
-    group = None if asked.group is None else stage.groups[asked.group]
-    image = None if asked.image is None else stage.images[asked.image]
     made: list[str] = []
     status, placed = 'ACTIVE', 0
     while status == 'ACTIVE' and placed < min(most, MOST_TRIED):
-        server, status = nova.boot(
-            stage.flavors[asked.flavor],
-            image=image,
-            group=group,
-            zone=asked.zone,
-            metadata=asked.metadata,
-            hints=stage.hints(asked.hints),
-        )
+        server, status = stage.boot(asked)
         made += [server] if server is not None else []
         placed += status == 'ACTIVE'
     stage.delete(made)

@@ -110,6 +110,7 @@ def compare(stage: Stage, case: Case, tally: Tally) -> None:
     done = set()
     for asked in case.asks:
         server = (asked.flavor, asked.group, asked.zone, asked.image, asked.user, str(asked.hints))
+        server = (*server, asked.host)
         if asked.is_complete and not asked.spread and server not in done:
             done.add(server)
             _compare_one(stage, case, asked, tally)
@@ -135,16 +136,9 @@ def _compare_one(stage: Stage, case: Case, asked: Ask, tally: Tally) -> None:
 
 def _until_failed(stage: Stage, asked: Ask) -> tuple[list[str], bool]:
     """Request servers until one is in ERROR, the last one in the returned list."""
-    nova, made, status = stage.novas[asked.user], [], 'ACTIVE'
+    made, status = [], 'ACTIVE'
     while status == 'ACTIVE' and len(made) < MOST_TRIED:
-        server, status = nova.boot(
-            stage.flavors[asked.flavor],
-            image=None if asked.image is None else stage.images[asked.image],
-            group=None if asked.group is None else stage.groups[asked.group],
-            zone=asked.zone,
-            metadata=asked.metadata,
-            hints=stage.hints(asked.hints),
-        )
+        server, status = stage.boot(asked)
         made += [server] if server is not None else []
     return made, status == 'ERROR'
 
@@ -154,7 +148,9 @@ def _explained(stage: Stage, case: Case, asked: Ask, server: str) -> Explanation
     failed = failed_servers.find(api.clients_of(connection), server)
     known = asking.optional_input(stage, case, asked)
     del known['image']
-    if ':' in (asked.zone or ''):  # Nova does not return the host
+    # Nova does not return a host that the request named.
+    known['host'] = asked.host
+    if ':' in (asked.zone or ''):
         known['availability_zone'] = asked.zone
     question = question_of(failed, api.Question(0, **known))
     view = api.fetch(connection, question)

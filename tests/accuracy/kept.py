@@ -14,9 +14,14 @@ from tests.accuracy.comparison import Result
 
 
 def read(path: Path) -> list[Result]:
-    """Return the results in a file; an empty list if it does not exist."""
+    """Return the results in a file; an empty list if it does not exist.
+
+    A case that was not asked is omitted if it was asked later.
+    """
     lines = path.read_text(encoding='utf-8').splitlines() if path.exists() else ()
-    return [_result(json.loads(line)) for line in lines]
+    results = [_result(json.loads(line)) for line in lines]
+    asked = {(result.kind, result.seed) for result in results if result.is_asked}
+    return [each for each in results if each.is_asked or (each.kind, each.seed) not in asked]
 
 
 def add(path: Path, results: Iterable[Result]) -> None:

@@ -97,6 +97,16 @@ def _quotas(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any]) -> Ask
     return asked
 
 
+def _removed_consumers(stage: Stage, _case: Case, asked: Ask, value: Iterable[str]) -> Ask:
+    for host in value:
+        stage.remove_orphan(host)
+    return asked
+
+
+def _requested_host(_stage: Stage, _case: Case, asked: Ask, _none: None) -> Ask:
+    return replace(asked, host=None, zone=(asked.zone or '').partition(':')[0] or None)
+
+
 def _created_traits(stage: Stage, _case: Case, asked: Ask, value: Iterable[str]) -> Ask:
     for name in value:
         stage.place('PUT', f'/traits/{name}')
@@ -120,8 +130,10 @@ _CHANGES: dict[str, _Change] = {
     'host_traits': _traits,
     'new_hosts': _new_hosts,
     'quotas': _quotas,
+    'removed_consumers': _removed_consumers,
     'removed_extra_specs': _extra_specs,
     'removed_image_properties': _image,
+    'requested_host': _requested_host,
     'server_group': _group,
     'set_extra_specs': _set_extra_specs,
 }

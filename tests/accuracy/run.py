@@ -4,19 +4,23 @@ Run: ``make accuracy``, or with ARGS='--kinds plain,images --clouds 5'. ``make n
 clouds (``--first``), and stores those with a wrong answer (``--keep``). ``--out FILE`` continues an
 interrupted run, and ``--sum FILE...`` adds up several.
 
-Each worker process has one sandbox, which becomes every cloud of a batch of cases. The exit status
-is 1 if an answer was wrong.
+Each worker process has one sandbox, which becomes every cloud of a batch of cases. After a time-out
+of a service, the case is asked again on a new sandbox, and after ``ATTEMPTS``, it counts as not
+asked. The exit status is 1 if an answer was wrong, or if more than ``MOST_NOT_ASKED`` of the cases
+were not asked.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import dataclasses
 import importlib
 import os
 import random
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -26,17 +30,21 @@ from tests.accuracy.case import Case, Generator
 from tests.accuracy.comparison import Result
 from tests.accuracy.kinds import KINDS
 from tests.accuracy.stage import Stage
+from tests.accuracy.timeouts import is_timeout
 from tests.support import tables
 
 #: Cases per sandbox: starting one takes seconds, and it becomes slower with use.
 BATCH = 12
+#: How often a case is asked until no service times out, and the largest part that is not asked.
+ATTEMPTS, MOST_NOT_ASKED = 3, 0.02
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare all cases, and print and write the results."""
     given = parse(arguments)
     results = [result for path in given.sum for result in kept.read(path)]
-    results += kept.read(given.out) if given.out is not None else []
+    before_out = kept.read(given.out) if given.out is not None else []
+    results += [result for result in before_out if result.is_asked]
     done = {(result.kind, result.seed) for result in results}
     cases = [case for case in generated(given) if (case.kind, case.seed) not in done]
     begin, before = time.monotonic(), len(results)
@@ -48,22 +56,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.keep is not None and not result.is_right:
             tables.keep(given.keep, row(case, result))
     minutes = (time.monotonic() - begin) / 60
+    late = [result for result in results if not result.is_asked]
+    results = [result for result in results if result.is_asked]
     wrong = [result for result in results if not result.is_right]
-    for result in wrong:
-        print(f'WRONG {result}')
+    for result in (*wrong, *late):
+        print(f'{result.outcome.upper()} {result}')
     text = table.text(results)
     print(text)
     first = min((result.seed for result in results), default=given.first)
-    print(f'{len(results)} questions; seeds from {first}', end='')
+    print(f'{len(results)} questions, {len(late)} clouds not asked; seeds from {first}', end='')
     asked = len(results) - before
     if asked:
         cpu = sum(os.times()[2:4]) / asked  # of the terminated workers
         rate = f'{asked / minutes:.0f} per minute, {given.jobs} jobs'
         print(f'; {rate}; {cpu:.2f} CPU seconds per question', end='')
     print()
-    if given.write is not None and not wrong:
+    is_failed = bool(wrong) or are_too_many(late, results)
+    if given.write is not None and not is_failed:
         given.write.write_text(text, encoding='utf-8')
-    return 1 if wrong else 0
+    return int(is_failed)
+
+
+def are_too_many(late: Sequence[Result], asked: Sequence[Result]) -> bool:
+    """Check whether too large a part of all cases was not asked."""
+    cases = {(result.kind, result.seed) for result in (*late, *asked)}
+    return len(late) > MOST_NOT_ASKED * len(cases)
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -117,24 +134,32 @@ def compare(cases: Sequence[Case], jobs: int, until: float) -> Iterator[tuple[Ca
 
 
 def play(batch: Sequence[Case], until: float) -> list[tuple[Case, Result]]:
-    """Run cases on one sandbox; an exception is a result, and the rest get a new sandbox."""
-    left, results = list(batch), []
+    """Run cases on one sandbox; an exception is a result, and the rest get a new sandbox.
+
+    A case with a time-out is asked again, after the others.
+    """
+    left, results = list(batch), list[tuple[Case, Result]]()
+    attempts = collections.Counter[str]()
     while left and time.time() < until:
-        with Stage() as stage:
-            while left and time.time() < until:
-                case = left.pop(0)
-                try:
-                    results += [(case, result) for result in comparison.compare(stage, case)]
-                except Exception as error:  # noqa: BLE001 - the other cases must run
-                    text = f'{type(error).__name__}: {error}\n{stage.logs()}'
-                    results.append((case, failed(case, text)))
-                    break
+        try:
+            with Stage() as stage:
+                while left and time.time() < until:
+                    results += [(left[0], result) for result in comparison.compare(stage, left[0])]
+                    del left[0]
+        except Exception as error:  # noqa: BLE001 - the other cases must run
+            case, is_late = left.pop(0), is_timeout(error)
+            attempts[str(case)] += 1
+            if is_late and attempts[str(case)] < ATTEMPTS:
+                left.append(case)
+            else:
+                results.append((case, failed(case, error, is_asked=not is_late)))
     return results
 
 
-def failed(case: Case, text: str) -> Result:
+def failed(case: Case, error: BaseException, *, is_asked: bool = True) -> Result:
     """Return the result of a case that raised an exception: no capacity."""
-    return Result(case.kind, case.seed, -1, None, False, 0, text)
+    text = ''.join(traceback.format_exception_only(error))
+    return Result(case.kind, case.seed, -1, None, False, 0, text, is_asked=is_asked)
 
 
 def outcome(
@@ -144,7 +169,7 @@ def outcome(
     error = done.exception()
     if error is None or isinstance(error, BrokenExecutor):
         return done.result()
-    return [(case, failed(case, f'{type(error).__name__}: {error}')) for case in batch]
+    return [(case, failed(case, error, is_asked=not is_timeout(error))) for case in batch]
 
 
 def row(case: Case, result: Result) -> dict[str, object]:

@@ -18,7 +18,7 @@ import requests
 from senlin_affinity.nova.root_traits import OWNER
 from senlin_affinity.sandbox.identities import PROJECTS, USERS
 from tests.accuracy import states
-from tests.accuracy.case import DEVICE, HOSTS, PROJECT_OF, Case, Provider
+from tests.accuracy.case import DEVICE, HOSTS, PROJECT_OF, Ask, Case, Provider
 from tests.accuracy.servers import Nova
 from tests.support import waiting
 from tests.support.sandbox import SandboxCloud
@@ -30,6 +30,7 @@ _V = {'microversion': '1.36'}
 _NOT_OF_DRIVERS = ('availability_zone', 'disabled', 'down')
 #: A host that a case does not use: disabled, and too small for any server.
 _UNUSED = {'vcpus': 1, 'memory_mb': 8, 'disk_gb': 0}
+_ALIAS = json.dumps({'vendor_id': '10de', 'product_id': '1db4', 'name': DEVICE})
 _numbers = itertools.count(1)
 
 
@@ -37,7 +38,8 @@ def options_of(case: Case) -> dict[str, dict[str, Any]]:
     """Return all options of a case's nova.conf."""
     group = case.nova_options.get('filter_scheduler', {})
     filters = {'enabled_filters': list(case.filters), **group}
-    return {**case.nova_options, 'filter_scheduler': filters}
+    alias = {'alias': (_ALIAS,)}
+    return {'pci': alias, **case.nova_options, 'filter_scheduler': filters}
 
 
 class Stage:
@@ -48,8 +50,7 @@ class Stage:
 
     def __init__(self, **more: Any) -> None:
         hosts, filters = dict.fromkeys(HOSTS, _UNUSED), (FILTER, REQUEST_FILTER)
-        alias = {'vendor_id': '10de', 'product_id': '1db4', 'name': DEVICE}
-        options = {'pci': {'alias': json.dumps(alias)}, **more.pop('nova_options', {})}
+        options = {'pci': {'alias': _ALIAS}, **more.pop('nova_options', {})}
         self.cloud = SandboxCloud(
             hosts, available_filters=filters, quotas={}, nova_options=options, **more
         )
@@ -65,7 +66,9 @@ class Stage:
         self.undo: list[Callable[[], Any]] = []
         return self
 
-    def __exit__(self, *_exception: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if error is not None:
+            error.add_note(self._logs())
         self.cloud.stop()
 
     def _nova(self, user: str) -> Nova:
@@ -98,6 +101,9 @@ class Stage:
         self._set_traits(case.traits)
         self.flavors = {name: self.flavor(name, body) for name, body in case.flavors.items()}
         self.images = {name: self.image(name, body) for name, body in case.images.items()}
+        self._orphaned = {
+            name: {self.uuids[name]: amounts} for name, amounts in case.stale.orphans.items()
+        }
         for provider in case.providers:
             self._make_provider(provider)
         self.groups = {name: self.group(name, body) for name, body in case.groups.items()}
@@ -264,6 +270,8 @@ class Stage:
         more = {} if parent is None else {'parent_provider_uuid': parent}
         self.place('POST', '/resource_providers', {'name': name, 'uuid': made, **more})
         path = f'/resource_providers/{made}'
+        if provider.orphaned:
+            self._orphaned[provider.parent or ''][made] = provider.orphaned
         self.undo.append(lambda: self.place('DELETE', path))
         for item in provider.inventory:
             if item.startswith('CUSTOM_'):
@@ -333,16 +341,39 @@ class Stage:
             self._set_aggregates(self.uuids[host], [])
         for host, names in case.stale.removed.items():
             self._add_in_placement(self.uuids[host], [self.aggregates[name] for name in names])
-        for host, amounts in case.stale.orphans.items():
-            consumer, project = str(uuid.uuid4()), self.project_id('admin')
-            body = {
-                'allocations': {self.uuids[host]: {'resources': amounts}},
-                'project_id': project,
-                'user_id': project,
-                'consumer_generation': None,
-            }
-            self.undo.append(lambda one=consumer: self.place('DELETE', f'/allocations/{one}'))
-            self.place('PUT', f'/allocations/{consumer}', body)
+        self._consumers = {host: str(uuid.uuid4()) for host in self._orphaned}
+        for host in self._orphaned:
+            self._add_orphan(host)
+            path = f'/allocations/{self._consumers[host]}'
+            self.undo.append(lambda path=path: self.place('DELETE', path))
+
+    def _add_orphan(self, host: str) -> None:
+        """Allocate what a consumer that is no server has on the providers of a host."""
+        project, allocated = self.project_id('admin'), self._orphaned[host]
+        body = {
+            'allocations': {one: {'resources': amounts} for one, amounts in allocated.items()},
+            'project_id': project,
+            'user_id': project,
+            'consumer_generation': None,
+        }
+        self.place('PUT', f'/allocations/{self._consumers[host]}', body)
+
+    def remove_orphan(self, host: str) -> None:
+        """Remove these allocations until the changes are undone."""
+        self.place('DELETE', f'/allocations/{self._consumers[host]}')
+        self.undo.append(lambda: self._add_orphan(host))
+
+    def boot(self, asked: Ask) -> tuple[str | None, str]:
+        """Create one of the requested servers; return its id, and its final status."""
+        return self.novas[asked.user].boot(
+            self.flavors[asked.flavor],
+            image=None if asked.image is None else self.images[asked.image],
+            group=None if asked.group is None else self.groups[asked.group],
+            zone=asked.zone,
+            metadata=asked.metadata,
+            hints=self.hints(asked.hints),
+            host=asked.host,
+        )
 
     def _rename(self, names: dict[str, str]) -> None:
         """Give the providers of these hosts other names, which may be those of each other."""
@@ -361,7 +392,7 @@ class Stage:
             for key, value in hints.items()
         }
 
-    def logs(self) -> str:
+    def _logs(self) -> str:
         """Return the end of every log."""
         with contextlib.suppress(Exception):
             return self.cloud.logs()

@@ -7,6 +7,10 @@ import time
 EVERY = 0.25
 
 
+class NotInTime(AssertionError):
+    """A deadline has passed."""
+
+
 def ended(call, seconds=60.0):
     """Call the function in a thread, so that a hanging call fails only this test."""
     answers = []
@@ -20,7 +24,8 @@ def ended(call, seconds=60.0):
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)
-    assert answers, f'not over after {seconds:g} seconds'
+    if not answers:
+        raise NotInTime(f'not over after {seconds:g} seconds')
     ((value, error),) = answers
     if error is not None:
         raise error
@@ -34,5 +39,6 @@ def until(view, seconds=30.0, what='the condition'):
         value = view()
         if value:
             return value
-        assert time.monotonic() < deadline, f'{what}: not so after {seconds:g} seconds'
+        if time.monotonic() >= deadline:
+            raise NotInTime(f'{what}: not so after {seconds:g} seconds')
         time.sleep(EVERY)

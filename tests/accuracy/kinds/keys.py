@@ -76,21 +76,20 @@ def rejected(seed: int) -> Case:
     """Return a case with a request that Placement may reject, and a remedy."""
     dice = random.Random(f'rejected queries {seed}')
     nope = f'CUSTOM_NOPE_{seed}'
-    specs = dice.choice(
-        (
-            {f'trait:{nope}': 'forbidden'},
-            {f'trait:{nope}': 'forbidden', f'trait:{_HAS}': 'forbidden'},
-            {f'trait:{nope}': 'required'},
-            {f'resources:{nope}': '1'},
-            {f'trait1:{_HAS}': 'required'},
-            {f'trait1:{nope}': 'forbidden', f'resources1:{_BM}': '1'},
-            {f'resources1:{_BM}': '1', 'resources2:DISK_GB': '1'},
-            {f'resources1:{_BM}': '1', f'resources_b:{nope}': '1', 'group_policy': 'none'},
-            {f'trait:{_HAS}': 'forbidden'},
-            {f'trait:{_HAS}': 'required'},
-            {f'resources1:{_BM}': '1', 'resources2:DISK_GB': '1', 'group_policy': 'none'},
-        )
+    choices: tuple[dict[str, str], ...] = (
+        {f'trait:{nope}': 'forbidden'},
+        {f'trait:{nope}': 'forbidden', f'trait:{_HAS}': 'forbidden'},
+        {f'trait:{nope}': 'required'},
+        {f'resources:{nope}': '1'},
+        {f'trait1:{_HAS}': 'required'},
+        {f'trait1:{nope}': 'forbidden', f'resources1:{_BM}': '1'},
+        {f'resources1:{_BM}': '1', 'resources2:DISK_GB': '1'},
+        {f'resources1:{_BM}': '1', f'resources_b:{nope}': '1', 'group_policy': 'none'},
+        {f'trait:{_HAS}': 'forbidden'},
+        {f'trait:{_HAS}': 'required'},
+        {f'resources1:{_BM}': '1', 'resources2:DISK_GB': '1', 'group_policy': 'none'},
     )
+    specs = choices[seed % len(choices)]
     wants = {f'trait:{_HAS}': 'required'} if dice.random() < 0.2 else {}
     return _case('rejected queries', seed, dice, specs, {'asked': wants}, is_remedied=True)
 
