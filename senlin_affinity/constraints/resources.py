@@ -23,7 +23,7 @@ import enum
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -153,7 +153,8 @@ class ResourcesConstraint(Constraint):
         if asked is None:
             return {}
         taken: Counter[Domain] = Counter()
-        for index in scenario.placed:
+        placed = scenario.placed
+        for index in () if placed is None else np.flatnonzero(placed).tolist():
             for domain in self.domains(request, scenario, scenario.hosts[index]):
                 if domain.by in scenario.used:
                     taken[domain] += int(scenario.used[domain.by][index])
@@ -221,8 +222,10 @@ class _Verdicts:
 
     def column(self, scenario: Scenario, asked: Demand) -> Column:
         """Return the column. Verdicts with equal codes, and the same kind of bounds, share one."""
-        is_known, is_at_most = self.expected == self.upper, self.lower != self.expected
-        kind = self.code * 8 + is_known * 4 + is_at_most * 2 + (self.upper >= UNLIMITED)
+        kind = self.code
+        if self.lower is not self.upper:  # otherwise, all are known
+            is_known, is_at_most = self.expected == self.upper, self.lower != self.expected
+            kind = kind * 8 + is_known * 4 + is_at_most * 2 + (self.upper >= UNLIMITED)
         verdict_of, firsts = in_order(kind)
         codes, amounts = self.code[firsts].tolist(), [*asked.amounts.items()]
         verdicts, facts = [], []
@@ -285,66 +288,102 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
     that is exhausted. The order is that of the amounts. An Ironic node offers none of UNIT_CLASSES.
     """
     columns, size = scenario.columns, len(scenario.hosts)
-    room, zeros = np.full(size, UNLIMITED), np.zeros(size, np.int64)
-    verdicts = _Verdicts(zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())
+    zeros = np.zeros(size, np.int64)
     is_any = columns.flags('has_resources', lambda host: host.resources is not None)
     if not asked.amounts:
+        verdicts = _Verdicts(zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())
         verdicts.set(is_any, _Code.NOTHING, NO_LIMIT)
         verdicts.set(~is_any, _Code.UNKNOWN, Bounds.unknown())
         return verdicts
     if not any(name in asked.amounts for name in UNIT_CLASSES):
         is_any = columns.flags('has_some_resources', lambda host: bool(host.resources))
-    is_partial = columns.flags('is_partial')
     is_at_most = columns.flags('is_nested') | columns.flags_by_class('hypervisor_type', is_vsphere)
-    is_pool_asked = are_aggregates_asked(request)
-    is_shared, is_open = np.ones(size, bool), is_any.copy()
-    is_exhausted = np.zeros(size, bool)  # by the code so far
-    is_known = np.ones(size, bool)
-    is_bare = columns.flags_by_class('hypervisor_type', is_ironic)
-    for place, (name, amount) in enumerate(asked.amounts.items()):
-        has, free = columns.inventories(name), scenario.free(name)
-        counted = min(amount, UNLIMITED - 1)  # more than any host has
-        is_hidden = ~has.is_listed & is_partial
-        if name == VCPU and asked.may_be_pinned:
-            is_hidden |= _is_more_pinned(counted, scenario)
-        here = free // counted
-        fits = has.is_listed & (has.max_unit >= counted) & (here >= 1)
-        fits &= counted % has.step_size == 0
-        fails = np.flatnonzero(~is_hidden & ~fits)
-        if len(fails):
-            is_nothing = (has.capacity[fails] == 0) & (name in UNIT_CLASSES)
-            is_reserved = (has.capacity[fails] == 0) & (has.reserved[fails] >= counted)
-            conditions = {
-                _Code.NOT_OFFERED: ~has.is_listed[fails] | (is_nothing & is_bare[fails]),
-                _Code.TOO_LARGE: has.max_unit[fails] < counted,
-                _Code.STEP: counted % has.step_size[fails] != 0,
-                _Code.RESERVED: is_reserved,
-            }
-            codes = np.select([*conditions.values()], [*conditions], _Code.EXHAUSTED)
-            is_full = np.isin(codes, (_Code.EXHAUSTED, _Code.RESERVED))
-            decides = is_open[fails] | (is_exhausted[fails] & ~is_full)
-            verdicts.code[fails[decides]] = codes[decides] + place * len(_Code)
-            is_exhausted[fails[decides]] = is_full[decides]
-            is_open[fails] = False
-        is_known &= ~is_hidden
-        room = np.minimum(room, np.where(is_hidden, UNLIMITED, here))
-        is_shared &= has.is_pooled
-        is_at_most = is_at_most | has.is_sum
-        if amount > 1 and name not in UNIT_CLASSES:
-            is_at_most = is_at_most | (has.is_listed & (has.max_unit >= UNLIMITED))
+    is_pool_asked, is_shared = are_aggregates_asked(request), np.ones(size, bool)
+    room, failure, is_known = np.full(size, UNLIMITED), np.full(size, _FITS), ~zeros.astype(bool)
+    for place, name in enumerate(asked.amounts):
+        fit, is_pooled = _fit(scenario, asked, name), columns.inventories(name).is_pooled
+        room = np.minimum(room, fit.room)
+        failure = np.minimum(failure, fit.failure + place * len(_Code))
+        if fit.is_any_hidden:
+            is_known &= fit.room < UNLIMITED
+        is_at_most |= fit.is_at_most
+        is_shared &= is_pooled
         if is_pool_asked:
-            is_at_most = is_at_most | has.is_pooled
-    is_at_most = is_at_most | is_shared
-    verdicts.upper = np.where(is_open, room, 0)
+            is_at_most |= is_pooled
+    is_at_most |= is_shared
+    is_open, code = is_any & (failure >= _FITS), zeros
+    fails = np.flatnonzero(failure < _FITS)
+    code[fails] = failure[fails] % _FULL
+    upper = np.where(is_open, room, 0)
+    # The same array, of which the table makes use.
+    verdicts = _Verdicts(code, upper, upper, upper)
     if is_at_most.any() or not (is_known.all() and is_any.all()):
         fits = is_open & is_known
         verdicts.lower = np.where(fits & ~is_at_most, room, 0)
         verdicts.expected = np.where(fits, room, 0)
         verdicts.code[is_open & ~is_known] = _Code.UNKNOWN
         verdicts.set(~is_any, _Code.UNKNOWN, Bounds.unknown())
-    else:  # the same array, of which the table makes use
-        verdicts.lower = verdicts.expected = verdicts.upper
     return verdicts
+
+
+#: ``_Fit.failure`` of a class of which nothing else is missing but capacity, and without failure.
+_FULL, _FITS = 1 << 10, 1 << 20
+
+
+class _Fit(NamedTuple):
+    """How an amount of one resource class fits on each host, whatever else is requested.
+
+    ``room`` is the number of servers (UNLIMITED: it is not known). The least ``failure``, an
+    element of ``_Code``, decides.
+    """
+
+    room: Numbers
+    failure: Numbers
+    is_any_hidden: bool
+    is_at_most: Flags
+
+
+def _fit(scenario: Scenario, asked: Demand, name: str) -> _Fit:
+    """Return how the amount of a class fits; it is computed once if no servers were placed."""
+    amount = asked.amounts[name]
+    is_pinned = name == VCPU and asked.may_be_pinned
+
+    def fit() -> _Fit:
+        return _fit_of(scenario, name, amount, may_be_pinned=is_pinned)
+
+    if scenario.placed is not None:
+        return fit()
+    return scenario.columns.known(('fit', name, amount, is_pinned), fit)
+
+
+def _fit_of(scenario: Scenario, name: str, amount: int, *, may_be_pinned: bool) -> _Fit:
+    columns = scenario.columns
+    has, counted = columns.inventories(name), min(amount, UNLIMITED - 1)  # more than any host has
+    is_hidden = ~has.is_listed & columns.flags('is_partial')
+    if may_be_pinned:
+        is_hidden |= _is_more_pinned(counted, scenario)
+    here = scenario.free(name) // counted
+    fits = has.is_listed & (has.max_unit >= counted) & (here >= 1)
+    fits &= counted % has.step_size == 0
+    failure = np.full(len(here), _FITS)
+    fails = np.flatnonzero(~is_hidden & ~fits)
+    if len(fails):
+        is_bare = columns.flags_by_class('hypervisor_type', is_ironic)
+        is_nothing = (has.capacity[fails] == 0) & (name in UNIT_CLASSES)
+        is_reserved = (has.capacity[fails] == 0) & (has.reserved[fails] >= counted)
+        conditions = {
+            _Code.NOT_OFFERED: ~has.is_listed[fails] | (is_nothing & is_bare[fails]),
+            _Code.TOO_LARGE: has.max_unit[fails] < counted,
+            _Code.STEP: counted % has.step_size[fails] != 0,
+            _Code.RESERVED + _FULL: is_reserved,
+        }
+        default = _Code.EXHAUSTED + _FULL
+        failure[fails] = np.select([*conditions.values()], [*conditions], default)
+    is_at_most = has.is_sum
+    if amount > 1 and name not in UNIT_CLASSES:
+        is_at_most = is_at_most | (has.is_listed & (has.max_unit >= UNLIMITED))
+    room = np.where(is_hidden, UNLIMITED, np.where(fits, here, 0))
+    return _Fit(room, failure, bool(is_hidden.any()), is_at_most)
 
 
 def _by_answer(request: Request, scenario: Scenario, verdicts: _Verdicts) -> None:

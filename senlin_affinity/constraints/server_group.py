@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
@@ -37,13 +39,14 @@ from senlin_affinity.nova.group_members import (
     RECLAIM,
     SYNC,
     checked_late,
-    counted,
+    hidden_hosts,
     is_any_hidden,
+    is_checked_late,
     may_run_out,
 )
 from senlin_affinity.nova.group_policy import FILTERS, enforced_policy, is_only_checked_late
 from senlin_affinity.nova.options import NO_LATE_CHECK
-from senlin_affinity.scenario.column import Column
+from senlin_affinity.scenario.column import Column, distinct, in_order
 from senlin_affinity.scenario.scenario import Scenario
 
 _BINDING = (AFFINITY, ANTI_AFFINITY)
@@ -125,28 +128,31 @@ class ServerGroupConstraint(Constraint):
             if unknown is not None:
                 skipped = Verdict.unknown('server_group.unknown', group=unknown)
             return Column.by_name(scenario.columns, skipped, {})
-        held, hidden = request.memo(counted, scenario.cloud, scenario.placed_for(request))
-        known: dict[tuple[int, bool], Verdict] = {}  # by all that a verdict depends on
-        verdict_of = {}
-        for host in held.keys() | hidden:
-            look = held.get(host, 0), host in hidden
-            if look not in known:
-                known[look] = self._of_host(request, scenario, group, host)
-            verdict_of[host] = known[look]
-        return Column.by_name(
-            scenario.columns, self._of_host(request, scenario, group, None), verdict_of
+        members = scenario.members(request, is_checked=is_checked_late(request))
+        hidden = request.memo(hidden_hosts, scenario.cloud)
+        kinds = members * 2 + scenario.columns.counted(dict.fromkeys(hidden, 1))
+        kind_of, firsts = in_order(kinds)
+        looks = (divmod(kind, 2) for kind in kinds[firsts].tolist())
+        verdicts, numbers = distinct(
+            self._of_host(request, scenario, group, number, is_hidden=bool(is_hidden))
+            for number, is_hidden in looks
         )
+        return Column.of(verdicts, np.array(numbers, np.int64)[kind_of])
 
     def _of_host(
-        self, request: Request, scenario: Scenario, group: ServerGroup, host: str | None
+        self,
+        request: Request,
+        scenario: Scenario,
+        group: ServerGroup,
+        members: int,
+        *,
+        is_hidden: bool,
     ) -> Verdict:
-        """Return the verdict about a service host; None: one that has no member of the group."""
+        """Return the verdict about a service host with so many members, and perhaps hidden ones."""
         if group.policy in FILTERS and request.memo(enforced_policy) is None:
             facts: dict[str, Any] = {'policy': group.policy, 'filter': FILTERS[group.policy]}
             return Verdict.skipped('server_group.not_enforced', **facts)
         cloud = scenario.cloud
-        held, hidden = request.memo(counted, cloud, scenario.placed_for(request))
-        members = 0 if host is None else held.get(host, 0)
         slots = group.free_slots(members)
         if slots is not None:
             facts = {'group': group.name, 'members': members}
@@ -155,7 +161,7 @@ class ServerGroupConstraint(Constraint):
                 return Verdict.rejected('server_group.host_full', **facts)
             is_at_most = (
                 group.has_lost_members
-                or host in hidden
+                or is_hidden
                 or request.memo(is_any_hidden, cloud)
                 or request.memo(may_run_out, cloud)
             )
@@ -197,7 +203,14 @@ class ServerGroupConstraint(Constraint):
         group = request.server_group
         if group is None:
             return {}
-        return {domain: self._of_host(request, scenario, group, domain.name) for domain in rooms}
+        members = scenario.members_on(request, is_checked=is_checked_late(request))
+        hidden = request.memo(hidden_hosts, scenario.cloud)
+
+        def verdict(name: str) -> Verdict:
+            number, is_hidden = members.get(name, 0), name in hidden
+            return self._of_host(request, scenario, group, number, is_hidden=is_hidden)
+
+        return {domain: verdict(domain.name) for domain in rooms}
 
     def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
         """Yield ONLY_LATE_CHECK if no filter enforces the policy.

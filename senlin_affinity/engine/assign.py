@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,10 @@ def choose(
     if not number:
         return []
     choice = _Choice(request, scenario, table, domains)
+    if (every := choice.at_once(number)) is not None:
+        return every
+    choice.begin()
     chosen: list[int] = []
-    if (only := choice.only()) is not None:
-        for key in islice(only, number):
-            chosen.append(key[-1])
-            choice.count(key[-1])
-        return chosen
     while len(chosen) < number and (index := choice.next()) is not None:
         chosen.append(index)
     return chosen
@@ -85,6 +83,52 @@ def _cells(
     order = np.argsort(of_host, kind='stable')
     ends = np.cumsum(np.bincount(of_host, minlength=len(number_of)))
     return dict(zip(number_of, np.split(indexes[order], ends[:-1]), strict=True))
+
+
+def _levels(
+    held: Numbers,
+    free: Numbers,
+    ranks: Numbers,
+    rooms: Numbers,
+    indexes: Numbers,
+    closed: Sequence[int] = (),
+    most: int = _LAST,
+) -> Iterator[tuple[int, Numbers, Numbers, Numbers]]:
+    """Yield the keys of the hosts that take a server with so many members, for each such number.
+
+    :param closed: the hosts that take no more; the caller may add to it.
+    :param most: the number of keys that are needed; a level may have only so many.
+    """
+    level = 0
+    while len(indexes):
+        level = max(level, int(held.min()))
+        now = held <= level
+        left, own, places = level - held[now] - free[now], ranks[now], indexes[now]
+        if most < len(left):
+            first = left <= np.partition(left, most - 1)[most - 1]
+            left, own, places = left[first], own[first], places[first]
+        order = np.lexsort((own, left))
+        yield level, left[order], own[order], places[order]
+        level += 1
+        is_open = held + rooms > level
+        if closed:
+            is_open &= ~np.isin(indexes, closed)
+        held, free, ranks, rooms, indexes = (
+            each[is_open] for each in (held, free, ranks, rooms, indexes)
+        )
+
+
+def _first_keys(arrays: Sequence[Numbers], number: int) -> tuple[Numbers, ...]:
+    """Return the levels, and the other parts of the keys, of the first servers of a cell."""
+    found: list[tuple[Numbers, ...]] = []
+    size = 0
+    held, free, ranks, rooms, indexes = arrays
+    for level, *columns in _levels(held, free, ranks, rooms, indexes, most=number):
+        found.append((np.full(len(columns[0]), level), *columns))
+        size += len(columns[0])
+        if size >= number:
+            break
+    return tuple(np.concatenate(each)[:number] for each in zip(*found, strict=True))
 
 
 class _Choice:
@@ -113,40 +157,56 @@ class _Choice:
             spreads = tuple(sorted(spreads, key=lambda spread: not spread.is_hard))
         self._spreads = spreads
         self._floors = self._eligible(domains)
-        self._counts = [scenario.servers_by(request, spread.by) for spread in spreads]
+        self._servers_by = partial(scenario.servers_by, request)
         columns = scenario.columns
         indexes = np.flatnonzero(table.expected)
         if affinity_host is not None:
             indexes = indexes[np.isin(indexes, columns.indexes_by_name.get(affinity_host, ()))]
-        held = columns.counted(scenario.members_on(request))
-        self._ranks = columns.name_ranks
-        self._members = dict(zip(self._ranks.tolist(), held.tolist(), strict=True))
-        self._placed: Counter[int] = Counter()
-        arrays = held, table.free, self._ranks, table.expected
-        is_shared = scenario.cloud.has_shared_services
+        self._held, self._ranks = scenario.members(request), columns.name_ranks
+        arrays = self._held, table.free, self._ranks, table.expected
+        self._is_together, self._is_shared = is_together, scenario.cloud.has_shared_services
         # With affinity, more members come first.
-        self._is_shared, self._sign = is_shared, -1 if is_together else 1
-        self._cells = {
-            cell: self._sequence(
-                *(array[each] for array in arrays),
-                each,
-                is_together=is_together,
-                is_shared=is_shared,
-            )
+        self._sign = -1 if is_together else 1
+        self._hosts: Mapping[Cell, tuple[Numbers, ...]] = {
+            cell: (*(array[each] for array in arrays), each)
             for cell, each in _cells(request, scenario, indexes, spreads).items()
         }
+
+    def at_once(self, number: int) -> list[int] | None:
+        """Return the index of the host of each server; None if they must be placed one by one.
+
+        If no domain is limited, and hosts share nothing, the servers of the cells are in the order
+        of the servers in their cells.
+        """
+        is_coupled = self._left or self._is_together or self._is_shared or len(self._spreads) > 1
+        if is_coupled or min((len(each[0]) for each in self._hosts.values()), default=0) < _FEW:
+            return None
+        keys = [_first_keys(arrays, number) for arrays in self._hosts.values()]
+        if len(keys) == 1:
+            chosen: list[int] = keys[0][-1].tolist()
+            return chosen
+        start = self._servers_by(self._spreads[0].by)
+        counts = [
+            np.arange(len(each[0])) + start[name] if name else np.full(len(each[0]), _LAST)
+            for (name,), each in zip(self._hosts, keys, strict=True)
+        ]
+        parts = (counts, *zip(*keys, strict=True))
+        count, level, left, rank, index = map(np.concatenate, parts)
+        chosen = index[np.lexsort((rank, left, level, count))[:number]].tolist()
+        return chosen
+
+    def begin(self) -> None:
+        """Start the sequence of each cell."""
+        self._counts = [self._servers_by(spread.by) for spread in self._spreads]
+        self._members = dict(zip(self._ranks.tolist(), self._held.tolist(), strict=True))
+        self._placed: Counter[int] = Counter()
+        self._cells = {cell: self._sequence(*each) for cell, each in self._hosts.items()}
         self._first: dict[Cell, _Key] = {}
         self._heap: list[tuple[Any, Cell]] = []
-
-    def only(self) -> Iterator[_Key] | None:
-        """Return the sequence of the only cell, if no domain limits its hosts; otherwise start."""
-        if len(self._cells) == 1 and not self._left:
-            return next(iter(self._cells.values()))
         for cell in self._cells:
             if self._advance(cell):
                 self._heap.append((self._key(cell), cell))
         heapq.heapify(self._heap)
-        return None
 
     def next(self) -> int | None:
         """Place a server, and return the index of its host; None if no host takes one."""
@@ -169,14 +229,14 @@ class _Choice:
             heapq.heappush(self._heap, item)
         return chosen
 
-    def _sequence(self, *arrays: Numbers, is_together: bool, is_shared: bool) -> Iterator[_Key]:
+    def _sequence(self, *arrays: Numbers) -> Iterator[_Key]:
         """Return the sequence of a cell, for members, free, ranks, rooms and indexes of its hosts.
 
         Many hosts are sorted together. In a heap, hosts that share a service share its members.
         """
-        if is_together and not is_shared:
+        if self._is_together and not self._is_shared:
             return self._together(*arrays)
-        if is_shared or len(arrays[0]) < _FEW:
+        if self._is_shared or len(arrays[0]) < _FEW:
             return self._in_heap(*arrays)
         return self._apart(*arrays)
 
@@ -239,26 +299,13 @@ class _Choice:
 
         The servers before it count as members. Each array has an element for each host.
         """
-        level = 0
-        while len(indexes):
-            level = max(level, int(held.min()))
-            now = held <= level
-            left = level - held[now] - free[now]
-            order = np.lexsort((indexes[now], ranks[now], left))
-            columns = (each[order].tolist() for each in (left, ranks[now], indexes[now]))
-            closed = []
-            for key in zip(repeat(level, len(order)), *columns, strict=True):
+        closed: list[int] = []
+        for level, *columns in _levels(held, free, ranks, rooms, indexes, closed):
+            for key in zip(repeat(level), *(each.tolist() for each in columns)):
                 if self._is_open(key[-1]):
                     yield key
                 else:
                     closed.append(key[-1])
-            level += 1
-            is_open = held + rooms > level
-            if closed:
-                is_open &= ~np.isin(indexes, closed)
-            held, free, ranks, rooms, indexes = (
-                each[is_open] for each in (held, free, ranks, rooms, indexes)
-            )
 
     def _in_heap(
         self, held: Numbers, free: Numbers, ranks: Numbers, rooms: Numbers, indexes: Numbers

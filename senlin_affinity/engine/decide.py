@@ -96,8 +96,8 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
         capacity=evaluation.capacity,
         at_most=total.caveats,
         placements=tuple(
-            PlacedServer(hosts[index].host, hosts[index].availability_zone, group)
-            for index in chosen
+            PlacedServer(host.host, host.availability_zone, group)
+            for host in map(hosts.__getitem__, chosen)
         ),
         request=evaluation.verdicts,
         reasons=reasons_of(constraints),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+import numpy as np
 
 from senlin_affinity.engine.domains import domain_capacity
 from senlin_affinity.engine.evaluation import Evaluation
 from senlin_affinity.engine.host_verdicts import HostVerdicts
 from senlin_affinity.engine.table import evaluate_hosts
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.scenario.column import Column, in_order
+from senlin_affinity.scenario.column import Column, in_order, limit, plain
 from senlin_affinity.scenario.constraint import is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -39,19 +41,20 @@ class HostReport(NamedTuple):
 class HostsAfter:
     """All hosts after the placements, in the snapshot's order.
 
-    ``rows`` are the distinct verdicts, ``row_of`` the row of each host, and ``columns`` the
-    verdicts with a number for each host, except for the hosts in ``exact``. ``members`` are numbers
-    of servers by service host, ``placed`` by the index of the host.
+    ``rows`` are the distinct verdicts, ``row_of`` the row of each host, ``rooms`` its upper bound
+    (UNLIMITED: unknown or unlimited), and ``columns`` the verdicts with a number for each host,
+    except for the hosts in ``exact``. ``members`` are numbers of servers by service host,
+    ``placed`` those of new servers (None: there are none).
     """
 
     names: tuple[str, ...]
     rows: tuple[HostVerdicts, ...] = field(hash=False)
-    row_of: tuple[int, ...] = field(repr=False)
-    rooms: tuple[int | None, ...] = field(repr=False)
+    row_of: array[int] = field(hash=False, repr=False)
+    rooms: array[int] = field(hash=False, repr=False)
     columns: Mapping[str, Column] = field(hash=False, repr=False)
     exact: frozenset[int] = field(repr=False)
     members: Mapping[str, int] = field(hash=False, repr=False)
-    placed: Mapping[int, int] = field(hash=False, repr=False)
+    placed: array[int] | None = field(hash=False, repr=False)
 
     def first(self, number: int) -> HostsAfter:
         """Return only the first ``number`` hosts."""
@@ -62,7 +65,9 @@ class HostsAfter:
 
     def tally(self) -> list[tuple[HostVerdicts, int]]:
         """Return each row with the number of its hosts, in the order of appearance."""
-        return [(self.rows[row], number) for row, number in Counter(self.row_of).items()]
+        numbers = np.bincount(self.row_of, minlength=len(self.rows)).tolist()
+        pairs = zip(self.rows, numbers, strict=True)
+        return [(row, number) for row, number in pairs if number]
 
     def reports(self) -> tuple[HostReport, ...]:
         """Return the report of each host, in the snapshot's order."""
@@ -76,11 +81,11 @@ class HostsAfter:
             verdicts = {**verdicts, **own}
         return HostReport(
             name,
-            self.rooms[index],
+            limit(self.rooms[index]),
             row.code,
             verdicts,
             self.members.get(name, 0),
-            self.placed.get(index, 0),
+            0 if self.placed is None else self.placed[index],
             row.rejected_by,
         )
 
@@ -88,6 +93,7 @@ class HostsAfter:
 def hosts_after(now: Evaluation, after: Scenario) -> HostsAfter:
     """Return the hosts of the scenario after the servers of the evaluated request are placed."""
     request, table, domains = now.request, now.table, now.domains
+    before = now.scenario.placed
     if after is not now.scenario:
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
         table = evaluate_hosts(request, of_hosts, after)
@@ -98,10 +104,10 @@ def hosts_after(now: Evaluation, after: Scenario) -> HostsAfter:
     return HostsAfter(
         after.cloud.host_names,
         tuple(table.rows[row] for row in table.row_of[firsts].tolist()),
-        tuple(row_of.tolist()),
-        table.room(),
+        plain(row_of),
+        plain(table.upper),
         {name: each.plain() for name, each in table.counted.items()},
         table.exact,
         now.scenario.members_on(request),
-        {index: after.placed[index] - now.scenario.placed.get(index, 0) for index in after.placed},
+        None if after.placed is None else plain(after.placed - (0 if before is None else before)),
     )

@@ -24,7 +24,7 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.column import Column, in_order, limit, number
 from senlin_affinity.scenario.columns import UNLIMITED, Flags, Numbers
-from senlin_affinity.scenario.constraint import Constraint
+from senlin_affinity.scenario.constraint import Constraint, overrides
 from senlin_affinity.scenario.scenario import Scenario
 
 #: A combination of verdicts is one number, as long as it is below this.
@@ -139,11 +139,13 @@ def evaluate_hosts(
         for each in constraints
     }
     counted = {name: each for name, each in columns.items() if each.is_counted}
+    several = {name: each for name, each in columns.items() if len(each.verdicts) > 1}
+    # The columns of classes are kept, so that their combination is also that of later tables.
+    kept = [each for each in several if not overrides(by_name[each], 'column')]
     marks = [
-        _marks(column, by_name[name].reasons)
-        for name, column in columns.items()
-        if len(column.verdicts) > 1
+        _kept_marks(scenario, [_marks(several.pop(each), by_name[each].reasons) for each in kept])
     ]
+    marks += (_marks(column, by_name[name].reasons) for name, column in several.items())
     numbers, firsts = _combined(marks, size)
     verdicts = zip(*(each.verdicts_at(firsts) for each in columns.values()), strict=True)
     rows = [row_of(dict(zip(columns, each, strict=True)), by_name, counted) for each in verdicts]
@@ -172,6 +174,17 @@ def _marks(column: Column, reasons: Mapping[str, Reason]) -> Numbers:
     number_of: dict[Hashable, int] = {}
     marks = [number_of.setdefault(_mark(each, reasons), len(number_of)) for each in column.verdicts]
     return np.array(marks, np.int64)[column.verdict_of]
+
+
+def _kept_marks(scenario: Scenario, marks: Sequence[Numbers]) -> Numbers:
+    """Return the combination of these marks, which is computed once."""
+
+    def combine() -> tuple[Sequence[Numbers], Numbers]:
+        return marks, _combined(marks, len(scenario.hosts))[
+            0
+        ]  # an id is in use as long as they are
+
+    return scenario.columns.known(('combined', *map(id, marks)), combine)[1]
 
 
 def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:

@@ -74,6 +74,8 @@ class Bounds(NamedTuple):
         """Return the tighter of two limits on the same servers."""
         if other is UNLIMITED:
             return self
+        if self is UNLIMITED:
+            return other
         return Bounds(*(_fold(min, pair) for pair in zip(self, other, strict=True)))
 
     def __add__(self, other: object) -> Bounds:

@@ -35,7 +35,7 @@ def places(group: ServerGroup) -> tuple[Place, ...]:
     by_host: dict[str | None, list[str]] = {}
     for member in group.members:
         by_host.setdefault(member.host or member.host_id, []).append(member.server)
-    settled = Counter(each.host or each.host_id for each in group.members if each.state != BUILD)
+    settled = _settled(group)
     known = sorted(host for host in by_host if host is not None)
     known.sort(key=lambda host: (-settled[host], -len(by_host[host])))
     limit = group.max_server_per_host
@@ -50,8 +50,16 @@ def places(group: ServerGroup) -> tuple[Place, ...]:
     return tuple(found)
 
 
+def _settled(group: ServerGroup) -> Counter[str | None]:
+    """Return the number of members on each host that Nova does not move any more."""
+    return Counter(each.host or each.host_id for each in group.members if each.state != BUILD)
+
+
 def violated(group: ServerGroup | None) -> tuple[Place, ...]:
     """Return the places that violate the policy; with affinity, all but the fullest."""
     if group is None or (group.max_server_per_host is None and group.policy != AFFINITY):
+        return ()
+    most = group.max_server_per_host
+    if most is not None and max(_settled(group).values(), default=0) <= most:
         return ()
     return tuple(place for place in places(group) if place.is_violated)

@@ -139,6 +139,12 @@ class CloudSnapshot(Value, frozen=True, dict=True):
         return self.answered.union(grant.query for grants in every.values() for grant in grants)
 
     @cached_property
+    def granting_queries(self) -> frozenset[str]:
+        """Return the queries for which any host has a grant."""
+        granted = filter(None, map(_GRANTS, self.hosts or ()))
+        return frozenset(grant.query for grants in granted for grant in grants if grant.room)
+
+    @cached_property
     def places(self) -> frozenset[tuple[str | None, frozenset[str]]]:
         """Return the distinct pairs of zone and aggregates of the hosts."""
         return frozenset(map(_PLACE, self.hosts or ()))

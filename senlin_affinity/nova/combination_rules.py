@@ -18,6 +18,7 @@ Source: ``create`` of ``nova/compute/api.py``, ``nova/virt/hardware.py`` and ``n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -60,6 +61,10 @@ _STATUS: Mapping[str, int] = {
     **dict.fromkeys(('Invalid', 'InvalidPCINUMAAffinity', 'ValueError'), 500),
 }
 _EQUAL = 'an image that has the value of the flavor, or does not have the property'
+#: The extra specs that rules read. Without any, only an image can break a rule.
+_READ = re.compile(
+    r'hw:|pci_passthrough:|resources([1-9][0-9]*)?:[VP]CPU|trait([1-9][0-9]*)?:HW_CPU_HYPERTHREADING'
+)
 _EMULATORS = 'hw:emulator_threads_policy share or isolate'
 _RELEASE, _PARSED = 'the release of Nova', 'a value that Nova can parse'
 
@@ -102,8 +107,12 @@ class Rule(NamedTuple):
 def check(guest: GuestRequest, release: int | None = None) -> Answer:
     """Return the first rule that the request breaks in a release; None: any supported release."""
     unknown, unchecked = dict[str, None](), dict[str, None]()
+    if guest.image is None and not any(map(_READ.match, guest.extra_specs)):
+        return Answer(None)
+    reader = replace(guest)
     for rule in RULES:
-        reader, is_broken = replace(guest), False
+        reader.reads.clear()
+        is_broken = False
         found = rule.exception, rule.message, rule.change
         try:
             is_broken = rule.is_broken(reader)

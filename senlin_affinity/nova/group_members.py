@@ -10,9 +10,6 @@ Source: ``HostManager`` of nova-scheduler, ``_validate_instance_group_policy`` (
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import Member, ServerGroup
@@ -49,20 +46,12 @@ SYNC = Option(
 )
 
 
-def counted(
-    request: Request, cloud: CloudSnapshot, placed: Mapping[str, int]
-) -> tuple[Mapping[str, int], frozenset[str]]:
-    """Return the number of members on each host, and the hosts that may hold more.
-
-    :param placed: the number of servers of the request that are already planned, by host.
-    """
-    held, group = Counter(placed), request.server_group
-    if group is not None:
-        held += group.held(is_checked=not request.option(NO_LATE_CHECK))
-    return held, _hidden(request, cloud)
+def is_checked_late(request: Request) -> bool:
+    """Check whether nova-compute's late check counts the members, and not only the scheduler."""
+    return not request.option(NO_LATE_CHECK)
 
 
-def _hidden(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
+def hidden_hosts(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """Return the hosts on which Nova may count members that the group does not show there."""
     group = request.server_group
     deleted = cloud.soft_deleted or ()

@@ -100,9 +100,9 @@ def _accepted(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
 
     An answer without candidates does not show that they exist: Placement may not look them up.
     """
-    hosts = cloud.hosts or ()
-    queries = {grant.query for host in hosts for grant in host.grants or () if grant.room}
-    return frozenset(name for query in queries for name in _BETWEEN_NAMES.split(query))
+    return frozenset(
+        name for query in cloud.granting_queries for name in _BETWEEN_NAMES.split(query)
+    )
 
 
 def _of_groups(request: Request, groups: Sequence[Group]) -> Iterator[Rejection]:

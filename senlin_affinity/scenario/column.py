@@ -9,6 +9,7 @@ Units: numbers of servers; ``UNLIMITED`` in place of None.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -84,7 +85,7 @@ class Column:
 
     ``is_counted``: the numbers differ between hosts that share a verdict, which is then an example;
     ``facts`` has the facts that differ as well, by name, for each of the verdicts. A plain column
-    (:meth:`plain`) has lists in place of arrays.
+    (:meth:`plain`) has arrays of the standard library.
     """
 
     verdicts: Sequence[Verdict]
@@ -139,17 +140,17 @@ class Column:
         return [self.verdicts[number] for number in self.verdict_of[indexes].tolist()]
 
     def plain(self) -> Column:
-        """Return the column as plain values, without arrays."""
+        """Return the column as plain values, without arrays of numpy."""
+        facts = self.facts and tuple(
+            {name: plain(each) for name, each in own.items()} for own in self.facts
+        )
+        lower, expected, upper = map(plain, (self.lower, self.expected, self.upper))
+        verdict_of = plain(self.verdict_of)
         return Column(
-            tuple(self.verdicts),
-            self.verdict_of.tolist(),
-            self.lower.tolist(),
-            self.expected.tolist(),
-            self.upper.tolist(),
-            self.facts and tuple(map(_plain, self.facts)),
-            self.is_counted,
+            tuple(self.verdicts), verdict_of, lower, expected, upper, facts, self.is_counted
         )
 
 
-def _plain(facts: Mapping[str, Numbers]) -> Mapping[str, Any]:
-    return {name: each.tolist() for name, each in facts.items()}
+def plain(numbers: Numbers) -> Any:
+    """Return the numbers as an array of the standard library, which is a plain value."""
+    return array('q', numbers.tobytes())

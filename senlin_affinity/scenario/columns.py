@@ -187,14 +187,17 @@ class Columns:
         return self.verdicts.setdefault(key, {})
 
     @cached_property
-    def indexes_by_name(self) -> Mapping[str, Sequence[int]]:
+    def indexes_by_name(self) -> Mapping[str, tuple[int, ...]]:
         """Return the indexes of the hosts of each service host."""
-        if len({*self.names}) == len(self.names):
-            return dict(zip(self.names, zip(range(len(self.names)), strict=True), strict=True))
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for index, name in enumerate(self.names):
-            found[name].append(index)
-        return dict(found)
+        names, begin = self.names, 0
+        if self._base is None and len({*names}) == len(names):
+            return dict(zip(names, zip(range(len(names)), strict=True), strict=True))
+        found: dict[str, tuple[int, ...]] = {}
+        if self._base is not None and names[: len(self._base.names)] == self._base.names:
+            found, begin = {**self._base.indexes_by_name}, len(self._base.names)
+        for index in range(begin, len(names)):
+            found[names[index]] = (*found.get(names[index], ()), index)
+        return found
 
     @cached_property
     def name_ranks(self) -> Numbers:
@@ -205,11 +208,19 @@ class Columns:
 
     def counted(self, by_name: Mapping[str, int]) -> Numbers:
         """Return a number for each host by the name of its service host; 0 for other names."""
-        numbers = np.zeros(len(self.hosts), np.int64)
+        indexes, numbers = self.indexes_by_name, np.zeros(len(self.hosts), np.int64)
         for name, number in by_name.items():
-            for index in self.indexes_by_name.get(name, ()):
+            for index in indexes.get(name, ()):
                 numbers[index] = number
         return numbers
+
+    def of_services(self, numbers: Numbers) -> Numbers:
+        """Return for each host the sum of the numbers of the hosts of its service."""
+        if not self.cloud.has_shared_services:
+            return numbers
+        sums = np.zeros_like(numbers)
+        np.add.at(sums, self.name_ranks, numbers)
+        return sums[self.name_ranks]
 
     def flags(self, name: str, test: Callable[[Host], bool] | None = None) -> Flags:
         """Return a boolean property of each host; a ``test`` computes one of that name."""

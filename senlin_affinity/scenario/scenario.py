@@ -11,10 +11,9 @@ Example::
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,22 +28,21 @@ from senlin_affinity.scenario.columns import Classes, Columns, Grants, Numbers
 
 #: Fields of a host whose values depend on the servers that were placed.
 FREE, SERVERS = 'free', 'servers'
-_NOWHERE: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
 class Scenario:
     """The hosts of a cloud, with the servers that were placed on them.
 
-    ``placed`` is the number of new servers by the index of the host, ``used`` the amount of each
-    resource class that all new servers of a host use, and ``placements`` the number of new servers
-    by service host, for each request.
+    ``placed`` is the number of new servers on each host (None: there are none), ``used`` the amount
+    of each resource class that all new servers of a host use, and ``placements`` the number of new
+    servers on each host for each request.
     """
 
     columns: Columns
-    placed: Mapping[int, int] = field(default_factory=dict)
+    placed: Numbers | None = None
     used: Mapping[str, Numbers] = field(default_factory=dict)
-    placements: tuple[tuple[Request, Mapping[str, int]], ...] = ()
+    placements: tuple[tuple[Request, Numbers], ...] = ()
 
     @classmethod
     def of(cls, cloud: CloudSnapshot) -> Scenario:
@@ -56,29 +54,42 @@ class Scenario:
         """Return the same cloud with these hosts only."""
         return cls(Columns.of(cloud).of_hosts(hosts))
 
+    def _placed_for(self, request: Request) -> Numbers | None:
+        """Return the number of new servers of the request, and of its group, on each host."""
+        group, found = request.server_group, None
+        for other, servers in self.placements:
+            of = other.server_group
+            if other is request if group is None else of is not None and of.id == group.id:
+                found = servers if found is None else found + servers
+        return found
+
     def placed_for(self, request: Request) -> Mapping[str, int]:
         """Return the number of new servers of the request, and of its group, by service host."""
-        if request.server_group is not None:
-            return self._placed_of_groups.get(request.server_group.id, _NOWHERE)
-        own: Counter[str] = Counter()
-        for other, servers in self.placements:
-            if other is request:
-                own.update(servers)
-        return own
+        found, servers = Counter[str](), self._placed_for(request)
+        if servers is not None:
+            for index in np.flatnonzero(servers).tolist():
+                found[self.columns.names[index]] += int(servers[index])
+        return found
 
-    @cached_property
-    def _placed_of_groups(self) -> Mapping[str, Counter[str]]:
-        found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for request, servers in self.placements:
-            if request.server_group is not None:
-                found[request.server_group.id].update(servers)
-        return dict(found)
+    def members_on(self, request: Request, *, is_checked: bool = True) -> Mapping[str, int]:
+        """Return the known number of servers of the group by service host, with the new ones.
 
-    def members_on(self, request: Request) -> Mapping[str, int]:
-        """Return the known number of servers of the group by service host, with the new ones."""
+        :param is_checked: as in ``ServerGroup.held``.
+        """
         found = Counter(self.placed_for(request))
         if request.server_group is not None:
-            found.update(request.server_group.held())
+            found.update(request.server_group.held(is_checked=is_checked))
+        return found
+
+    def members(self, request: Request, *, is_checked: bool = True) -> Numbers:
+        """Return the number of :meth:`members_on` for each host."""
+        columns, group, servers = self.columns, request.server_group, self._placed_for(request)
+        found = np.zeros(len(self.hosts), np.int64)
+        if group is not None and group.members:
+            key = 'members', is_checked, group
+            found = columns.known(key, lambda: columns.counted(group.held(is_checked=is_checked)))
+        if servers is not None:
+            found = found + columns.of_services(servers)
         return found
 
     def servers_by(self, request: Request, by: str) -> Counter[str]:
@@ -95,10 +106,14 @@ class Scenario:
         """
         columns = self.columns.with_hosts(changed, **parts)
         more = len(columns.hosts) - len(self.hosts)
-        used = self.used
-        if more:
-            used = {name: np.pad(amounts, (0, more)) for name, amounts in used.items()}
-        return replace(self, columns=columns, used=used)
+        if not more or self.placed is None:
+            return replace(self, columns=columns)
+        return Scenario(
+            columns,
+            np.pad(self.placed, (0, more)),
+            {name: np.pad(amounts, (0, more)) for name, amounts in self.used.items()},
+            tuple((request, np.pad(servers, (0, more))) for request, servers in self.placements),
+        )
 
     def with_parts(self, **parts: Any) -> Scenario:
         """Replace parts of the cloud other than hosts, such as its quotas."""
@@ -140,19 +155,18 @@ class Scenario:
         """Add so many servers of the request to the hosts at these indexes."""
         if not servers:
             return self
-        indexes = np.fromiter(servers, np.int64, len(servers))
-        numbers = np.fromiter(servers.values(), np.int64, len(servers))
+        placed = np.zeros(len(self.hosts), np.int64)
+        placed[[*servers]] = [*servers.values()]
         asked, used = demand_of(request), dict(self.used)
         for name, amount in ({} if asked is None else asked.amounts).items():
-            more = np.zeros(len(self.hosts), np.int64)
-            more[indexes] = numbers * amount
+            more = placed * amount
             used[name] = used[name] + more if name in used else more
-        placed, on_host = Counter(self.placed), Counter[str]()
-        for index, number in servers.items():
-            placed[index] += number
-            on_host[self.hosts[index].host] += number
-        placements = (*self.placements, (request, on_host))
-        return replace(self, placed=placed, used=used, placements=placements)
+        return Scenario(
+            self.columns,
+            placed if self.placed is None else self.placed + placed,
+            used,
+            (*self.placements, (request, placed)),
+        )
 
     def free(self, name: str) -> Numbers:
         """Return the free amount of a resource class on each host; 0 if the host has none."""
@@ -162,11 +176,9 @@ class Scenario:
     def grants(self, query: str | None) -> Grants:
         """Return Placement's answers to a query, less the servers that were placed."""
         grants = self.columns.grants(query)
-        if not self.placed:
+        if self.placed is None:
             return grants
-        placed = np.zeros(len(self.hosts), np.int64)
-        placed[[*self.placed]] = [*self.placed.values()]
-        left = (np.maximum(0, each - placed) for each in (grants.room, grants.certain))
+        left = (np.maximum(0, each - self.placed) for each in (grants.room, grants.certain))
         return Grants(grants.is_asked, grants.is_listed, *left)
 
     def free_on(self, index: int) -> Mapping[str, int] | None:
@@ -182,14 +194,17 @@ class Scenario:
     def servers_on(self, index: int) -> int | None:
         """Return the number of servers of one host; None if it is unknown."""
         servers = self.hosts[index].servers
-        return None if servers is None else servers + self.placed.get(index, 0)
+        return servers if servers is None else servers + self._placed_on(index)
+
+    def _placed_on(self, index: int) -> int:
+        return 0 if self.placed is None else int(self.placed[index])
 
     def classes(self, fields: tuple[str, ...]) -> Classes:
         """Return the classes of the hosts by these fields.
 
         With ``FREE``, a mapping, each host has a class of its own.
         """
-        if FREE not in fields and not (SERVERS in fields and self.placed):
+        if FREE not in fields and not (SERVERS in fields and self.placed is not None):
             return self.columns.classes(fields)
         values = [self._values(index, fields) for index in range(len(self.hosts))]
         if FREE in fields:

@@ -6,7 +6,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova.group_members import checked_late, counted
+from senlin_affinity.nova.group_members import checked_late, is_checked_late
 from tests.support.asked import Given, NamedRequest, with_values
 
 HOSTS = (
@@ -42,6 +42,9 @@ def test_planned_servers_count_beside_the_members(is_off, of_target):
     """The late check also counts a moving server on the target of its move."""
     group = ServerGroup('g', 'web', 'anti-affinity', members=(MOVING,))
     rules = Given.of(disable_group_policy_check_upcall=is_off)
-    request, placed = NamedRequest(1, 'small'), {'cmp-4': 1}
+    request = NamedRequest(1, 'small')
     asked = with_values(request, CloudSnapshot(HOSTS), server_group=group, given=rules)
-    assert counted(*asked, placed)[0] == {'cmp-1': 1, 'cmp-4': of_target}
+    after, is_checked = asked.scenario.place(asked.request, {3: 1}), is_checked_late(asked.request)
+    members = after.members_on(asked.request, is_checked=is_checked)
+    assert members == {'cmp-1': 1, 'cmp-4': of_target}
+    assert after.members(asked.request, is_checked=is_checked).tolist() == [1, 0, 0, of_target, 0]
