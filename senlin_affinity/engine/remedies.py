@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, compress, count, islice, permutations
+from itertools import accumulate, compress, count
 from typing import Any
 
 from senlin_affinity.engine import new_hosts
@@ -36,12 +36,8 @@ from senlin_affinity.model.reason import is_for_owner
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.alternatives import with_existing_flavor
 from senlin_affinity.scenario import plugin_errors
-from senlin_affinity.scenario.constraint import Constraint, counts_resources, overrides
+from senlin_affinity.scenario.constraint import Constraint
 
-#: The number of changes for which a second one is searched.
-_MOST_FIRSTS = 2
-#: The number of pairs of constraints that are tried together.
-_MOST_JOINT = 2
 _MOST_NOTES = 3
 #: The actions of ``data`` that need more hosts, or other hardware in them.
 _HARDWARE = frozenset({'aggregate_hosts', 'host_traits', 'new_hosts'})
@@ -80,8 +76,9 @@ def try_changes(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[Planne
 def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
     """Return the sufficient changes, those of the requester first, and of these the smallest.
 
-    If no change alone is sufficient, return the sufficient pairs (one of those with equal data),
-    then the changes that raise the capacity, the most helpful first.
+    If no change alone is sufficient, return the sufficient pairs of a quota and another change
+    (one of those with equal data), then the changes that raise the capacity, the most helpful
+    first.
     """
     enough = [change.remedy for change in changes if change.after.fits]
     if enough:
@@ -94,12 +91,8 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
             *_effort(each.remedy),
         )
     )
-    what_if = WhatIf(now)
-    pairs = [*_pairs(what_if, changes, some)]
-    if all(pair.kind is Kind.GIVEN_UP or 'new_hosts' in pair.data for pair in pairs):
-        pairs += _joint(what_if)
     distinct: list[Remedy] = []
-    for pair in sorted(pairs, key=_effort):
+    for pair in sorted(_pairs(WhatIf(now), changes), key=_effort):
         if all(pair.data != each.data for each in distinct):
             distinct.append(pair)
     return (*distinct, *(change.remedy for change in some))
@@ -151,17 +144,15 @@ def _stage(remedy: Remedy) -> int:
     return 0 if remedy.kind is Kind.REQUESTER or is_own else 1
 
 
-def _pairs(
-    what_if: WhatIf, changes: Sequence[PlannedRemedy], helpful: Sequence[PlannedRemedy]
-) -> Iterator[Remedy]:
-    """Yield sufficient pairs of a change and a second one that is proposed after it.
+def _pairs(what_if: WhatIf, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy]:
+    """Yield sufficient pairs of a quota and a second change, which is proposed after it.
 
-    The first is each of ``changes`` with the code ``quota``, or else of the first two of
-    ``helpful``, in at most one pair each: with the second that takes the least effort, or that the
-    requester can make. No key of ``data`` may occur in both.
+    Each of ``changes`` with the code ``quota`` is in at most one pair: with the second that takes
+    the least effort, or that the requester can make. No key of ``data`` may occur in both.
     """
-    quotas = [change for change in changes if change.remedy.code == 'quota']
-    for first in quotas or helpful[:_MOST_FIRSTS]:
+    for first in changes:
+        if first.remedy.code != 'quota':
+            continue
         one, after = first.remedy, WhatIf(first.after)
         best: PlannedRemedy | None = None
         for second in _proposed(after, after.before.constraints[::-1]):
@@ -189,41 +180,6 @@ def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remed
     both = WhatIfResult(data, after)
     proposal = Change(TWO, change, data, size, kind)
     return what_if.remedy(proposal, both, has_operator_note=has_operator_note).remedy
-
-
-def _joint(what_if: WhatIf) -> Iterator[Remedy]:
-    """Yield at most one sufficient pair of changes for two constraints that reject a host together.
-
-    One constraint proposes the first as if the other did not apply; then the other the second.
-    """
-    for rules in islice(_together_against(what_if), _MOST_JOINT):
-        for one, two in permutations(rules):
-            bare = what_if.plan({'given_up': [two.name]}).after
-            enough = (each for each in _proposed(WhatIf(bare), [one]) if each.after.fits)
-            if (first := next(enough, None)) is not None:
-                data = first.remedy.data
-                after = WhatIf(what_if.plan(data).after)
-                for second, fitting in _proposed(after, [two]):
-                    if fitting.fits and data.keys().isdisjoint(second.data):
-                        yield _both(what_if, first.remedy, second, fitting)
-                        return
-
-
-def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
-    """Yield each two constraints with proposals, if only these two reject some host.
-
-    Constraints that use resources do not count.
-    """
-    by_name = {
-        item.name: item
-        for item in what_if.before.constraints
-        if overrides(item, 'proposals') and not counts_resources(item)
-    }
-    verdicts = (row.verdicts.items() for row in what_if.before.table.used_rows)
-    rejecting = (tuple(name for name, verdict in items if not verdict) for items in verdicts)
-    for names in dict.fromkeys(rejecting):
-        if len(names) == 2 and by_name.keys() >= {*names}:
-            yield tuple(by_name[name] for name in names)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ CASES = {
     'max_per_domain': ('asked', 3, {'spread': (Spread('availability_zone', 1, 1),)}, {}),
     'max_skew': ('asked', 2, {'spread': (Spread('availability_zone'),)}, {'full': 'az-2:cmp-2'}),
     'no_reservation': ('theirs', 3, {}, {'rules': RESERVED}),
-    'two_changes of hosts': ('fast', 3, {'availability_zone': 'az-1'}, {}),
+    'two_changes': ('asked', 3, {}, {'policy': ANTI, 'on': 'cmp-1', 'limit': 2}),
 }
 
 

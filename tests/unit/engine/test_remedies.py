@@ -5,9 +5,6 @@ from collections import Counter
 import pytest
 
 from senlin_affinity import engine
-from senlin_affinity.constraints.host_state import HostStateConstraint
-from senlin_affinity.constraints.resources import ResourcesConstraint
-from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.engine import what_if
 from senlin_affinity.engine.decision import Kind
 from senlin_affinity.engine.evaluation import evaluate
@@ -33,9 +30,6 @@ MANY = {name: [10**40, 0] for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
 
 def answer(row, constraints=CONSTRAINTS):
     return plan(request_of(row), snapshot_of(row), constraints, rules_of(row))
-
-
-STARTED = '2 hosts enabled and started (2 disabled without a reason: check them first)'
 
 
 def capacity_of(answer):
@@ -170,7 +164,7 @@ OFF = {'disabled': True, 'free': 2}
         (
             {'hosts': {'cmp-1': OFF, 'cmp-2': OFF}, 'request': {'count': 4}},
             {
-                STARTED: 2,
+                '2 hosts enabled and started (2 disabled without a reason: check them first)': 2,
                 '2 more hosts (VCPU 2, MEMORY_MB 1024, DISK_GB 2)': 2,
             },
         ),
@@ -327,38 +321,6 @@ def test_hosts_that_were_disabled_with_a_reason_are_started_last():
     row['request']['count'], row['quotas'] = 9, {'instances': [8, 0]}
     found = [each.data for each in answer(row).remedies if each.code == 'started_hosts']
     assert [each['enabled_hosts'] for each in found] == [['cmp-2'], ['cmp-2', 'cmp-4']]
-
-
-def test_only_the_two_constraints_that_reject_a_host_need_proposals():
-    """RX-01: their changes are one remedy; that of no further constraint is needed."""
-    asked = {'extra_specs': {'trait:CUSTOM_A': 'required'}}
-    row = {'hosts': {'cmp-1': {'disabled': True}}, 'flavor': asked}
-    three = (HostStateConstraint(), TraitsConstraint(), ResourcesConstraint())
-    (remedy,) = answer(row, three).remedies
-    assert remedy.data == {
-        'enabled_hosts': ['cmp-1'],
-        'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-1']},
-    }
-
-
-def test_pairs_that_waive_a_constraint_come_beside_one_that_does_not():
-    row = {
-        'hosts': {
-            'cmp-1': {'aggregates': ['fenced'], 'traits': ['CUSTOM_A']},
-            'cmp-2': {'disabled': True},
-            'cmp-3': {'disabled': True},
-        },
-        'flavor': {'extra_specs': {'trait:CUSTOM_A': 'required'}},
-        'group': {'policy': 'anti-affinity'},
-        'request': {'count': 2},
-    }
-    without_new_hosts = [each for each in CONSTRAINTS if each.name != 'resources']
-    found = answer(row, without_new_hosts).remedies
-    assert [each.change for each in found] == [
-        'without fence, and max_server_per_host: 2',
-        f'{STARTED}, and 2 hosts with CUSTOM_A are needed',
-        'without fence',
-    ]
 
 
 class OnlyGpuHosts(Fence):
