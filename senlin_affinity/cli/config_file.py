@@ -82,7 +82,7 @@ def read(
 
 
 def parsed(path: str, constraints: Collection[Constraint] = ()) -> Any:
-    """Return a ``ConfigOpts`` with the options of this project and of Senlin's database."""
+    """Return a ``ConfigOpts`` with the options of this project."""
     from oslo_config import cfg
 
     from senlin_affinity.conf import opts
@@ -91,7 +91,6 @@ def parsed(path: str, constraints: Collection[Constraint] = ()) -> Any:
     conf = cfg.ConfigOpts()
     opts.register(conf, constraints)
     conf.register_opt(cfg.ListOpt(FILTERS), group=_NOVAS)
-    conf.register_opt(cfg.StrOpt('connection', secret=True), group='database')
     with _reading(path):
         conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
     return conf

@@ -121,9 +121,8 @@ def differing_aggregates(snapshot: CloudSnapshot) -> Iterator[CheckResult]:
 def abandoned(actions: Iterable[AbandonedAction]) -> Iterator[CheckResult]:
     """Yield the actions that an engine left, which may lock their cluster or node."""
     for each in actions:
-        why = 'has ended, but still holds the lock' if each.has_ended else 'lost its engine'
         fix = f'cancel it by force: {_GUIDE.format("Operations")}'
-        yield CheckResult(each.id, f'{each.name} of {each.target} {why}', fix)
+        yield CheckResult(each.id, f'{each.name} of {each.target} lost its engine', fix)
 
 
 def rights(answers: Iterable[tuple[str, bool]], superfluous: str) -> Iterator[CheckResult]:

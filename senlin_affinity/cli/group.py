@@ -10,7 +10,7 @@ import argparse
 import dataclasses
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,6 @@ from senlin_affinity.model.suggestion import meant
 from senlin_affinity.model.terminal_text import escaped
 
 _EVERYWHERE = 'include all projects (for administrators)'
-_NOT_ASKED = 'not asked'
 #: Seconds between two lines of progress.
 _BETWEEN = 5
 _UNCHECKED = (
@@ -254,8 +253,6 @@ class AuditGroups(_OfGroups, base.Lister):
     example = 'web'
     ids = ('Servers',)
     nothing = 'there are no members and no findings'
-    has_times = True
-    """Whether to read since when a group is violated, from the actions of its servers."""
 
     def _add_arguments(self, add: base.Add) -> None:
         add('group', metavar='GROUP', nargs='?', help='a server group, by name or id')
@@ -289,7 +286,7 @@ class AuditGroups(_OfGroups, base.Lister):
         )
         rows: list[tuple[Any, ...]] = []
         for group in groups:
-            rows += self._findings(group, listing, names)
+            rows += (view.finding(group, place, names) for place in audit.places(group))
             here = {each.cluster for each in bound if each.binding.servergroup_id == group.id}
             servers = [
                 node.server for node in listing.clustering_view.nodes if node.cluster in here
@@ -308,22 +305,6 @@ class AuditGroups(_OfGroups, base.Lister):
         is_wrong = any(row[view.STATE] not in view.HARMLESS for row in rows)
         self.exit_status = 3 if is_wrong else 0
         return view.FINDINGS, rows
-
-    def _findings(
-        self, group: ServerGroup, listing: _Listing, names: Mapping[str, str]
-    ) -> Iterator[tuple[Any, ...]]:
-        from senlin_affinity.cloud import instance_actions
-
-        found = audit.places(group)
-        violated = [place for place in found if place.is_violated]
-        asked = audit.up_to(violated, instance_actions.MOST if self.has_times else 0)
-        servers = [each for place in asked for each in place.servers]
-        times = instance_actions.last_moves(listing.compute, servers)
-        for place in found:
-            since = audit.violated_since(group, place, times) if place in asked else None
-            is_cut = place.is_violated and place not in asked
-            when = base.Cell(since, since or (_NOT_ASKED if is_cut else ''))
-            yield view.finding(group, place, names, when)
 
 
 def add_common(add: base.Add) -> None:

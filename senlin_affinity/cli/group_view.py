@@ -14,8 +14,7 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.terminal_text import escaped
 
 COLUMNS = ('ID', 'Name', 'Rule', 'Members', 'Made By', 'Used By', 'Orphan')
-NO_TIME = base.Cell(None, '')
-FINDINGS = ('Server Group', 'Rule', 'Host', 'Servers', 'Names', 'State', 'Since')
+FINDINGS = ('Server Group', 'Rule', 'Host', 'Servers', 'Names', 'State')
 STATE = FINDINGS.index('State')
 #: The states in ``group audit``.
 FINE, VIOLATED, NOWHERE, OUTSIDE, DOUBLED, GONE, TWO_OWNERS, ORPHAN, UNUSED = (
@@ -55,15 +54,13 @@ def _servers(servers: Sequence[str], names: Mapping[str, str]) -> tuple[base.Cel
     return base.Cell(list(servers), '\n'.join(servers)), base.Cell(found, shown)
 
 
-def finding(
-    group: ServerGroup, place: Place, names: Mapping[str, str], since: base.Cell
-) -> tuple[Any, ...]:
+def finding(group: ServerGroup, place: Place, names: Mapping[str, str]) -> tuple[Any, ...]:
     """Return the row of the members on one host."""
     state = VIOLATED if place.is_violated else FINE
     if place.host is None:
         state = NOWHERE
     host, servers = place.host or '', _servers(place.servers, names)
-    return group.name, rule(group), host, *servers, state, since
+    return group.name, rule(group), host, *servers, state
 
 
 def outside(
@@ -76,12 +73,12 @@ def outside(
     of_others = members.names_of(compute, [each for each in found if each not in names])
     known = {**names, **of_others}
     if there := [each for each in found if each in known]:
-        yield group.name, rule(group), '', *_servers(there, known), OUTSIDE, NO_TIME
+        yield group.name, rule(group), '', *_servers(there, known), OUTSIDE
 
 
 def without_group(what: str, state: str, cluster: str = '') -> tuple[Any, ...]:
     """Return the row of a finding that does not concern the members of one group."""
-    return what, '', '', cluster, '', state, NO_TIME
+    return what, '', '', cluster, '', state
 
 
 def unused(statuses: Sequence[GroupStatus]) -> Iterator[tuple[Any, ...]]:

@@ -35,7 +35,7 @@ class ExplainServer(base.ShowOne):
             type=request_options.count,
             default=0,
             help='the number of servers that were requested together (default: the number that '
-            'Nova shows)',
+            'Nova shows; one for non-admins)',
         )
         add('--flavor', metavar='F', help='the name or id of the flavor')
         add('--image', metavar='I', help='the name or id of the image, or "none"')

@@ -77,7 +77,6 @@ class Status(AuditGroups):
 
     formatter_namespace = 'senlin_affinity.status_formatters'
     formatter_default = 'table'
-    has_times = False
 
     def _add_arguments(self, add: base.Add) -> None:
         add('--config-file', metavar='FILE', help="the engine's senlin.conf")
@@ -124,12 +123,8 @@ class Status(AuditGroups):
     def _actions(self) -> Iterator[CheckResult]:
         from senlin_affinity.cloud import senlin_engines
 
-        found = [
-            *senlin_engines.abandoned_actions(_clustering(self._clients(), self._asked.timeout))
-        ]
-        if self._asked.config_file is not None and (url := self._configuration.database.connection):
-            found += senlin_engines.kept_locks(url)
-        return configuration_check.abandoned(found)
+        senlin = _clustering(self._clients(), self._asked.timeout)
+        return configuration_check.abandoned(senlin_engines.abandoned_actions(senlin))
 
     def _groups(self) -> Iterator[CheckResult]:
         _, rows = super().take_action(self._asked)

@@ -1,8 +1,7 @@
 """Fetch a failed server, its siblings and its request, as far as Nova returns them.
 
 ``changes-since`` also lists deleted servers to their owners, until the operator archives the
-database. Siblings share a ``reservation_id``, by which administrators list them. Others compare the
-request ids of create actions.
+database. Siblings share a ``reservation_id``, by which only administrators list them.
 
 Source: the compute API reference: the embedded flavor from 2.47, ``server_groups`` from 2.71 (for a
 single server), ``pinned_availability_zone`` from 2.96 (the requested zone or the default), the
@@ -14,7 +13,6 @@ evidence of a change, because every heartbeat sets it.
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,8 +44,6 @@ from senlin_affinity.preflight.failed_server import (
     cause_of,
 )
 
-#: The most servers whose actions a non-admin queries, to find siblings.
-MOST = 20
 _NEWEST: Microversion = (2, 100)
 _READ, _LIST, _ACTIONS = 'read the server', 'list the servers', 'list the actions of the server'
 _AGGREGATES = 'list the aggregates'
@@ -162,7 +158,7 @@ class _Reader:
         body, actions = self._body, self._nova.actions(self._id)
         self._check_failed(actions)
         failure = self._failure(actions)
-        siblings, number, is_least = self._siblings(_requests(actions))
+        siblings, number, is_least = self._siblings()
         # Nova returns every hint as a list, also one that was no list.
         known = (body.get('scheduler_hints') or {}).items()
         hints = {key: each[0] if len(each) == 1 else each for key, each in known}
@@ -225,56 +221,22 @@ class _Reader:
         at = fault.get('created') or (create or {}).get('start_time')
         return CreationFailure(cause, message, at and _floored(at), (*tried,))
 
-    def _siblings(self, requests: set[str]) -> tuple[tuple[Sibling, ...], int, bool]:
+    def _siblings(self) -> tuple[tuple[Sibling, ...], int, bool]:
         """Return the servers of the request, their number, and whether some may be missing.
 
         They include this one, and are sorted by the length of the name, then by name. The number is
-        at least the highest in a name (for administrators: launch index + 1).
+        at least the highest launch index + 1. A non-admin sees only this server.
         """
         reservation = self._body.get(_RESERVATION)
-        if reservation:
-            query = {'reservation_id': str(reservation), 'changes-since': _ALWAYS}
-            found, is_cut = self._nova.all_listed(**query) or [self._body], False
-            highest = max(int(each.get(_INDEX) or 0) + 1 for each in found)
-        else:
-            found, is_cut = self._by_request(requests)
-            numbers = (each['name'].rpartition('-')[2] for each in found)
-            highest = max(map(int, numbers)) if len(found) > 1 else 1
-        ordered = sorted(found, key=lambda each: (len(each['name']), each['name']))
+        query = {'reservation_id': str(reservation), 'changes-since': _ALWAYS}
+        found = (self._nova.all_listed(**query) if reservation else []) or [self._body]
         siblings = tuple(
             Sibling(str(each['id']), str(each['name']), str(each['status']), _is_failed(each))
-            for each in ordered
+            for each in sorted(found, key=lambda each: (len(each['name']), each['name']))
         )
+        highest = max(int(each.get(_INDEX) or 0) + 1 for each in found)
         number = max(len(siblings), highest)
-        return siblings, number, is_cut or number > len(siblings)
-
-    def _by_request(self, requests: set[str]) -> tuple[list[dict[str, Any]], bool]:
-        """Return this server and those of its request, and whether some may be missing.
-
-        Candidates differ in the number in the name ("web-1", "web-2"), and have the same flavor and
-        time. The first 20 are of the request if their request ids (without any, also their faults)
-        are equal. With more candidates, some may be missing, if one is of the request.
-        """
-        stem, _dash, number = self._name.rpartition('-')
-        created = self._body.get('created')
-        if not stem or not number.isdecimal() or created is None:
-            return [self._body], False
-        name = f'^{_escaped(stem)}-[0-9]+$'
-        alike = [
-            each
-            for each in self._nova.listed(name=name, **{'changes-since': str(created)})
-            if each['id'] != self._id
-            and abs(_time(each['created']) - _time(created)) <= datetime.timedelta(seconds=1)
-            and each['flavor'] == self._body['flavor']
-            and (requests or _fault(each) == _fault(self._body))
-        ]
-        of_same = (
-            each
-            for each in alike[:MOST]
-            if _requests(self._nova.actions(str(each['id']))) == requests
-        )
-        found = [self._body, *of_same]
-        return found, len(alike) > MOST and len(found) > 1
+        return siblings, number, not reservation or number > len(siblings)
 
     def _image(self) -> Image | None:
         """Fetch the image, with the properties that it had at the request; None for a volume.
@@ -361,16 +323,6 @@ def _is_failed(body: Mapping[str, Any]) -> bool:
     return body['status'] in ('ERROR', 'DELETED') and not body.get(_LAUNCHED)
 
 
-def _fault(body: Mapping[str, Any]) -> Any:
-    """Return the message of the server's fault; None without one."""
-    return (body.get('fault') or {}).get('message')
-
-
-def _requests(actions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the request ids of the create actions."""
-    return {str(each['request_id']) for each in actions if each['action'] == 'create'}
-
-
 def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
     """Return the embedded flavor, its name as id; None below 2.47 or without ``extra_specs``."""
     if 'original_name' not in embedded or 'extra_specs' not in embedded:
@@ -385,11 +337,6 @@ def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
 def _escaped(text: str) -> str:
     """Return the text, escaped for regular expressions: ``web-1\\.b``."""
     return re.sub(r'([.^$*+?{}\[\]\\|()])', r'\\\1', text)
-
-
-def _time(text: Any) -> datetime.datetime:
-    """Convert ``2026-01-01T00:00:00...`` to a datetime without zone and fraction."""
-    return datetime.datetime.fromisoformat(str(text)[:19])
 
 
 def _floored(text: str) -> str:

@@ -1,10 +1,9 @@
-"""Fetch from Senlin which engines run, with which release, and which actions and locks they left.
+"""Fetch from Senlin which engines run, with which release, and which actions they left.
 
 Each engine writes its release and a hash of its options into the ``data`` of policies
 (``plugins.senlin.engine_report``). All requests need an administrator.
 
-Source: Senlin's API reference; its tables ``action``, ``cluster``, ``cluster_lock`` and
-``node_lock`` (14 to 16).
+Source: Senlin's API reference.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from dataclasses import dataclass
 from senlin_affinity.cloud.paging import list_of, reading
 from senlin_affinity.cloud.rest import OwnerRest
 from senlin_affinity.cloud.senlin import UNFINISHED, list_all
-from senlin_affinity.model.errors import CloudError
 
 REPORTS = 'affinity_engines'
 ENGINE = 'senlin-engine'
@@ -40,15 +38,11 @@ class Engine:
 
 @dataclass(frozen=True)
 class AbandonedAction:
-    """An action that may lock, or locks, a cluster or node (``target``) forever.
-
-    Its engine is not up, or it ``has_ended`` without releasing the lock.
-    """
+    """An action that may lock a cluster or node (``target``) forever: its engine is not up."""
 
     id: str
     name: str
     target: str
-    has_ended: bool = False
 
 
 def reports(data: object) -> dict[str, dict[str, str]]:
@@ -99,36 +93,6 @@ def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
             is_left = each['status'] == 'INIT' and each.get('cluster_id', '') not in {'', *busy}
             if each['owner'] not in alive if each['owner'] else is_left:
                 yield AbandonedAction(str(each['id']), str(each['action']), str(each['target']))
-
-
-def kept_locks(url: str) -> list[AbandonedAction]:
-    """Return the actions that have ended and lock a cluster or node, from Senlin's database.
-
-    Those that lock a cluster come first. Locks of server groups are left out: the next action takes
-    them over. Raise CloudError for an unreadable database.
-    """
-    try:
-        # Imported here: only the hosts of engines need SQLAlchemy.
-        from sqlalchemy import column, create_engine, exc, select, table
-    except ImportError as error:
-        raise CloudError(f'the database cannot be read: {error}') from error
-    actions = table('action', column('id'), column('action'), column('status'))
-    clusters = table('cluster', column('id'))
-    of_clusters = table('cluster_lock', column('cluster_id'), column('action_ids'))
-    of_nodes = table('node_lock', column('node_id'), column('action_id'))
-    query = select(actions.c.id, actions.c.action).where(actions.c.status.not_in(UNFINISHED))
-    queries = (
-        query.add_columns(clusters.c.id)
-        .where(of_clusters.c.cluster_id == clusters.c.id)
-        .where(of_clusters.c.action_ids.contains(actions.c.id)),
-        query.add_columns(of_nodes.c.node_id).where(of_nodes.c.action_id == actions.c.id),
-    )
-    try:
-        with create_engine(url).connect() as database:
-            rows = [tuple(row) for each in queries for row in database.execute(each)]
-    except (exc.SQLAlchemyError, ImportError) as error:
-        raise CloudError(f'the database of Senlin cannot be read: {error}') from error
-    return [AbandonedAction(key, name, target, True) for key, name, target in rows]
 
 
 def _services(senlin: OwnerRest) -> list[tuple[str, str, bool]]:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX, cluster_of
 from senlin_affinity.groups.detachment import verify_deleted
 from senlin_affinity.groups.steps import DeleteGroup, SearchGroups, Step
-from senlin_affinity.model.member_locations import Place
 from senlin_affinity.model.member_locations import places as places
-from senlin_affinity.model.server_group import AFFINITY, ServerGroup
+from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.policy.binding import Binding
 
 #: Who created a group (:func:`statuses`).
@@ -151,29 +149,6 @@ def shared_ownership(
         owners = uses.owners_of(group.id)
         if len(owners) > 1:
             yield group.name, ', '.join(uses.clusters.get(each, FOREIGN) for each in owners)
-
-
-def up_to(places: Iterable[Place], most: int) -> tuple[Place, ...]:
-    """Return the places with the fewest members, ascending, that together have at most ``most``."""
-    ascending = sorted(places, key=lambda place: len(place.servers))
-    totals = accumulate(len(place.servers) for place in ascending)
-    return tuple(place for place, total in zip(ascending, totals, strict=True) if total <= most)
-
-
-def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, str]) -> str | None:
-    """Return when the members of a place first violated the policy; None if unknown.
-
-    With affinity, the earliest arrival; otherwise, that of the first member beyond the limit per
-    host. None if any arrival is unknown, or the limit is not exceeded.
-
-    :param last_moves: the time (ISO 8601) when each server came to its host, as far as known.
-    """
-    if group.policy == AFFINITY:
-        times = [last_moves[server] for server in place.servers if server in last_moves]
-        return min(times) if len(times) == len(place.servers) else None
-    times = sorted(last_moves[server] for server in place.servers if server in last_moves)
-    limit = group.max_server_per_host or len(place.servers)
-    return times[limit] if len(times) == len(place.servers) > limit else None
 
 
 def conflicting_policies(uses: GroupReferences) -> Iterator[tuple[str, str]]:

@@ -47,12 +47,6 @@ class CandidateCapacity(Value, frozen=True, gc=False):
     room: Capacity
     certain: Capacity
 
-    def less(self, servers: int) -> CandidateCapacity:
-        """Return the capacity that remains after this many servers, at least 0."""
-        return CandidateCapacity(
-            self.query, max(0, self.room - servers), max(0, self.certain - servers)
-        )
-
 
 def count(alternatives: Iterable[Takes], free: Mapping[Key, int]) -> Count:
     """Count the servers that fit if each uses one of the alternatives."""

@@ -156,12 +156,14 @@ def release(stack: Stack) -> None:
         stack.restart(*restarted)
         with contextlib.suppress(AssertionError):
             until(lambda: not stack.sql(audit.STARTED), patience)
-        for row in status(stack):
-            if row['Check'] == 'actions' and row['State'] == 'finding':
-                print('\ncancelled by force:', row['Details'])
-                script = '\n'.join(commands('Release actions and locks'))
-                script = script.replace('<action id>', row['Object'])
-                stack.run('sh', '-ec', script, environment=stack.credentials('admin'))
+        rows = [row for row in status(stack) if row['Check'] == 'actions']
+        left = [(row['Object'], row['Details']) for row in rows if row['State'] == 'finding']
+        ended = stack.sql(' '.join(commands('Locks of ended actions')))
+        for action, *details in (*left, *ended):
+            print('\ncancelled by force:', *details)
+            script = '\n'.join(commands('Release actions and locks'))
+            script = script.replace('<action id>', action)
+            stack.run('sh', '-ec', script, environment=stack.credentials('admin'))
         if not (left := stack.sql(audit.UNFINISHED)):
             break
         print('\nactions that do not finish:', *map(' '.join, left), sep='\n  ')

@@ -264,15 +264,15 @@ class Nova:
         return {host: sorted(names) for host, names in found.items()}
 
 
-def wait_for(what: str, condition: Callable[[], _T], deadline: float = DEADLINE) -> _T:
+def wait_for(what: str, condition: Callable[[], _T]) -> _T:
     """Wait until the condition returns a true value, and return that.
 
     Raise CloudError at the deadline.
     """
-    end = time.monotonic() + deadline
+    end = time.monotonic() + DEADLINE
     while True:
         if value := condition():
             return value
         if time.monotonic() > end:
-            raise CloudError(f'{what} was not done in {deadline:.0f} s')
+            raise CloudError(f'{what} was not done in {DEADLINE:.0f} s')
         time.sleep(_PAUSE)

@@ -38,7 +38,7 @@ class Senlin(HttpCloud):
         self.has_senlin = self.is_administrator = True
         empty = ('nodes', 'profiles', 'actions', 'clusters', 'policies')
         self.lists = {**{key: [] for key in empty}, **lists}
-        self.bindings, self.gone, self.kept, self.times = {}, {}, set(), {}
+        self.bindings, self.gone, self.kept = {}, {}, set()
         self.by_id = set()
 
     def answer(self, method, target, headers, body):
@@ -57,9 +57,6 @@ class Senlin(HttpCloud):
             if any(server.id == path[-1] for server in self.nova.servers):
                 return Reply(200, {'server': {'id': path[-1], 'name': 'member'}})
             return Reply(404, {'itemNotFound': {'code': 404, 'message': 'not found'}})
-        if path[-1] == 'os-instance-actions':
-            times = [{'instance_uuid': path[-2], **each} for each in self.times.get(path[-2], [])]
-            return Reply(200, {'instanceActions': times})
         return super().answer(method, target, headers, body)
 
     @property
@@ -425,25 +422,6 @@ def test_a_server_that_does_not_exist_is_not_outside_the_group(group, nova):
     assert (done.returncode, row['State']) == (3, 'outside of the group')
     assert (row['Servers'], row['Names']) == ([alone], ['member'])
     assert (without.returncode, json.loads(without.stdout)) == (0, [])
-
-
-def test_whole_hosts_get_a_time(group, nova):
-    web = nova.add_group('web', **OWN)
-    for name, number in ((BIDI, 60), ('cmp-2', 3)):
-        for _ in range(number):
-            nova.boot(web, name, project=PROJECT)
-    with Senlin(nova, policies=[policy()], clusters=[cluster('c1')]) as cloud:
-        cloud.bindings = {'c1': [bound(web)]}
-        servers = next(each['members'] for each in nova.groups if each['id'] == web)
-        begun = {'action': 'create', 'start_time': '2026-01-01T00:00:00.000000', 'message': None}
-        cloud.times = {server: [begun] for server in servers}
-        asked = ('audit', '--all-projects')
-        rows = json.loads(group(cloud, *asked, '-f', 'json').stdout)
-        shown = group(cloud, *asked, '-c', 'Since').stdout
-        asked = [each for each in cloud.asked if each.endswith('os-instance-actions')]
-    assert [row['Since'] for row in rows] == [None, begun['start_time']]
-    assert ('| not asked  ' in shown, shown.count(begun['start_time'])) == (True, 1)
-    assert len(asked) == 2 * 3
 
 
 @pytest.mark.parametrize('columns', ['80', '40'])

@@ -176,15 +176,14 @@ def test_the_request_of_a_failed_server():
     assert found.image == Image(IMAGE, properties=properties, status='queued')
     assert (found.availability_zone, found.server_group) == ('az-1', 'g')
     assert found.hints == {'different_host': 's'}
-    assert [each.name for each in found.siblings] == ['web-1', 'web-2']
-    assert (found.number, found.is_number_at_least) == (2, False)
+    assert found.siblings == (Sibling(uuid(1), 'web-1', 'ERROR'),)
+    assert (found.number, found.is_number_at_least) == (1, True)
     assert (found.project_id, found.user_id, found.hidden) == (PROJECT, USER, {})
     assert story.lists() == [
         {'name': '^web-1$', 'changes-since': '1970-01-01T00:00:00Z'},
-        {'name': '^web-[0-9]+$', 'changes-since': CREATED},
         {'changes-since': FAILED},
     ]
-    assert len(story.asked) == 7
+    assert len(story.asked) == 5
     assert {each.microversion for each in story.edge.nova.asked} == {'2.100'}
 
 
@@ -215,68 +214,11 @@ def test_an_administrator_finds_siblings_by_their_reservation():
     assert len(story.asked) == 6
 
 
-@pytest.mark.parametrize(
-    ('number', 'request_id', 'expected'),
-    [(22, 'req-1', (21, True)), (21, 'req-1', (21, False)), (22, 'req-2', (1, False))],
-)
-def test_a_tenant_queries_the_actions_of_at_most_20_servers(number, request_id, expected):
-    story = Story([server(each) for each in range(1, number + 1)], glance=glance())
-    story.actions.update({each: [action(request=request_id)] for each in story.actions})
-    story.actions[uuid(7)] = [action()]
-    found = story.find('web-7')
-    assert sum('os-instance-actions ' in each for each in story.asked) == 1 + failed_servers.MOST
-    assert (found.number, found.is_number_at_least) == expected
-    siblings = [f'web-{each}' for each in range(1, expected[0] + 1)]
-    assert [each.name for each in found.siblings] == (siblings if expected[0] > 1 else ['web-7'])
-
-
-@pytest.mark.parametrize(('user', 'numbers'), [('demo', [2, 10]), ('admin', [1])])
-def test_siblings_are_numbered(user, numbers):
-    """A tenant counts by the names; the other requests of a server do not matter."""
-    story = Story([server(number) for number in reversed(numbers)], user, glance=glance())
-    story.actions[uuid(10)] = [action('delete', None, 'req-9'), action()]
-    found = story.find(uuid(numbers[0]))
-    assert [each.name for each in found.siblings] == [f'web-{number}' for number in numbers]
-    assert (found.number, found.is_number_at_least) == (numbers[-1], user == 'demo')
-
-
-def test_siblings_are_created_within_a_second():
-    times = {1: CREATED, 2: '2026-11-24T02:17:44Z', 3: '2026-11-24T02:17:42Z'}
-    servers = [server(number, created=time) for number, time in times.items()]
-    story = Story([*servers, server(4, created='2026-11-24T02:17:45Z')], glance=glance())
-    assert [each.name for each in story.find('web-1').siblings] == ['web-1', 'web-2', 'web-3']
-
-
-@pytest.mark.parametrize('name', ['web', '7', 'web-x'])
-def test_a_name_without_a_number_has_no_siblings(name):
-    story = Story([server(1, name=name), server(2)], glance=glance())
-    found = story.find(uuid(1))
-    assert found.siblings == (Sibling(uuid(1), name, 'ERROR'),)
-    assert (found.number, found.is_number_at_least) == (1, False)
-    assert story.lists() == [{'changes-since': FAILED}]
-
-
-def test_servers_of_other_requests_are_not_siblings():
-    later = server(2, created='2026-11-24T02:17:45Z')
-    larger = server(3, flavor={**FLAVOR, 'ram': 256})
-    other = server(4)
-    story = Story([server(1), later, larger, other], glance=glance())
-    story.actions[other['id']] = [action(request='req-2')]
-    found = story.find('web-1')
-    assert [each.name for each in found.siblings] == ['web-1']
-    assert (found.number, found.is_number_at_least) == (1, False)
-    assert sum('os-instance-actions ' in each for each in story.asked) == 2
-
-
 def test_a_late_quota_leaves_no_actions():
     """Nova puts such servers into cell0 without actions."""
     fault = {'message': 'Quota exceeded for instances: Requested 2', 'created': FAILED}
-    servers = [server(1, fault=fault), server(2, fault=fault), server(3, fault=fault), server(4)]
-    story = Story(servers, glance=glance(), actions={each['id']: [] for each in servers})
-    story.actions[uuid(3)] = [action()]
-    found = story.find('web-1')
-    assert found.failure.cause is Cause.QUOTA
-    assert [each.name for each in found.siblings] == ['web-1', 'web-2']
+    story = Story([server(1, fault=fault)], glance=glance(), actions={uuid(1): []})
+    assert story.find('web-1').failure.cause is Cause.QUOTA
 
 
 @pytest.mark.parametrize('named', ['web-1', uuid(1)])

@@ -9,8 +9,8 @@ from senlin_affinity.groups.audit import (
     PERHAPS_BY_POLICY,
     BindingRecord,
     GroupReferences,
-    Place,
 )
+from senlin_affinity.model.member_locations import Place
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy.binding import Binding
 from tests.support.fake_cloud import FakeCloud
@@ -139,28 +139,6 @@ def test_a_hidden_host_is_identified_by_its_host_id():
     members = (Member('s1', host_id='h'), Member('s2', host_id='h'))
     hidden = ServerGroup('g1', 'web', 'anti-affinity', members=members)
     assert audit.places(hidden) == (Place('h', ('s1', 's2'), is_violated=True),)
-
-
-def test_the_time_of_a_violation():
-    place, arrived = Place('a', ('s1', 's2', 's3')), {'s1': '3', 's2': '1', 's3': '2'}
-    assert audit.violated_since(group('anti-affinity', {}), place, arrived) == '2'
-    two = group('anti-affinity', {}, {'max_server_per_host': 2})
-    assert audit.violated_since(two, place, arrived) == '3'
-    three = group('anti-affinity', {}, {'max_server_per_host': 3})
-    for never in (three, group('soft-anti-affinity', {})):
-        assert audit.violated_since(never, place, arrived) is None, 'not violated'
-    assert audit.violated_since(group('affinity', {}), place, arrived) == '1'
-    for policy in ('affinity', 'anti-affinity'):
-        assert audit.violated_since(group(policy, {}), place, {'s1': '3'}) is None, 'not all known'
-
-
-@pytest.mark.parametrize(
-    ('sizes', 'most', 'fits'),
-    [([3, 2, 1], 3, [1, 2]), ([3, 2, 1], 6, [1, 2, 3]), ([3, 2], 2, [2]), ([3], 2, [])],
-)
-def test_the_maximum_number_of_hosts(sizes, most, fits):
-    places = [Place(f'cmp-{size}', ('s',) * size) for size in sizes]
-    assert [len(place.servers) for place in audit.up_to(places, most)] == fits
 
 
 def test_two_policies_with_two_groups():

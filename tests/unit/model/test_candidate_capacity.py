@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from senlin_affinity.model import candidate_capacity
-from senlin_affinity.model.candidate_capacity import CandidateCapacity, Count, count
+from senlin_affinity.model.candidate_capacity import Count, count
 
 
 def takes(**amounts):
@@ -119,8 +119,3 @@ def test_a_choice_beside_a_pair_of_classes_is_exact_on_a_large_host(names):
     free = {(node, name): 100 for node in ('n0', 'n1') for name in (cpu, ram)}
     free |= {('p0', port): 90, ('p1', port): 90}
     assert count(choices(pairs, ports), free) == Count(180, 180)
-
-
-def test_a_capacity_never_falls_below_0():
-    assert CandidateCapacity('q', 3, 1).less(2) == CandidateCapacity('q', 1, 0)
-    assert CandidateCapacity('q', 3, 1).less(5) == CandidateCapacity('q', 0, 0)
