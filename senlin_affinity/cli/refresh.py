@@ -98,12 +98,10 @@ class Refresher:
 
     def refresh(self) -> float:
         """Read the cloud, and replace ``families``; return the seconds that it took."""
-        from senlin_affinity.cloud.deadline import is_given_up
-
         began = time.monotonic()
         is_logged_in, result = False, _FAILURE
         try:
-            if self._connection is None or is_given_up(self._connection.session):
+            if self._connection is None:
                 self._counted, self._connection = self._connect()
             self._log_in()
             is_logged_in = True

@@ -22,7 +22,6 @@ from openstack.connection import Connection
 from senlin_affinity.cloud import login
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT as REQUEST_TIMEOUT
-from senlin_affinity.cloud.deadline import GivenUp, within
 from senlin_affinity.cloud.error_text import error_text, one_line
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.login import NO_ANSWER
@@ -112,7 +111,7 @@ def _service(
     session = connection.session
     try:
         # openstacksdk raises if the catalog lacks the service.
-        find(name, session.timeout, session, lambda: getattr(connection, kind).get_endpoint_data)
+        find(name, session.timeout, lambda: getattr(connection, kind).get_endpoint_data)
     except CloudError as error:
         known = ''
         with contextlib.suppress(CloudError):  # the catalog may be malformed
@@ -149,9 +148,7 @@ def _of_token(connection: Connection, read: Callable[[Any], T]) -> T | None:
     session = connection.session
     if not hasattr(session.auth, 'get_access'):
         return None
-    return find(
-        'Keystone', session.timeout, session, lambda: read(session.auth.get_access(session))
-    )
+    return find('Keystone', session.timeout, lambda: read(session.auth.get_access(session)))
 
 
 def compute(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
@@ -215,10 +212,7 @@ def ids(owner: OwnerClient) -> tuple[str | None, str | None]:
     """Return the ids of the token's user and project; None for one that it lacks."""
     session = owner.connection.session
     return find(
-        'Keystone',
-        session.timeout,
-        session,
-        lambda: (session.get_user_id(), session.get_project_id()),
+        'Keystone', session.timeout, lambda: (session.get_user_id(), session.get_project_id())
     )
 
 
@@ -233,12 +227,9 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
     options = {} if timeout is None else {'api_timeout': timeout}
     with _kept_warnings() as warned:
         try:
-            # openstacksdk downloads a profile that is a URL.
-            connection = within(
-                timeout or REQUEST_TIMEOUT, lambda: openstack.connect(cloud=cloud, **options)
-            )
+            connection = openstack.connect(cloud=cloud, **options)
             _ = connection.session  # created on first access, which reads further options
-        except (*NO_ANSWER, GivenUp) as error:
+        except NO_ANSWER as error:
             why = ' '.join((error_text(error), *(() if warned else _hint(cloud, error))))
             why = '; '.join((*warned, why))
             raise CloudError(f'could not connect to the cloud: {why}') from error

@@ -1,8 +1,7 @@
 """Limit the time of what a keystoneauth session does: a login, a discovery, a request.
 
-The timeout of a request counts from one byte to the next, and a keystoneauth thread that takes its
-lock twice waits for itself. So each call runs in a daemon thread, which may be abandoned, with the
-session, whose lock it may hold.
+The timeout of a request counts from one byte to the next. So each connect, write and read of a
+socket (``cloud.transport``) waits only for what remains of the call's time.
 
 Units: a timeout is the seconds for which a server may be silent.
 """
@@ -11,11 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent import futures
-from typing import Any, NoReturn, TypeVar
+from typing import TypeVar
 
 import requests
 
@@ -68,6 +65,10 @@ class _Operation:
 _CURRENT: contextvars.ContextVar[_Operation | None] = contextvars.ContextVar(
     'operation', default=None
 )
+#: The length and the end of the current call; None outside of calls.
+_CALL: contextvars.ContextVar[tuple[float, float] | None] = contextvars.ContextVar(
+    'call', default=None
+)
 
 
 @contextlib.contextmanager
@@ -106,71 +107,43 @@ def left(timeout: float) -> float:
     return most if current is None else min(most, current.left())
 
 
-def within(
-    timeout: float, call: Callable[[], T], session: Any = None, *, is_write: bool = False
-) -> T:
-    """Return the result of ``call``, or raise its exception, within three timeouts.
+def within(timeout: float, call: Callable[[], T], *, is_write: bool = False) -> T:
+    """Return the result of ``call``, whose requests end within three timeouts (:func:`remaining`).
 
-    Raise GivenUp if that time or the operation's is over, for an abandoned session, and, with a
-    session, instead of the errors that the libraries raise for a malformed response. A timeout or
-    Ctrl-C abandons the session.
+    Raise GivenUp if the time of the operation is over, and instead of the errors that the libraries
+    raise for a malformed response.
 
-    :param session: the keystoneauth session of the call, if it exists already.
     :param is_write: ignore the end of the operation.
     """
-    if session is not None and is_given_up(session):
-        raise GivenUp(f'the connection was abandoned: an earlier request had {session.session.why}')
     seconds = TIMEOUTS * timeout if is_write else left(timeout)
     if seconds <= 0:
         raise GivenUp(f'the operation did not finish within {OPERATION} times the request timeout')
-    context = contextvars.copy_context()
-    future: futures.Future[T] = futures.Future()
-
-    def work() -> None:
-        try:
-            future.set_result(context.run(call))
-        except BaseException as error:  # noqa: BLE001 - the caller raises it again
-            future.set_exception(error)
-
-    why = 'been interrupted'
+    token = _CALL.set((seconds, time.monotonic() + seconds))
     try:
-        threading.Thread(target=work, name='senlin-affinity request', daemon=True).start()
-        if not futures.wait([future], seconds).done:
-            why = f'no complete answer within {seconds:.3g} seconds'
-            raise GivenUp(why, is_uncertain=True)
-    except BaseException:
-        if session is not None:
-            session.session = _Nowhere(why)
+        return call()
+    except Exception as error:
+        if _is_odd(error):
+            raise GivenUp('an answer does not conform to the API', is_uncertain=True) from error
         raise
-    error = future.exception()
-    if error is None:
-        return future.result()
-    if session is not None and _is_odd(error):
-        raise GivenUp('an answer does not conform to the API', is_uncertain=True) from error
-    cause = error.__context__
-    try:
-        raise error
     finally:
-        error.__context__ = cause  # "raise" has replaced it
+        _CALL.reset(token)
 
 
-def _is_odd(error: BaseException) -> bool:
+def remaining(timeout: float | None) -> float | None:
+    """Return the seconds to wait for the server: ``timeout``, or less at the end of the call.
+
+    Raise GivenUp after the end. None: forever, outside of calls.
+    """
+    call = _CALL.get()
+    if call is None:
+        return timeout
+    seconds, ends = call
+    rest = ends - time.monotonic()
+    if rest <= 0:
+        raise GivenUp(f'no complete answer within {seconds:.3g} seconds', is_uncertain=True)
+    return rest if timeout is None else min(timeout, rest)
+
+
+def _is_odd(error: Exception) -> bool:
     is_value = isinstance(error, ValueError) and not isinstance(error, _UNSENT)
     return is_value or isinstance(error, _ODD)
-
-
-def is_given_up(session: Any) -> bool:
-    """Check whether the session was abandoned by :func:`within`."""
-    return isinstance(session.session, _Nowhere)
-
-
-class _Nowhere(requests.Session):
-    """The HTTP session of an abandoned session."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__()
-        self.why = why
-
-    def request(self, *_arguments: Any, **_more: Any) -> NoReturn:
-        """Raise ConnectionError with that reason."""
-        raise requests.ConnectionError(self.why)

@@ -1,13 +1,7 @@
-"""Log in to Keystone, so that a failure of it is not reported as a missing Nova.
-
-If ``GET auth_url`` answers 401, keystoneauth repeats the request with the token that it is about to
-get, and waits forever for a lock that it holds itself (``get_access`` of
-``keystoneauth1/identity/base.py``). A session of our own prevents this second request.
-"""
+"""Log in to Keystone, so that a failure of it is not reported as a missing Nova."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -46,7 +40,7 @@ def log_in(connection: Connection, timeout: float) -> None:
         if session.timeout is None:  # could wait forever
             session.timeout = timeout
         transport.bound(session)
-        within(session.timeout, lambda: _authenticate(impatient(session)), session)
+        within(session.timeout, lambda: _authenticate(session))
     except (*NO_ANSWER, GivenUp, OSError) as error:  # OSError: a missing file of certificates
         raise _refused(connection, error_text(error), error) from error
     except Exception as error:
@@ -62,39 +56,6 @@ def _authenticate(session: Any) -> None:
     session.get_token()
     if hasattr(session.auth, 'get_access'):
         session.auth.get_access(session).will_expire_soon()
-
-
-class _Impatient:
-    """A session for one authentication; the shared one, which other threads use, stays as it is."""
-
-    def __init__(self, shared: Any) -> None:
-        self.__dict__.update(vars(shared))
-        self.__dict__.pop('request', None)  # an attribute would hide the method below
-        self._shared = shared
-
-    @property
-    def session(self) -> Any:
-        """Return the current HTTP session of the shared session."""
-        return self._shared.session
-
-    def request(self, *arguments: Any, **more: Any) -> Any:
-        """Send a request; raise GivenUp for one that needs a token, and if connecting times out."""
-        is_own = more.get('auth') in (None, self._shared.auth)
-        if more.get('authenticated') and is_own:
-            refused = sys.exc_info()[1]
-            answered = f' ({error_text(refused)})' if refused is not None else ''
-            why = f'the service requires a token to issue a token{answered}'
-            raise GivenUp(why, getattr(refused, 'http_status', None)) from refused
-        try:
-            return self._shared.request(*arguments, **more)
-        except keystoneauth.ConnectTimeout as error:
-            # keystoneauth and openstacksdk try other URLs after each exception that they know.
-            raise GivenUp(error_text(error)) from error
-
-
-def impatient(shared: Any) -> Any:
-    """Return a wrapper of a session for one authentication."""
-    return type('Impatient', (_Impatient, type(shared)), {})(shared)
 
 
 def _refused(connection: Connection, why: str, error: BaseException) -> CloudError:

@@ -128,7 +128,7 @@ class Rest:
         """
         timeout = self._timeout or REQUEST_TIMEOUT
         adapter = self._adapter
-        data = find(self.name, timeout, adapter.session, adapter.get_endpoint_data)
+        data = find(self.name, timeout, adapter.get_endpoint_data)
         if data is None:
             raise CloudError(
                 f'could not find {self.name}: '
@@ -191,7 +191,6 @@ class Rest:
                 lambda: self._adapter.request(
                     path, method, connect_retries=retries, headers=headers, **request
                 ),
-                self._adapter.session,
                 is_write=not is_read,
             )
         except (*NO_ANSWER, GivenUp) as error:
@@ -284,13 +283,13 @@ def shown(microversion: Microversion) -> str:
     return '.'.join(map(str, microversion))
 
 
-def find(service: str, timeout: float, session: Any, call: Callable[[], T]) -> T:
+def find(service: str, timeout: float, call: Callable[[], T]) -> T:
     """Return the result of ``call`` within three timeouts.
 
     If it fails, raise CloudError "could not find ``service``: ...".
     """
     try:
-        return within(timeout, call, session)
+        return within(timeout, call)
     except (*NO_ANSWER, GivenUp) as error:
         why = f'could not find {service}: {error_text(error)}'
         raise CloudError(why, getattr(error, 'http_status', None)) from error

@@ -169,19 +169,6 @@ def test_concurrent_hooks_share_one_login(edge, configured):
     assert edge.tokens == number + 1
 
 
-def test_an_aborted_connection_is_created_again(edge, configured):
-    configured(**LOGIN)
-    operator = clients.clients_of(edge.connection()).operator
-    assert operator.recent is not None  # what changes rarely is kept with the connection
-    first = operator.connection
-    assert clients.clients_of(edge.connection()).operator.connection is first
-    end = threading.Event()
-    with pytest.raises(deadline.GivenUp):
-        deadline.within(0.001, lambda: end.wait(9), first.session)
-    end.set()
-    assert clients.clients_of(edge.connection()).operator.connection is not first
-
-
 @pytest.mark.parametrize(
     ('options', 'words'),
     [

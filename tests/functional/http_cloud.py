@@ -8,11 +8,14 @@ the discovery of Keystone (``is_locked``).
 from __future__ import annotations
 
 import contextlib
+import gzip
 import http.server
 import json
 import re
+import ssl
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -23,6 +26,8 @@ from tests.support import fake_keystone
 from tests.support.fake_nova import FakeNova, query_of
 from tests.support.fake_placement import FakePlacement
 
+#: The key and certificate of 127.0.0.1, valid until 2126.
+CERTIFICATE = Path(__file__).with_name('localhost.pem')
 #: Seconds between two bytes, shorter than any timeout.
 _BETWEEN = 0.02
 
@@ -34,6 +39,8 @@ class HttpCloud:
         until ``flow`` is set.
     :param part: the part of such a response that is endless: head or body.
     :param is_locked: whether the discovery of Keystone needs a token.
+    :param is_tls: whether the socket has TLS, with the certificate ``localhost.pem``.
+    :param is_packed: whether bodies are compressed.
     :param user: admin, or demo, a member of one project.
 
     ``refused`` is a request that gets a 401. ``bytes_sent`` counts all bodies except Keystone's.
@@ -46,10 +53,13 @@ class HttpCloud:
         drip: str | None = None,
         part: str = 'body',
         is_locked: bool = False,
+        is_tls: bool = False,
+        is_packed: bool = False,
         user: str = 'admin',
     ) -> None:
         self.nova, self.user = nova, user
         self.drip, self.part, self.is_locked = drip, part, is_locked
+        self.is_tls, self.is_packed = is_tls, is_packed
         self.flow = threading.Event()
         self.dripped = threading.Event()
         self.asked: list[str] = []
@@ -57,6 +67,10 @@ class HttpCloud:
         self.placement = FakePlacement.of(nova)
         self.bytes_sent = 0
         self._server = _Server(('127.0.0.1', 0), _handler(self))
+        if is_tls:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(CERTIFICATE)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     @property
@@ -86,11 +100,12 @@ class HttpCloud:
     @property
     def url(self) -> str:
         """Return the URL of the server."""
-        return f'http://127.0.0.1:{self._server.server_address[1]}'
+        scheme = 'https' if self.is_tls else 'http'
+        return f'{scheme}://127.0.0.1:{self._server.server_address[1]}'
 
     def connection(self) -> Connection:
         """Return a new connection as an administrator."""
-        return fake_keystone.connect(f'{self.url}/identity/v3')
+        return fake_keystone.connect(f'{self.url}/identity/v3', cacert=str(CERTIFICATE))
 
     def data(self, method: str, target: str, headers: Any, body: Any) -> tuple[int, bytes]:
         """Return the status and the encoded body of the response."""
@@ -141,6 +156,7 @@ def _handler(cloud: HttpCloud) -> type[http.server.BaseHTTPRequestHandler]:
                 status, data = cloud.data(self.command, self.path, self.headers, body)
             if not self.path.startswith('/identity'):
                 cloud.bytes_sent += len(data)
+            data = gzip.compress(data) if cloud.is_packed else data
             drips = cloud.drip is not None and re.fullmatch(cloud.drip, asked)
             self.send_response(status)
             if drips and cloud.part == 'head':
@@ -149,6 +165,8 @@ def _handler(cloud: HttpCloud) -> type[http.server.BaseHTTPRequestHandler]:
                 self._drip(b'x')
                 self.wfile.write(b'\r\n')
             self.send_header('Content-Type', 'application/json')
+            if cloud.is_packed:
+                self.send_header('Content-Encoding', 'gzip')
             if drips and cloud.part == 'body':
                 self.send_header('Transfer-Encoding', 'chunked')
             else:

@@ -1,7 +1,7 @@
 """Keep the operator's connection of a Senlin engine, one for each process.
 
 ``[senlin_affinity_cloud]`` becomes a connection (:mod:`~senlin_affinity.cloud.service_user`) when
-it is needed, and again after it was abandoned.
+it is needed.
 
 Raises: nothing. Without credentials, and with invalid ones (which are logged), the owner's
 connection is used.
@@ -17,7 +17,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from senlin_affinity.cloud import deadline, service_user
+from senlin_affinity.cloud import service_user
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.recent_reads import RecentReads
 from senlin_affinity.conf import opts
@@ -40,9 +40,8 @@ class _Kept:
     def client(self) -> OperatorClient | None:
         """Return the client; None if no credentials are configured."""
         with self._lock:
-            made = self._made
-            if made is not None and not deadline.is_given_up(made.connection.session):
-                return made
+            if self._made is not None:
+                return self._made
             if service_user.section(cfg.CONF) is None:
                 return None
             options = cfg.CONF.affinity

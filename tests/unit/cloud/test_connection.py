@@ -11,8 +11,6 @@ import requests
 
 from senlin_affinity.cloud import clients, login
 from senlin_affinity.cloud.connection import clustering, compute, connect, has_clustering
-from senlin_affinity.cloud.deadline import GivenUp
-from senlin_affinity.cloud.login import impatient
 from senlin_affinity.model.errors import CloudError
 from tests.support.edge import NOVA, Edge
 
@@ -109,20 +107,6 @@ def test_a_missing_certificate_file_is_an_error(write_clouds_yaml, tmp_path):
         login.log_in(connect('far'), 7)
 
 
-def test_authentication_does_not_change_a_shared_session(edge):
-    """A program may use its session in other threads while this package authenticates with it."""
-    session = edge.connection().session
-    own, session_methods = dict(vars(session)), []
-    edge.before(
-        'POST', '/auth/tokens', lambda: session_methods.append(vars(session).get('request'))
-    )
-    first, second = impatient(session), impatient(session)
-    assert first.get_token() == second.get_token() == session.get_token()
-    assert (edge.tokens, session_methods) == (1, [None])
-    assert {name: vars(session)[name] for name in own} == own
-    assert 'request' not in vars(session)
-
-
 def test_a_replaced_request_method_of_a_session_is_kept(edge):
     connection = edge.connection()
     session, urls = connection.session, []
@@ -144,8 +128,7 @@ def test_a_replaced_request_method_of_a_session_is_kept(edge):
 def test_authentication_may_need_another_token_first(edge):
     """With federation, one Keystone authenticates a user for another."""
     session, other = edge.connection().session, edge.connection().session.auth
-    own = impatient(session)
-    assert own.get(NOVA, auth=other, authenticated=True).status_code == 200
+    assert session.get(NOVA, auth=other, authenticated=True).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -209,24 +192,3 @@ def test_only_a_missing_password_is_an_error_of_the_cloud(error, words):
         assert caught.value is error
     else:
         assert str(caught.value).startswith(f'could not log in at http://keystone.test: {words}')
-
-
-class Refused(Exception):
-    http_status = 401
-
-
-def test_a_request_for_a_token_needs_no_token():
-    shared = SimpleNamespace(auth='own', session=None, request=lambda *_words, **_more: 'sent')
-    own, words = impatient(shared), 'the service requires a token to issue a token'
-    assert own.request('url', 'GET', authenticated=False) == 'sent'
-    assert own.request('url', 'GET', auth='other', authenticated=True) == 'sent'
-    for auth in (None, 'own'):
-        with pytest.raises(GivenUp, match=f'^{words}$') as caught:
-            own.request('url', 'GET', auth=auth, authenticated=True)
-        assert caught.value.status is None
-    try:
-        raise Refused('no')
-    except Refused:
-        with pytest.raises(GivenUp, match=rf'^{words} \(no\)$') as caught:
-            own.request('url', 'GET', authenticated=True)
-    assert caught.value.status == 401

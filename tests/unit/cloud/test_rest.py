@@ -1,7 +1,6 @@
 """Requests are retried, limited and reported with the service's own message."""
 
 import contextlib
-import threading
 from types import MappingProxyType, SimpleNamespace
 
 import pytest
@@ -13,7 +12,7 @@ from openstack.config.cloud_region import CloudRegion
 from openstack.connection import Connection
 
 from senlin_affinity.cloud import rest as rest_module
-from senlin_affinity.cloud.deadline import GivenUp, operation, within
+from senlin_affinity.cloud.deadline import GivenUp, operation
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import Rest
 from senlin_affinity.cloud.transport import AnswerTooLarge
@@ -188,16 +187,6 @@ def test_a_write_without_a_response_is_not_retried(edge, rest, method, failure):
         getattr(rest, method)('/os-server-groups', 'write', (2, 64), *body)
     assert caught.value.is_uncertain
     assert edge.nova.requests() == [f'{method.upper()} /os-server-groups']
-
-
-def test_a_write_on_an_abandoned_session_was_not_sent(edge):
-    adapter, end = edge.connection().compute, threading.Event()
-    with pytest.raises(GivenUp):
-        within(0.01, end.wait, adapter.session)
-    end.set()
-    with pytest.raises(CloudError, match='was abandoned') as caught:
-        Rest(adapter, 'Nova').post('/os-server-groups', 'create', (2, 64), {})
-    assert not caught.value.is_uncertain
 
 
 def test_retries_in_clouds_yaml_do_not_apply_to_writes(edge):

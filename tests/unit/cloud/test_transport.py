@@ -35,6 +35,7 @@ class FixedResponseAdapter(HTTPAdapter):
 @pytest.fixture
 def session():
     class Session:
+        auth = None
         session = requests.Session()
 
     return Session
