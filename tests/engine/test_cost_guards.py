@@ -99,8 +99,8 @@ SCALE_OUTS = {
 #: functions of which the caller is in a lower package than the callee).
 LIMITS = {
     'accepted': (3, 7, 2),
-    'rejected': (8, 13, 3),
-    'rejected for a non-admin': (8, 13, 3),
+    'rejected': (9, 13, 3),
+    'rejected for a non-admin': (9, 13, 3),
     'pinned': (2, 15, 3),
 }
 #: At most so many modules of senlin_affinity are loaded by the import of one plugin for Nova.
