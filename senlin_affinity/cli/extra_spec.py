@@ -15,14 +15,14 @@ from senlin_affinity.extra_specs import (
     OFF,
     STRICT,
     combinations,
+    findings,
     image_properties,
-    judge,
     metadef,
     render,
     same_names,
 )
 from senlin_affinity.extra_specs.base import EXTRA_SPEC, IMAGE_PROPERTY, Namespace
-from senlin_affinity.extra_specs.judge import against_schema
+from senlin_affinity.extra_specs.findings import against_schema
 from senlin_affinity.extra_specs.registry import Registry, available, installed
 from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidSpec
@@ -67,12 +67,12 @@ class ValidateExtraSpecs(base.Lister):
         specs = _read(parsed_args.specs)
         registry = None if self.kind == EXTRA_SPEC else _REGISTRIES[self.kind]()
         nova = parsed_args.nova_release
-        findings = judge(specs, parsed_args.mode, registry, nova)
+        found = findings(specs, parsed_args.mode, registry, nova)
         is_checked = self.kind == EXTRA_SPEC and parsed_args.mode != OFF
         status = 'not checked' if parsed_args.mode == OFF else 'valid'
         shown = {
             each.name: ('invalid' if each.is_error else 'let through', each.message)
-            for each in findings
+            for each in found
         }
         together = combinations.errors(specs, nova) if is_checked else {}
         shown = {name: ('invalid', words) for name, words in together.items()} | shown

@@ -38,7 +38,7 @@ class ValidatePolicy(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Read both files, report all mistakes, and describe what the policy will do."""
-        wanted, mistakes = properties.Properties(properties.VERSIONS[-1]), Mistakes()
+        wanted, mistakes = properties.PolicySpec(properties.VERSIONS[-1]), Mistakes()
         with mistakes.collected():
             wanted = given.spec(parsed_args.file, properties.load)
 
@@ -82,7 +82,7 @@ class ValidatePolicy(base.ShowOne):
 
     def _ask_cloud(
         self,
-        wanted: properties.Properties,
+        wanted: properties.PolicySpec,
         hint: str | None,
         wanted_flavor: str | None,
         timeout: float | None,

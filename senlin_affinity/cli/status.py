@@ -229,7 +229,7 @@ def actions(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
 
 def aggregates(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
     """Check whether Nova and Placement have the same hosts in each aggregate."""
-    from senlin_affinity.cloud import mirrors
+    from senlin_affinity.cloud import placement_aggregates
     from senlin_affinity.cloud.snapshot import take
 
     taken = take(clients, server_groups=(), timeout=timeout)
@@ -237,7 +237,7 @@ def aggregates(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
     if snapshot.hosts is None or snapshot.aggregates is None:
         raise CloudError('; '.join(hidden[part] for part in _COMPARED if part in hidden))
     sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
-    compared = mirrors.compare(clients.operator, taken, sets, timeout)
+    compared = placement_aggregates.compare(clients.operator, taken, sets, timeout)
     if sets and compared is snapshot:
         raise CloudError(hidden.get('resources', 'Placement does not show the aggregates'))
     return configuration_check.differing_aggregates(compared)

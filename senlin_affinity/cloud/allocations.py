@@ -119,13 +119,13 @@ def lower_bounds(body: Any) -> dict[str, int]:
 class _HostAlternatives(NamedTuple):
     """The alternative allocations of a server on a host, and the free capacity by (UUID, class).
 
-    ``lent`` are the keys of other trees, except a ``Resource.pool`` of the host. ``counted`` is the
-    number of servers if no other host used these.
+    ``shared_keys`` are the keys of other trees, except a ``Resource.pool`` of the host. ``counted``
+    is the number of servers if no other host used these.
     """
 
     taken: list[Takes]
     free: Mapping[Key, int]
-    lent: tuple[Key, ...]
+    shared_keys: tuple[Key, ...]
     counted: Count
 
 
@@ -146,29 +146,29 @@ def _alternatives(
     ]
     free = {key: _free(summaries[key[0]], key[1]) for takes in taken for key in takes}
     pooled = {(has.pool, name) for name, has in (host.resources or {}).items()}
-    lent = tuple(
+    shared_keys = tuple(
         key for key in free.keys() - pooled if summaries[key[0]]['root_provider_uuid'] != root
     )
-    return _HostAlternatives(taken, free, lent, count(taken, free))
+    return _HostAlternatives(taken, free, shared_keys, count(taken, free))
 
 
 def _counts(hosts: Sequence[_HostAlternatives | None], *, is_whole: bool) -> Iterator[Count | None]:
     """Yield the ``room`` of ``counted`` and the ``certain`` of each host; None for a None.
 
-    For ``certain``, a ``lent`` key counts 0, unless ``is_whole`` and enough is free for the
+    For ``certain``, a ``shared_keys`` key counts 0, unless ``is_whole`` and enough is free for the
     ``room`` of all hosts that use it.
     """
     known = [each for each in hosts if each is not None]
-    lent = {key for each in known for key in each.lent}
+    shared_keys = {key for each in known for key in each.shared_keys}
     wanted: Counter[Key] = Counter()
-    for each in known if lent else ():
-        for key in lent.intersection(each.free):
+    for each in known if shared_keys else ():
+        for key in shared_keys.intersection(each.free):
             wanted[key] += each.counted.room * max(takes.get(key, 0) for takes in each.taken)
     for host in hosts:
         if host is None:
             yield None
             continue
-        scarce = [key for key in host.lent if not is_whole or wanted[key] > host.free[key]]
+        scarce = [key for key in host.shared_keys if not is_whole or wanted[key] > host.free[key]]
         certain = host.counted.certain
         if scarce:
             left = {**host.free, **dict.fromkeys(scarce, 0)}

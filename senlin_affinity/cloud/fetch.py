@@ -32,7 +32,7 @@ from senlin_affinity.cloud import (
     hosts,
     images,
     members,
-    mirrors,
+    placement_aggregates,
     providers,
     whole_cloud,
 )
@@ -474,7 +474,7 @@ class _Narrow:
         names = {host for host, its in of_hosts if not its.isdisjoint(aggregates)}
         if len(names) > _MOST_MIRRORED:
             return False
-        of_placement = mirrors.providers_in(self._placement, aggregates)
+        of_placement = placement_aggregates.providers_in(self._placement, aggregates)
         known = {each.id: each.service_host for each in found}
         if any((uuid in of_placement) != (host in names) for uuid, host in known.items()):
             return False

@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from senlin_affinity.cloud import connection, flavors, mirrors, snapshot
+from senlin_affinity.cloud import connection, flavors, placement_aggregates, snapshot
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.snapshot import Taken
 from senlin_affinity.engine import flavor_capacity
@@ -69,7 +69,8 @@ def complete(
         now = snapshot.with_names(clients.operator, now, timeout)
     sets = [*dict.fromkeys(each for one in requests for each in asked_of_placement(one, now))]
     if len(sets) <= _MOST_SETS:
-        now = mirrors.compare(clients.operator, replace(taken, snapshot=now), sets, timeout)
+        taken = replace(taken, snapshot=now)
+        now = placement_aggregates.compare(clients.operator, taken, sets, timeout)
     shared = _classes_of_several(now)
     vague = [
         one

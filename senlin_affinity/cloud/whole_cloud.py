@@ -9,7 +9,7 @@ from msgspec import structs
 from senlin_affinity.cloud import (
     flavor_answers,
     images,
-    mirrors,
+    placement_aggregates,
     snapshot,
 )
 from senlin_affinity.cloud.clients import Clients
@@ -71,7 +71,7 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     )
     taken = replace(taken, snapshot=shared)
     asked = asked_of_placement(request, cloud)
-    checked = mirrors.compare(clients.operator, taken, asked, timeout)
+    checked = placement_aggregates.compare(clients.operator, taken, asked, timeout)
     view, taken = replace(view, snapshot=checked), replace(taken, snapshot=checked)
     query = candidate_query.query(request, cloud)
     if query is None:

@@ -4,13 +4,13 @@ This project's definitions are in :mod:`.validators`; installed packages add mor
 (:mod:`.registry`).
 """
 
-from senlin_affinity.extra_specs.judge import (
+from senlin_affinity.extra_specs.findings import (
     MODES,
     OFF,
     PERMISSIVE,
     STRICT,
     Finding,
-    judge,
+    findings,
     same_names,
     validate,
     validate_all,
@@ -22,7 +22,7 @@ __all__ = [
     'PERMISSIVE',
     'STRICT',
     'Finding',
-    'judge',
+    'findings',
     'same_names',
     'validate',
     'validate_all',

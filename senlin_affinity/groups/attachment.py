@@ -50,7 +50,7 @@ from senlin_affinity.nova import quotas
 from senlin_affinity.nova.aggregate_names import resolve
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.group_lookup import is_uuid, mismatch, saying
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 
 GROUP_NAME_PREFIX = 'senlin-affinity-'
 FAILED = 'Failed in creating servergroup.'
@@ -93,7 +93,7 @@ class Attached:
         return message * self.is_in_doubt
 
 
-def validate(properties: Properties, inventory: Inventory) -> None:
+def validate(properties: PolicySpec, inventory: Inventory) -> None:
     """Raise InvalidSpec if the cloud lacks the spec's zone; without a zone, read nothing."""
     zone = properties.availability_zone
     if zone is not None and zone not in inventory.availability_zones():
@@ -103,7 +103,7 @@ def validate(properties: Properties, inventory: Inventory) -> None:
         )
 
 
-def check_choice(properties: Properties, inventory: Inventory) -> None:
+def check_choice(properties: PolicySpec, inventory: Inventory) -> None:
     """Raise InvalidSpec if the spec chooses hosts, and Nova does not let the owner choose them."""
     is_choosing = properties.pins_hosts or properties.is_drs_enabled
     if is_choosing and not inventory.lets_choose_hosts():
@@ -118,7 +118,7 @@ def check_choice(properties: Properties, inventory: Inventory) -> None:
         )
 
 
-def member_of(properties: Properties, inventory: Inventory, candidates: Candidates) -> MemberOf:
+def member_of(properties: PolicySpec, inventory: Inventory, candidates: Candidates) -> MemberOf:
     """Return the spec's ``member_of`` with UUIDs for names, by one request; empty without it.
 
     Raise InvalidSpec for an unknown or ambiguous name, and if Placement is too old; CloudError if
@@ -159,7 +159,7 @@ class Attach:
     """
 
     cluster: str
-    wanted: Properties
+    wanted: PolicySpec
     hint: str | None = None
     kept: str | None = None
     project: str | None = None
@@ -340,7 +340,7 @@ class Attach:
 
 
 def find(
-    wanted: Properties, hint: str | None, *, is_locked: bool = False
+    wanted: PolicySpec, hint: str | None, *, is_locked: bool = False
 ) -> Step[ServerGroup | None]:
     """Return the group of the hint or the spec's name; None without both, and for a new name.
 
@@ -371,7 +371,7 @@ def find(
     return group
 
 
-def _find(name: str, wanted: Properties, *, is_locked: bool) -> Step[ServerGroup | None]:
+def _find(name: str, wanted: PolicySpec, *, is_locked: bool) -> Step[ServerGroup | None]:
     """Return the one group of this name or id; None if there is none.
 
     Raise PolicyMismatch for several groups, and for one that does not match the spec.

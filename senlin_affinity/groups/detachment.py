@@ -32,7 +32,7 @@ from senlin_affinity.model.errors import CloudError, GroupBusy, InvalidSpec
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.policy.group_lookup import saying
 from senlin_affinity.policy.placement import Refusal
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 from senlin_affinity.policy.schema import DELETE, KEEP
 
 #: The key in a cluster's metadata.
@@ -175,7 +175,7 @@ def fetch(group_id: str) -> Step[ServerGroup | None]:
     return group
 
 
-def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -> bool:
+def is_kept(metadata: Mapping[str, Any], properties: Callable[[], PolicySpec]) -> bool:
     """Check whether a detach keeps the group; the cluster's metadata override the spec.
 
     ``{'senlin_affinity_on_detach': ' KEEP '}`` is True. Raise InvalidSpec for another value than

@@ -1,11 +1,11 @@
 """Choose a ``member_of`` for Placement that approximates which hosts a constraint accepts.
 
-The input: whether each set of aggregates that hosts are in is accepted. ``leaving`` matches
-accepted hosts only, ``keeping`` matches all accepted hosts.
+The input: whether each set of aggregates that hosts are in is accepted. ``excluding`` matches
+accepted hosts only, ``covering`` matches all accepted hosts.
 
 Example::
 
-    leaving({{ssd}: True, {hdd}: False, {}: False})   ==   in:ssd and !hdd
+    excluding({{ssd}: True, {hdd}: False, {}: False})   ==   in:ssd and !hdd
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from senlin_affinity.model.member_of import MemberOf
 _MOST = 100
 
 
-def leaving(is_accepted: Mapping[frozenset[str], bool]) -> MemberOf | None:
+def excluding(is_accepted: Mapping[frozenset[str], bool]) -> MemberOf | None:
     """Return an expression that matches some accepted sets and no rejected set, or None.
 
     The first that works of these: forbid the aggregates that only rejected hosts have; also require
@@ -39,7 +39,7 @@ def leaving(is_accepted: Mapping[frozenset[str], bool]) -> MemberOf | None:
     return None
 
 
-def keeping(is_accepted: Mapping[frozenset[str], bool]) -> frozenset[str] | None:
+def covering(is_accepted: Mapping[frozenset[str], bool]) -> frozenset[str] | None:
     """Return aggregates such that every accepted host is in one, and few rejected hosts are.
 
     None: no host is accepted. Empty: some accepted host is in no aggregate, or there are too many.

@@ -20,10 +20,10 @@ from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec
 from senlin_affinity.model.ports import Inventory
 from senlin_affinity.policy.group_lookup import saying
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 
 
-def check(properties: Properties, name: str | None, inventory: Inventory) -> str:
+def check(properties: PolicySpec, name: str | None, inventory: Inventory) -> str:
     """Check the flavor with this name or id, and return what a log should report, or ''.
 
     '' also if the name is None (the profile has no flavor).

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 
 
-def mismatch(group: ServerGroup, properties: Properties, *, is_ours: bool = False) -> str | None:
+def mismatch(group: ServerGroup, properties: PolicySpec, *, is_ours: bool = False) -> str | None:
     """Return why the group does not match the spec; None if it does.
 
     If the spec has no rules, any are accepted, unless the policy is to own the group (``is_ours``).

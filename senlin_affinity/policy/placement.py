@@ -24,7 +24,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.terminal_text import escaped
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 DEFAULT_DRS_ZONE = 'nova'
@@ -95,13 +95,13 @@ def decided_count(data: Mapping[str, Any]) -> int | None:
     return None if count is None else whole(count, 'data.creation.count', 0)
 
 
-def is_planned(properties: Properties) -> bool:
+def is_planned(properties: PolicySpec) -> bool:
     """Return whether the policy needs a preflight: for the capacity, for hosts or for zones."""
     return properties.preflight != 'off' or properties.pins_hosts or bool(properties.spread)
 
 
 def zone_of_nodes(
-    properties: Properties, drs_hosts: Iterable[Host], pattern: str
+    properties: PolicySpec, drs_hosts: Iterable[Host], pattern: str
 ) -> str | Refusal | None:
     """Return the zone of nodes without a preflight; with the DRS extension, ``zone:host``.
 
@@ -133,7 +133,7 @@ def _drs_host(hosts: Iterable[Host], pattern: str) -> str | Refusal:
 
 
 def pinned(
-    decision: Decision, unknown: Mapping[str, str], group_id: str, properties: Properties
+    decision: Decision, unknown: Mapping[str, str], group_id: str, properties: PolicySpec
 ) -> Placement | Refusal:
     """Return the chosen host of every node, or the rejection if one has none.
 

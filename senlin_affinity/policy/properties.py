@@ -32,7 +32,7 @@ _GROUP = DECLARED[0].children
 
 
 @dataclass(frozen=True)
-class Properties:
+class PolicySpec:
     """The properties of a valid spec.
 
     ``rules`` is None if the spec has none (an inherited group's own rules then apply), and ``{}``
@@ -55,7 +55,7 @@ class Properties:
     on_detach: str = DELETE
     spread: tuple[Spread, ...] = ()
 
-    def limited(self, preflight: str) -> Properties:
+    def limited(self, preflight: str) -> PolicySpec:
         """Return the properties with the weaker of both modes of the preflight."""
         return replace(self, preflight=max(self.preflight, preflight, key=PREFLIGHTS.index))
 
@@ -68,7 +68,7 @@ def group_name(spec: Mapping[str, Any]) -> str | None:
         return None
 
 
-def load(spec: Mapping[str, Any]) -> Properties:
+def load(spec: Mapping[str, Any]) -> PolicySpec:
     """Parse a spec: ``type``, ``version`` (a number or text), ``properties``, ``description``."""
     known = ('type', 'version', 'description', PROPERTIES)
     if not isinstance(spec, Mapping):
@@ -104,7 +104,7 @@ def load(spec: Mapping[str, Any]) -> Properties:
         pins_hosts = _pins_hosts(expression, spreads, values.get('pin_hosts'))
     mistakes.check()
     is_old = version == VERSIONS[0]
-    return Properties(
+    return PolicySpec(
         version,
         group.get('name'),
         policy,

@@ -26,7 +26,7 @@ from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.nova import alternatives as nova_alternatives
 from senlin_affinity.nova import candidate_query, root_traits
-from senlin_affinity.nova.aggregate_bounds import keeping
+from senlin_affinity.nova.aggregate_bounds import covering
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
@@ -95,7 +95,7 @@ def query(
         if each.name not in _IN_QUERY and reads_aggregates(each)
     ]
     places = {*sets, frozenset()}
-    chosen = keeping({each: all(verdicts_in(each, readers, asked, cloud)) for each in places})
+    chosen = covering({each: all(verdicts_in(each, readers, asked, cloud)) for each in places})
     if chosen is None:
         return None  # no host is in accepted aggregates
     text = novas_query

@@ -67,7 +67,7 @@ class HookResult:
         return self.refusal or self.for_owner
 
 
-def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
+def place_nodes(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
     """Return the placement of the nodes, or their rejection.
 
     ``Placement(0, '')`` for no nodes, or a cluster without a binding.
@@ -85,11 +85,11 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
         return HookResult(scheduler_chooses(scale_request), note=note + assuming(assumed))
     freed, why = _without_reservations(scale_request, fetched)
     if why is not None:
-        outcome = decide(freed, fetched)
+        outcome = place_nodes(freed, fetched)
         return replace(outcome, warning='; '.join(filter(None, (why, outcome.warning))))
     try:
         view = _view_or_raise(fetched)
-        decision = _decide(scale_request, view, scale_request.constraints)
+        decision = _plan(scale_request, view, scale_request.constraints)
     except AffinityError as error:
         return _undecided(scale_request, error)
     if not asked.is_pinned:
@@ -226,7 +226,7 @@ def max_size_shortfall(scale_request: ScaleRequest, fetched: ViewOrError) -> str
         return None
     lasting = [item for item in scale_request.constraints if item.is_unresolvable]
     freed, _why = _without_reservations(scale_request, fetched)
-    decision = _decide(_without_others(freed, lasting), _view_or_raise(fetched), lasting)
+    decision = _plan(_without_others(freed, lasting), _view_or_raise(fetched), lasting)
     return placement.words(decision) if decision.fits is False else None
 
 
@@ -269,7 +269,7 @@ def _view_or_raise(fetched: ViewOrError) -> CloudView:
     return fetched
 
 
-def _decide(
+def _plan(
     scale_request: ScaleRequest, view: CloudView, constraints: Sequence[Constraint]
 ) -> Decision:
     """Plan the request; raise CloudError if a needed image, or any host to choose from, is unknown.

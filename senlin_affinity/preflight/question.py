@@ -40,7 +40,7 @@ from senlin_affinity.nova.effective_zone import (
 from senlin_affinity.nova.reserved_aggregates import pins_reserved, reads_images
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.group_lookup import mismatch
-from senlin_affinity.policy.properties import Properties, load
+from senlin_affinity.policy.properties import PolicySpec, load
 from senlin_affinity.preflight.cloud_view import CloudView
 
 
@@ -50,7 +50,7 @@ class Question:
 
     * ``flavor`` and ``server_group`` are an id or a name; ``project_id`` and ``user_id`` are ids.
       ``user_id`` is the user who requests the servers, whose quotas apply.
-    * ``policy`` is the spec of an affinity policy or its Properties, ``profile`` the spec of a
+    * ``policy`` is the spec of an affinity policy or its PolicySpec, ``profile`` the spec of a
       Senlin profile. The other fields override both; ``member_of`` is added to the policy's, and a
       ``spread`` (a Spread, or a mapping as in a policy) overrides the policy's by its criterion.
     * ``image`` is a name, an id or an Image. ``image_properties`` are added to its properties;
@@ -69,7 +69,7 @@ class Question:
     flavor: str | None = None
     _: KW_ONLY
     server_group: str | None = None
-    policy: Properties | Mapping[str, Any] | None = field(default=None, hash=False)
+    policy: PolicySpec | Mapping[str, Any] | None = field(default=None, hash=False)
     profile: Mapping[str, Any] | None = field(default=None, hash=False)
     availability_zone: str | None = None
     member_of: tuple[str, ...] = ()
@@ -94,9 +94,9 @@ class Question:
             object.__setattr__(self, 'spread', spreads.read_all(self.spread, 'spread'))
 
     @property
-    def properties(self) -> Properties | None:
-        """The policy as Properties."""
-        return cast('Properties | None', self.policy)
+    def properties(self) -> PolicySpec | None:
+        """The policy as PolicySpec."""
+        return cast('PolicySpec | None', self.policy)
 
     @property
     def flavor_name(self) -> str | None:

@@ -35,7 +35,7 @@ from senlin_affinity.model.server_group import AFFINITY, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.nova import candidate_query
-from senlin_affinity.nova.aggregate_bounds import leaving
+from senlin_affinity.nova.aggregate_bounds import excluding
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import ZONE_QUERY, wanted_zone
 from senlin_affinity.nova.group_policy import enforced_policy
@@ -254,7 +254,7 @@ def _accepted_by_readers(
         verdicts = verdicts_in(aggregates, outline.readers, request, cloud)
         return all(each and each.bounds.is_exact for each in verdicts)
 
-    return leaving({each: is_accepted(each) for each in {*outline.sets, frozenset()}})
+    return excluding({each: is_accepted(each) for each in {*outline.sets, frozenset()}})
 
 
 def verdicts_in(

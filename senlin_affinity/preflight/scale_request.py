@@ -16,7 +16,7 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding, remembered
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 from senlin_affinity.preflight import question
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question
@@ -40,9 +40,9 @@ class ScaleRequest:
     ignores_current_usage: bool = False
 
     @property
-    def properties(self) -> Properties:
+    def properties(self) -> PolicySpec:
         """The properties of the policy."""
-        return cast(Properties, self.question.properties)
+        return cast(PolicySpec, self.question.properties)
 
     @property
     def zones(self) -> Spread | None:

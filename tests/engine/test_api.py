@@ -75,7 +75,7 @@ def of_hook(edge, policy, profile, count, group):
     entity = SimpleNamespace(rt={'profile': spec}, project='admin-project')
     bound = Binding(group, is_inherited=True)
     scale_request = preflight.scale_request(entity, count, properties.load(policy), bound)
-    return hook.decide(
+    return hook.place_nodes(
         scale_request,
         preflight.fetch(scale_request, lambda: api.clients_of(edge.connection())),
     ).answer

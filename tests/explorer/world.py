@@ -17,7 +17,7 @@ from senlin_affinity.groups.steps import GroupUser, Leave, Use
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.group_lookup import is_uuid
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 from tests.support.values import replace
 
 
@@ -139,7 +139,7 @@ class Checks:
 def operation(actor: Actor) -> Attach:
     """Return the attach of a policy to a cluster."""
     cluster = actor.cluster
-    wanted = Properties('1.1', actor.policy.name)
+    wanted = PolicySpec('1.1', actor.policy.name)
     return Attach(
         cluster.id, wanted, cluster.hint, cluster.kept, cluster.project, f'u-{cluster.project}'
     )

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from senlin_affinity.extra_specs import judge
+from senlin_affinity.extra_specs import findings
 from tests.support.nova_validators import (
     EDGES,
     FAMILIES,
@@ -87,7 +87,7 @@ def test_generated_names_and_values_agree(nova, name, value):
 
 def check_sentence(nova, name):
     """Check what we say that Nova's API does with an unknown name; return whether it is unknown."""
-    found = judge({name: '1'}, 'strict', REGISTRY)
+    found = findings({name: '1'}, 'strict', REGISTRY)
     if REGISTRY.find(name) is not None or name.startswith('reservation:'):
         return False
     (finding,) = found

@@ -90,7 +90,7 @@ def test_a_rejection_discloses_what_trials_show(hosts, question):
         both = Clients(
             OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))
         )
-        answer = hook.decide(request, fetch(request, both)).answer
+        answer = hook.place_nodes(request, fetch(request, both)).answer
     if not isinstance(answer, Refusal):
         assert trial(hosts, question) == question['count']
         return

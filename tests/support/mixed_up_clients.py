@@ -5,7 +5,7 @@ Only mypy reads this module, and it must find an error in every line with a comm
 
 from __future__ import annotations
 
-from senlin_affinity.cloud import connection, hosts, images, members, mirrors
+from senlin_affinity.cloud import connection, hosts, images, members, placement_aggregates
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.cloud.snapshot import Taken
@@ -16,7 +16,7 @@ def mixed_up(clients: Clients, taken: Taken) -> None:
     clouds = connection.clouds_compute(clients, owners)
     hosts.hypervisors(owners)  # type: ignore[arg-type]
     members.migrations(owners)  # type: ignore[arg-type]
-    mirrors.compare(clients.owner, taken, frozenset())  # type: ignore[arg-type]
+    placement_aggregates.compare(clients.owner, taken, frozenset())  # type: ignore[arg-type]
     connection.placement(clients.owner)  # type: ignore[arg-type]
     members.own_servers(clouds)  # type: ignore[arg-type]
     members.listed(clouds, (), is_administrator=True)  # type: ignore[arg-type]

@@ -68,14 +68,14 @@ def refusal(
 
 
 def warn_of_hint(
-    who: str, action: Any, bound: Binding, view: ViewOrError, groups: Callable[[], Any]
+    log_prefix: str, action: Any, bound: Binding, view: ViewOrError, groups: Callable[[], Any]
 ) -> None:
     """Warn the operator and the owner if the profile names another group. Never raises.
 
     The new nodes join the bound group: Senlin's server profile (``do_create``) writes the group of
     a placement over that of the scheduler hints.
 
-    :param who: the beginning of a log line.
+    :param log_prefix: the beginning of a log line.
     """
     group_id = bound.servergroup_id
     try:
@@ -91,12 +91,12 @@ def warn_of_hint(
             f'policy is bound to server group {group_id}, which the new nodes join: remove the '
             'hint from the profile, or detach the policy and attach it again'
         )
-        LOG.warning('%s: %s', who, why)
+        LOG.warning('%s: %s', log_prefix, why)
         emit_event(action.entity, why, action)
     except Exception as error:
         line = '%s: it is not known whether the profile names a server group other than %s: %s'
         why, is_defect = registry.in_words(error), registry.is_defect(error)
-        LOG.warning(line, who, group_id, why, exc_info=is_defect)
+        LOG.warning(line, log_prefix, group_id, why, exc_info=is_defect)
 
 
 def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None:

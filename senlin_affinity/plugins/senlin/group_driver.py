@@ -33,7 +33,7 @@ from senlin_affinity.groups.steps import (
 from senlin_affinity.model.errors import GroupBusy
 from senlin_affinity.plugins.senlin import bound_group, engine
 from senlin_affinity.plugins.senlin import group_registry as registry
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Driver:
 
     cluster: Any
     policy: str
-    properties: Callable[[], Properties]
+    properties: Callable[[], PolicySpec]
     cloud: Callable[[], Any]
 
     def run(self, operation: Any) -> Any:

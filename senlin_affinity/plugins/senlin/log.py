@@ -38,12 +38,12 @@ def prefix(policy: str, cluster: str, action: Any = None) -> str:
     return ', '.join(names)
 
 
-def decided(who: str, what: str, line: str) -> None:
+def decided(log_prefix: str, what: str, line: str) -> None:
     """Log a decision."""
-    LOG.info('%s, %s: %s', who, what, line)
+    LOG.info('%s, %s: %s', log_prefix, what, line)
 
 
-def failed(who: str, what: str, error: Exception, verb: str) -> str:
+def failed(log_prefix: str, what: str, error: Exception, verb: str) -> str:
     """Log a failure, and return it in words for the user.
 
     The log contains the traceback of a defect, and one line for an outage of the database.
@@ -51,9 +51,9 @@ def failed(who: str, what: str, error: Exception, verb: str) -> str:
     why = registry.in_words(error)
     if registry.is_outage(error):
         first = next(iter(str(error).splitlines()), '')  # without the SQL statement
-        LOG.error('%s, %s: %s: %s: %s', who, what, verb, why, first)
+        LOG.error('%s, %s: %s: %s: %s', log_prefix, what, verb, why, first)
         return why
     if registry.is_defect(error):
-        LOG.exception('%s, %s: failed', who, what)
-    decided(who, what, f'{verb}: {why}')
+        LOG.exception('%s, %s: failed', log_prefix, what)
+    decided(log_prefix, what, f'{verb}: {why}')
     return why

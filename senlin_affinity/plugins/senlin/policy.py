@@ -21,6 +21,7 @@ the hook never raises.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -117,7 +118,7 @@ class AffinityPolicy(base.Policy):
             raise senlin_exception.InternalError(message=message) from error
         return True
 
-    def _look_up_aggregates(self, wanted: properties.Properties, cloud: Any, later: str) -> None:
+    def _look_up_aggregates(self, wanted: properties.PolicySpec, cloud: Any, later: str) -> None:
         """Check that the aggregates exist, unless the user may not list them.
 
         :param later: when they are checked otherwise, for the log; '' raises the CloudError.
@@ -138,7 +139,7 @@ class AffinityPolicy(base.Policy):
         is_applicable, why = super().attach(cluster)
         if not is_applicable:
             return False, why
-        who = log.prefix(self.name, cluster.id)
+        log_prefix = log.prefix(self.name, cluster.id)
         engine_report.record(self)
 
         def decide() -> Any:
@@ -166,7 +167,7 @@ class AffinityPolicy(base.Policy):
                 )
             )
             try:
-                line = self._report(who, cluster, wanted, attached, enabled=enabled)
+                line = self._report(log_prefix, cluster, wanted, attached, enabled=enabled)
                 if registry.is_deleted(self.id):  # Senlin deletes a policy that is not bound yet
                     raise errors.AffinityError(registry.DELETED)
             except Exception:
@@ -175,15 +176,21 @@ class AffinityPolicy(base.Policy):
                 raise
             return binding.write(attached.binding), '; '.join(filter(None, (line, problems)))
 
-        return self._answer('attach', who, decide)
+        return self._answer('attach', log_prefix, decide)
 
     def _report(
-        self, who: str, cluster: Any, wanted: Any, attached: attachment.Attached, *, enabled: bool
+        self,
+        log_prefix: str,
+        cluster: Any,
+        wanted: Any,
+        attached: attachment.Attached,
+        *,
+        enabled: bool,
     ) -> str:
         """Report to the owner what follows from an attach; return a line for the log."""
         engine.forget_kept_group(cluster)
         engine.forget_group(cluster, attached.missing)
-        preflight.warn_if_unenforced(who, cluster, wanted, attached.binding)
+        preflight.warn_if_unenforced(log_prefix, cluster, wanted, attached.binding)
         see = self._clients(cluster)
         state = _DISABLED.format(policy=self.name, group=attached.binding.servergroup_id)
         bound_group.report_to_owner(
@@ -192,7 +199,7 @@ class AffinityPolicy(base.Policy):
             preflight.UNCHECKED * preflight.is_unchecked(wanted, see),
             state * (not enabled),
         )
-        shortfall = preflight.warn_if_limited(who, cluster, wanted, attached.binding, see)
+        shortfall = preflight.warn_if_limited(log_prefix, cluster, wanted, attached.binding, see)
         if shortfall is not None:
             bound_group.emit_event(cluster, shortfall)
         note = profile.zone_note(cluster.rt['profile'].spec, wanted.spread)
@@ -216,26 +223,26 @@ class AffinityPolicy(base.Policy):
 
     def pre_op(self, cluster_id: str, action: Any) -> None:
         """Write placement data before nodes are created, or a rejection. Never raises."""
-        who = log.prefix(self.name, cluster_id, action)
+        log_prefix = log.prefix(self.name, cluster_id, action)
         engine_report.record(self)
         try:
             with _operation():
-                answer = self._decide(cluster_id, action, who)
+                answer = self._place(cluster_id, action, log_prefix)
             if answer is None:
                 return
-            log.decided(who, action.action, answer.line())
+            log.decided(log_prefix, action.action, answer.line())
         except Exception as error:
-            answer = Refusal(log.failed(who, action.action, error, 'rejects'))
+            answer = Refusal(log.failed(log_prefix, action.action, error, 'rejects'))
         try:
             engine.write_answer(action, answer)
         except Exception as error:
             # The database has failed, but the engine reads the data in memory.
             why = registry.in_words(error)
             if not (isinstance(answer, Refusal) and answer.reason == why):  # avoid a duplicate line
-                log.failed(who, action.action, error, 'rejects')
+                log.failed(log_prefix, action.action, error, 'rejects')
             action.data = engine.with_answer(action, Refusal(why))
 
-    def _decide(self, cluster_id: str, action: Any, who: str) -> Placement | Refusal | None:
+    def _place(self, cluster_id: str, action: Any, log_prefix: str) -> Placement | Refusal | None:
         """Return the placement or the rejection; None for an action that creates no node."""
         count = engine.count(action)
         if count is None:
@@ -251,17 +258,18 @@ class AffinityPolicy(base.Policy):
             if refusal is not None:
                 return refusal
         answer = preflight.place(
-            who, request, view, lambda said: bound_group.emit_event(entity, said, action)
+            log_prefix, request, view, lambda said: bound_group.emit_event(entity, said, action)
         )
         if engine.is_cancelled(action):
             return Refusal('the action was cancelled before its nodes were placed')
         if bound is not None:
             engine.warn_nodes_outside_group(self.name, cluster_id, bound.servergroup_id)
             if isinstance(answer, Placement):
-                bound_group.warn_of_hint(who, action, bound, view, lambda: self._groups(entity))
+                groups = functools.partial(self._groups, entity)
+                bound_group.warn_of_hint(log_prefix, action, bound, view, groups)
         return answer
 
-    def _wanted(self) -> properties.Properties:
+    def _wanted(self) -> properties.PolicySpec:
         """Return the properties of the spec, limited by the operator's options."""
         is_served = self.type == legacy_type.NAME
         wanted = properties.load(properties.as_in_tree(self.spec) if is_served else self.spec)
@@ -297,15 +305,15 @@ class AffinityPolicy(base.Policy):
             raise CloudError(f'could not connect to the cloud: {error}') from error
 
     def _answer(
-        self, what: str, who: str, decide: Callable[[], tuple[Any, str]]
+        self, what: str, log_prefix: str, decide: Callable[[], tuple[Any, str]]
     ) -> tuple[bool, Any]:
         """Run one decision, log it in one line, and turn every failure into (False, why)."""
         try:
             with _operation():
                 data, line = decide()
         except Exception as error:
-            return False, log.failed(who, what, error, 'rejected')
-        log.decided(who, what, line)
+            return False, log.failed(log_prefix, what, error, 'rejected')
+        log.decided(log_prefix, what, line)
         return True, data
 
 

@@ -25,7 +25,7 @@ from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.clients import OPERATORS, warn_of_fallback
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal, is_planned
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 from senlin_affinity.preflight import disclosure, hook
 from senlin_affinity.preflight.hook import ViewOrError
 from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
@@ -42,7 +42,7 @@ _NOT_CHOSEN = 'Nova does not let the owner of the cluster choose the hosts of it
 
 
 def scale_request(
-    entity: Any, count: int, wanted: Properties, bound: Binding | None
+    entity: Any, count: int, wanted: PolicySpec, bound: Binding | None
 ) -> ScaleRequest:
     """Return the request for ``count`` nodes of a cluster or a node."""
     constraints: Sequence[Constraint] = ()
@@ -116,41 +116,41 @@ def _fetch(
 
 
 def place(
-    who: str, request: ScaleRequest, view: ViewOrError, advise: Callable[[str], None]
+    log_prefix: str, request: ScaleRequest, view: ViewOrError, advise: Callable[[str], None]
 ) -> Placement | Refusal:
     """Decide the placement of the nodes.
 
     A defect of code rejects no request for which Nova chooses the hosts and zones.
 
-    :param who: the beginning of a log line.
+    :param log_prefix: the beginning of a log line.
     :param advise: informs the owner of nodes that do not fit, but are not rejected.
     """
     try:
-        outcome = hook.decide(request, view)
+        outcome = hook.place_nodes(request, view)
     except Exception as error:
         if registry.is_defect(error) and not request.must_choose:
-            OPERATORS.exception('%s: the preflight failed', who)
+            OPERATORS.exception('%s: the preflight failed', log_prefix)
             return hook.scheduler_chooses(request)
         if not isinstance(view, api.CloudView) or view.owner_sees_hosts:
             raise
-        OPERATORS.warning('%s: rejected', who, exc_info=error)
+        OPERATORS.warning('%s: rejected', log_prefix, exc_info=error)
         raise disclosure.redacted(error) from None
     line = '%s: preflight: %s'
     if outcome.warning is not None:
-        OPERATORS.warning(line, who, outcome.warning)
+        OPERATORS.warning(line, log_prefix, outcome.warning)
     if outcome.refusal is not None:
-        OPERATORS.info(line, who, outcome.refusal)
+        OPERATORS.info(line, log_prefix, outcome.refusal)
     if outcome.note is not None:
-        OPERATORS.debug(line, who, outcome.note)
+        OPERATORS.debug(line, log_prefix, outcome.note)
     if outcome.advice is not None:
         advise(_EXPECTED.format(outcome.advice))
     return outcome.answer
 
 
-def warn_if_unenforced(who: str, cluster: Any, wanted: Properties, bound: Binding) -> None:
+def warn_if_unenforced(log_prefix: str, cluster: Any, wanted: PolicySpec, bound: Binding) -> None:
     """Log a warning if nothing enforces the policy of the cluster's server group."""
     if why := hook.unenforced(scale_request(cluster, 1, wanted, bound)):
-        OPERATORS.warning('%s: %s', who, why)
+        OPERATORS.warning('%s: %s', log_prefix, why)
 
 
 UNCHECKED = (
@@ -159,7 +159,7 @@ UNCHECKED = (
 )
 
 
-def is_unchecked(wanted: Properties, open_clients: Callable[[], Clients]) -> bool:
+def is_unchecked(wanted: PolicySpec, open_clients: Callable[[], Clients]) -> bool:
     """Check with at most one request whether the preflight needs hosts that it may not list."""
     if not is_planned(wanted):
         return False
@@ -172,7 +172,11 @@ def is_unchecked(wanted: Properties, open_clients: Callable[[], Clients]) -> boo
 
 
 def warn_if_limited(
-    who: str, cluster: Any, wanted: Properties, bound: Binding, open_clients: Callable[[], Clients]
+    log_prefix: str,
+    cluster: Any,
+    wanted: PolicySpec,
+    bound: Binding,
+    open_clients: Callable[[], Clients],
 ) -> str | None:
     """Log a warning if the cluster cannot grow to its max_size, or if a zone is not a domain.
 
@@ -189,7 +193,8 @@ def warn_if_limited(
         view = fetch(replace(request, ignores_current_usage=True), open_clients)
         if (zone := hook.default_zone(request, view)) is not None:
             reason = 'no aggregate carries it, so Nova may use a host of any zone for it'
-            OPERATORS.warning('%s: the spread sends no node to zone %s: %s', who, zone, reason)
+            spread = '%s: the spread sends no node to zone %s: %s'
+            OPERATORS.warning(spread, log_prefix, zone, reason)
         if more < 1:
             return None
         why = hook.max_size_shortfall(request, view)
@@ -200,25 +205,27 @@ def warn_if_limited(
         )
     except Exception as error:
         if registry.is_defect(error):
-            OPERATORS.exception('%s: the preflight failed', who)
+            OPERATORS.exception('%s: the preflight failed', log_prefix)
         unknown = f'could not be determined: {registry.in_words(error)}'
-        OPERATORS.info(line, who, cluster.max_size, unknown)
+        OPERATORS.info(line, log_prefix, cluster.max_size, unknown)
         return None
     if why is not None:
-        OPERATORS.warning(line, who, cluster.max_size, why)
-    message = why if owner_sees_hosts else _for_owner(who, request, open_clients)
+        OPERATORS.warning(line, log_prefix, cluster.max_size, why)
+    message = why if owner_sees_hosts else _for_owner(log_prefix, request, open_clients)
     return message and f'the cluster cannot grow to its max_size of {cluster.max_size}: {message}'
 
 
-def _for_owner(who: str, request: ScaleRequest, open_clients: Callable[[], Clients]) -> str | None:
+def _for_owner(
+    log_prefix: str, request: ScaleRequest, open_clients: Callable[[], Clients]
+) -> str | None:
     """Return why a scale-out to the max_size would be rejected now; None if it would not be.
 
     A reason that also holds for an empty cloud would reveal the number of hosts to a tenant.
     """
     try:
-        answer = hook.decide(request, fetch(request, open_clients)).answer
+        answer = hook.place_nodes(request, fetch(request, open_clients)).answer
     except Exception as error:
         if registry.is_defect(error):
-            OPERATORS.exception('%s: the preflight failed', who)
+            OPERATORS.exception('%s: the preflight failed', log_prefix)
         return None
     return answer.reason if isinstance(answer, Refusal) else None

@@ -105,7 +105,7 @@ def fetched(cloud, request, who=OWNER):
 
 
 def reason(request, view):
-    answer = hook.decide(request, view).answer
+    answer = hook.place_nodes(request, view).answer
     assert isinstance(answer, Refusal), answer
     return answer.reason
 
@@ -220,7 +220,7 @@ def test_nodes_of_ironic_share_a_service_host(policy, fits):
         none = {f'resources:{name}': '0' for name in AMOUNTS}
         cloud.nova.add_flavor('node', extra_specs={**none, 'resources:CUSTOM_NODE': '1'})
         request = scale(cloud, 3, flavor='node', policy=policy)
-        answer = hook.decide(request, fetched(cloud, request)).answer
+        answer = hook.place_nodes(request, fetched(cloud, request)).answer
     assert isinstance(answer, Placement if fits else Refusal)
 
 
@@ -241,7 +241,7 @@ def test_a_sample_is_enough_to_reject_by_the_quota(cloud, who, instances, asked)
     expected = f'{at_most(instances - 1, 5)}; the project has 1 of {instances} instances'
     assert expected in reason(request, view)
     known = 'the hosts accept what the quota allows' if asked else 'no host was read'
-    assert hook.decide(request, view).for_operators.endswith(f'; {known}')
+    assert hook.place_nodes(request, view).for_operators.endswith(f'; {known}')
 
 
 @pytest.mark.parametrize('instances', [-1, 0, 3])
@@ -292,7 +292,7 @@ def test_all_candidates_are_enough_to_reject(name, change, members, count, fits,
         assert view.coverage is Coverage.CANDIDATES
         assert {host.host for host in view.snapshot.hosts} == {f'cmp-{n}' for n in range(4)}
         assert reason(request, view).startswith(f'does not fit: {at_most(fits, count)}; ')
-        result = hook.decide(request, view)
+        result = hook.place_nodes(request, view)
         log = result.answer.reason if who == ADMIN else result.refusal
         assert f'of the 4 host(s) that Placement offers: does not fit: {fits} of' in log
         assert 'candidates.not_offered' in log
@@ -308,7 +308,7 @@ def test_many_candidates_reject_without_their_hypervisors(cloud, who):
     assert not any('hypervisors' in each.path for each in cloud.nova.asked[before:])
     assert reason(request, view).startswith(f'does not fit: {at_most(11, 12)}; ')
     known = 'of the 11 host(s) that Placement offers: does not fit: 11 of 12 placed'
-    assert known in hook.decide(request, view).for_operators
+    assert known in hook.place_nodes(request, view).for_operators
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_all_candidates_are_enough_to_accept(cloud):
     request = rare_request(cloud, 3, members=['cmp-1'])
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CANDIDATES
-    assert isinstance(hook.decide(request, view).answer, Placement)
+    assert isinstance(hook.place_nodes(request, view).answer, Placement)
 
 
 def test_a_candidate_is_a_host_with_its_resources_and_grants(cloud):
@@ -447,7 +447,7 @@ def test_hypervisors_missing_from_a_page_are_fetched(cloud):
     cloud.nova.send = without_one
     view = fetched(cloud, request)
     assert len(view.snapshot.hosts) == 5
-    assert isinstance(hook.decide(request, view).answer, Placement)
+    assert isinstance(hook.place_nodes(request, view).answer, Placement)
 
 
 def test_a_host_that_only_nova_has_in_a_reserved_aggregate_is_a_candidate(cloud):
@@ -459,7 +459,7 @@ def test_a_host_that_only_nova_has_in_a_reserved_aggregate_is_a_candidate(cloud)
         members(each) - ({cloud.nova.hypervisor_id(3)} if each == f'in:{uuid}' else set())
     )
     view = fetched(cloud, with_question(request, options=RESERVED))
-    assert isinstance(hook.decide(request, view).answer, Placement)
+    assert isinstance(hook.place_nodes(request, view).answer, Placement)
 
 
 class Licensed(Constraint):
@@ -480,7 +480,7 @@ def test_a_constraint_on_aggregates_and_traits_does_not_restrict_the_candidates(
     request = replace(
         with_question(request, profile=PROFILE), constraints=(*CONSTRAINTS, Licensed())
     )
-    assert isinstance(hook.decide(request, fetched(cloud, request)).answer, Placement)
+    assert isinstance(hook.place_nodes(request, fetched(cloud, request)).answer, Placement)
 
 
 MALFORMED = [
@@ -590,7 +590,7 @@ def test_affinity_needs_the_host_of_the_members_only(cloud, left, who):
     assert view.coverage is Coverage.CANDIDATES
     assert f'&in_tree={cloud.nova.hypervisor_id(1)}&limit=' in cloud.placement.asked[0]
     if left == 9999:
-        assert hook.decide(request, view).answer == hook.scheduler_chooses(request)
+        assert hook.place_nodes(request, view).answer == hook.scheduler_chooses(request)
     else:
         expected = f'{at_most(left // 512, 3)}; the servers of server group web must share'
         assert expected in reason(request, view)
@@ -665,7 +665,7 @@ def test_placement_s_rejection_is_explained_to_operators(cloud, who):
     assert view.coverage is Coverage.CLOUD
     assert cloud.placement.asked[-2:] == ['GET /traits?', 'GET /resource_classes?']
     assert view.snapshot.rejected == {}  # the names explain it
-    found = hook.decide(request, view)
+    found = hook.place_nodes(request, view)
     why = f'Placement answers 400 for flavor nope: trait {RARE} does not exist'
     assert f'candidates.unknown_traits ({why})' in found.for_operators
     if who == OWNER:
@@ -763,14 +763,14 @@ def test_candidates_that_do_not_decide_need_the_cloud(cloud, change):
 def test_the_log_contains_the_reason_of_a_missing_check(cloud):
     cloud.fail('GET', '/os-hypervisors.*', FORBIDDEN)
     request = rare_request(cloud)
-    result = hook.decide(request, fetched(cloud, request))
+    result = hook.place_nodes(request, fetched(cloud, request))
     assert isinstance(result.answer, Placement)
     assert 'could not list the hypervisors' in result.warning
 
 
 def test_a_warning_counts_the_candidates(cloud):
     request = rare_request(cloud, preflight='warn')
-    result = hook.decide(request, fetched(cloud, request))
+    result = hook.place_nodes(request, fetched(cloud, request))
     assert isinstance(result.answer, Placement)
     assert 'of the 4 host(s) that Placement offers' in result.warning
 
@@ -825,7 +825,7 @@ def test_a_provider_in_a_zone_may_have_another_name(cloud):
         replace(each, name=f'old-{each.name}') for each in cloud.placement.providers
     ]
     request = scale(cloud, 4, spread=[{'by': 'availability_zone'}])
-    assert isinstance(hook.decide(request, fetched(cloud, request)).answer, Placement)
+    assert isinstance(hook.place_nodes(request, fetched(cloud, request)).answer, Placement)
 
 
 def test_a_host_in_the_zone_only_in_placement_needs_the_cloud(cloud):
@@ -881,7 +881,7 @@ def test_a_rejection_reads_the_aggregates_again(cloud):
     other = FakeAggregate('two', ZONE.hosts, {'availability_zone': 'az2'})
     cloud.nova.aggregates = (other,)
     with pytest.raises(InvalidSpec, match='az1'):
-        hook.decide(many, minutes.run(many)[0])
+        hook.place_nodes(many, minutes.run(many)[0])
 
 
 def test_a_rejection_by_a_quota_reads_the_aggregates_again(cloud):
@@ -938,7 +938,7 @@ def test_a_reserved_host_among_the_candidates_needs_the_cloud(cloud):
     request = with_question(rare_request(cloud, 4), options=RESERVED)
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CLOUD
-    assert isinstance(hook.decide(request, view).answer, Placement)
+    assert isinstance(hook.place_nodes(request, view).answer, Placement)
 
 
 @pytest.mark.parametrize('is_hidden', [False, True], ids=['shown', 'forbidden'])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.extra_specs import image_properties, judge
+from senlin_affinity.extra_specs import findings, image_properties
 from senlin_affinity.extra_specs.registry import own
 from senlin_affinity.extra_specs.releases import REMOVED, SINCE, UNREAD, VALUES_SINCE, Releases
 from tests.support.tables import read, rows
@@ -108,7 +108,7 @@ NAMES = [
 @pytest.mark.parametrize(('name', 'release', 'is_error', 'words'), NAMES)
 def test_the_finding_says_what_the_release_does_with_a_name(name, release, is_error, words):
     for mode in ('strict', 'permissive'):
-        found = judge({name: '1'}, mode, nova=Releases.parse(release))
+        found = findings({name: '1'}, mode, nova=Releases.parse(release))
         assert [each.is_error for each in found] == (
             [] if words is None else [is_error and mode == 'strict']
         )
@@ -117,18 +117,18 @@ def test_the_finding_says_what_the_release_does_with_a_name(name, release, is_er
 
 def test_two_possible_releases_that_differ_cause_no_finding():
     for name in ('hw:cpu_max_cores', 'os:vram'):
-        assert judge({name: '2'}, nova=Releases(28, 30)) == ()
-    (found,) = judge({'hw:max_cpu_cores': '2'}, nova=Releases(29, 30))
+        assert findings({name: '2'}, nova=Releases(28, 30)) == ()
+    (found,) = findings({'hw:max_cpu_cores': '2'}, nova=Releases(29, 30))
     assert 'API of Nova 29 or 30 accepts this name' in found.message
 
 
 @pytest.mark.parametrize(('mode', 'is_error'), [('strict', True), ('permissive', False)])
 def test_an_image_property_of_a_later_release_is_ignored(mode, is_error):
     specs, registry = {'hw_sound_model': 'usb', 'hw_pmu': 'true'}, image_properties.registry()
-    (found,) = judge(specs, mode, registry, Releases(31, 31))
+    (found,) = findings(specs, mode, registry, Releases(31, 31))
     words = 'Nova 31 ignores this property; Nova 32 reads it'
     assert (found.name, found.message, found.is_error) == ('hw_sound_model', words, is_error)
-    assert judge(specs, mode, registry, Releases(31, 32)) == ()
+    assert findings(specs, mode, registry, Releases(31, 32)) == ()
 
 
 @pytest.mark.parametrize('mode', ['strict', 'permissive'])
@@ -142,17 +142,17 @@ def test_an_image_property_of_a_later_release_is_ignored(mode, is_error):
 )
 def test_a_value_of_a_later_release_is_an_error(name, value, newest, first, mode):
     registry = None if ':' in name else image_properties.registry()
-    (found,) = judge({name: value}, mode, registry, Releases(newest, newest))
+    (found,) = findings({name: value}, mode, registry, Releases(newest, newest))
     words = f'Nova {newest} does not know the value {value}, but Nova {first} does'
     assert (found.message, found.is_error) == (words, True)
-    assert judge({name: value}, mode, registry, Releases(newest, first)) == ()
+    assert findings({name: value}, mode, registry, Releases(newest, first)) == ()
 
 
 def test_a_name_of_no_release_is_unknown_as_without_releases():
-    (found,) = judge({'hw:cpu_polici': 'shared'}, nova=Releases(26, 26))
+    (found,) = findings({'hw:cpu_polici': 'shared'}, nova=Releases(26, 26))
     assert (found.suggestion, found.is_error) == ('hw:cpu_policy', True)
 
 
 def test_an_invalid_value_is_reported_before_the_release():
-    (found,) = judge({'hw:cpu_max_cores': 'x'}, nova=Releases(26, 26))
+    (found,) = findings({'hw:cpu_max_cores': 'x'}, nova=Releases(26, 26))
     assert 'must be' in found.message

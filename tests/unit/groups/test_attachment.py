@@ -17,7 +17,7 @@ from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy import binding
 from senlin_affinity.policy.group_lookup import is_keystone_id, saying
-from senlin_affinity.policy.properties import TYPE, Properties, load
+from senlin_affinity.policy.properties import TYPE, PolicySpec, load
 from tests.support.fake_cloud import FakeCloud, cloud_of, group_of
 from tests.support.tables import check_error, raises, rows
 from tests.unit.groups.senlin_fake import FakeSenlin, use_of
@@ -99,7 +99,7 @@ def test_the_locks_of_an_attach(name, hint, effects):
         [ServerGroup(ID, 'x', 'anti-affinity'), ServerGroup('g', 'web', 'anti-affinity')]
     )
     senlin = FakeSenlin(cloud)
-    senlin.run(Attach('c1', Properties('1.1', name), hint))
+    senlin.run(Attach('c1', PolicySpec('1.1', name), hint))
     assert senlin.effects == effects
 
 
@@ -125,13 +125,13 @@ def test_an_answer_about_another_group_is_an_error(effect, answer):
 def test_an_unused_inherited_group_is_reported():
     """An attach whose outcome is unknown may have created it."""
     cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity')])
-    attached = FakeSenlin(cloud).run(Attach('c1', Properties('1.1', 'web')))
+    attached = FakeSenlin(cloud).run(Attach('c1', PolicySpec('1.1', 'web')))
     assert attached.report() == (
         'server group web (g1): it was created by another user or by an attach whose outcome is '
         'unknown, so it is inherited and stays when the policy is detached'
     )
     assert attached.line().endswith(attachment.IN_DOUBT)
-    hinted = FakeSenlin(cloud).run(Attach('c1', Properties('1.1'), 'web'))
+    hinted = FakeSenlin(cloud).run(Attach('c1', PolicySpec('1.1'), 'web'))
     assert hinted.report() == ''
 
 

@@ -9,12 +9,12 @@ from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.policy import binding
 from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.properties import PolicySpec
 from tests.support.fake_cloud import FakeCloud, cloud_of
 from tests.support.tables import check_error, raises, rows
 from tests.unit.groups.senlin_fake import FakeSenlin, use_of
 
-AFFINITY = Properties('1.1', policy='affinity')
+AFFINITY = PolicySpec('1.1', policy='affinity')
 
 
 @pytest.mark.parametrize('row', rows('policy_detach'))
@@ -96,7 +96,7 @@ def test_q3_12_the_metadata_precede_the_spec(said, of_spec, kept):
 
     def read():
         assert of_spec
-        return Properties('1.1', on_detach=of_spec)
+        return PolicySpec('1.1', on_detach=of_spec)
 
     assert is_kept({'other': 'x'} if said is None else {KEY: said}, read) is kept
 
@@ -104,5 +104,5 @@ def test_q3_12_the_metadata_precede_the_spec(said, of_spec, kept):
 @pytest.mark.parametrize('said', ['', 'yes', True, ['keep'], {}, 1])
 def test_another_value_is_an_error(said):
     with pytest.raises(InvalidSpec, match='must be delete or keep, not') as caught:
-        is_kept({KEY: said}, Properties)
+        is_kept({KEY: said}, PolicySpec)
     assert caught.value.path == 'metadata.senlin_affinity_on_detach'

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.model.member_of import MemberOf
-from senlin_affinity.nova.aggregate_bounds import keeping, leaving
+from senlin_affinity.nova.aggregate_bounds import covering, excluding
 
 NAMES = {name: f'{number:08d}-0000-4000-8000-000000000000' for number, name in enumerate('abcdef')}
 A, B = list(NAMES.values())[:2]
@@ -28,9 +28,9 @@ ROWS = [
 
 
 @pytest.mark.parametrize('row', ROWS, ids=[row[0] for row in ROWS])
-def test_leaving(row):
+def test_excluding(row):
     _name, every, good, expected = row
-    found = leaving({each: each in sets(*good) for each in sets(*every)})
+    found = excluding({each: each in sets(*good) for each in sets(*every)})
     words = {'A': A, 'B': B, '!B': f'!{B}'}
     if expected is None:
         assert found is None
@@ -42,16 +42,16 @@ def test_more_aggregates_than_an_address_holds():
     """What is forbidden must be all of it; what is required need not be."""
     many = [f'{number:08d}-0000-4000-8000-000000000001' for number in range(300)]
     each = [frozenset((one,)) for one in many]
-    assert leaving({one: not one for one in [*each, frozenset()]}) is None
-    found = leaving({one: A in one for one in [*each, frozenset((A,))]})
+    assert excluding({one: not one for one in [*each, frozenset()]}) is None
+    found = excluding({one: A in one for one in [*each, frozenset((A,))]})
     assert found == MemberOf.parse([A])
-    found = leaving({one: bool(one) for one in [*each, frozenset()]})
+    found = excluding({one: bool(one) for one in [*each, frozenset()]})
     assert len(found.required[0]) == 100
-    assert keeping({one: bool(one) for one in [*each, frozenset()]}) == frozenset()
-    assert keeping({one: A in one for one in [*each, frozenset((A,))]}) == {A}
+    assert covering({one: bool(one) for one in [*each, frozenset()]}) == frozenset()
+    assert covering({one: A in one for one in [*each, frozenset((A,))]}) == {A}
     most = [*each[:100], frozenset()]
-    assert leaving({one: not one for one in most}) == MemberOf(forbidden=frozenset(many[:100]))
-    assert keeping({one: bool(one) for one in most}) == {*many[:100]}
+    assert excluding({one: not one for one in most}) == MemberOf(forbidden=frozenset(many[:100]))
+    assert covering({one: bool(one) for one in most}) == {*many[:100]}
 
 
 # the sets that there are, those that are let in, the aggregates (None: no host is let in)
@@ -66,22 +66,22 @@ KEEPING = [
 
 
 @pytest.mark.parametrize('row', KEEPING, ids=[row[0] for row in KEEPING])
-def test_keeping(row):
+def test_covering(row):
     _name, every, good, expected = row
-    found = keeping({each: each in sets(*good) for each in sets(*every)})
+    found = covering({each: each in sets(*good) for each in sets(*every)})
     assert found == (None if expected is None else {NAMES[name] for name in expected})
 
 
 @given(st.sets(ANY), st.sets(ANY))
 def test_everybody_stays_who_is_let_in(every, good):
-    found = keeping({each: each in good for each in every})
+    found = covering({each: each in good for each in every})
     assert (found is None) == (not every & good)
     assert not found or not any(map(found.isdisjoint, every & good))
 
 
 @given(st.sets(ANY), st.sets(ANY))
 def test_nobody_is_left_who_is_not_let_in(every, good):
-    found = leaving({each: each in good for each in every})
+    found = excluding({each: each in good for each in every})
     if found is not None:
         left = {each for each in every if found.admits(each)}
         assert left

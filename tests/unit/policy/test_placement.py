@@ -7,7 +7,7 @@ from senlin_affinity.model.numbers import whole
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.properties import TYPE, Properties, load
+from senlin_affinity.policy.properties import TYPE, PolicySpec, load
 from senlin_affinity.preflight import hook
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import FetchScope, Question
@@ -32,7 +32,7 @@ def test_place_nodes(row):
         scale_request = ScaleRequest(question, bound)
         needs = scope_of(scale_request)
         hosts = () if needs is None else cloud.hosts_named_like(needs.drs_pattern)
-        return hook.decide(scale_request, CloudView(CloudSnapshot(tuple(hosts)))).answer
+        return hook.place_nodes(scale_request, CloudView(CloudSnapshot(tuple(hosts)))).answer
 
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -87,7 +87,7 @@ def test_the_count_of_an_earlier_policy_is_read(row):
     [('off', False, False), ('off', True, True), ('warn', False, True), ('enforce', False, True)],
 )
 def test_the_preflight_runs_if_the_spec_needs_it(preflight, pins_hosts, is_planned):
-    wanted = Properties('1.1', preflight=preflight, pins_hosts=pins_hosts)
+    wanted = PolicySpec('1.1', preflight=preflight, pins_hosts=pins_hosts)
     assert placement.is_planned(wanted) == is_planned
     needs = scope_of(ScaleRequest(Question(2, policy=wanted), BOUND))
     assert (needs is not None) == is_planned

@@ -26,7 +26,7 @@ def test_load_spec(row):
     added = {'extra_specs': 'permissive', 'preflight': 'enforce'}
     wanted = {'version': str(version), **({} if str(version) == '1.0' else added)}
     wanted |= as_tuples(row.get('properties', {}))
-    assert properties.load(spec) == properties.Properties(**wanted)
+    assert properties.load(spec) == properties.PolicySpec(**wanted)
 
 
 def test_at_most_20_mistakes_are_reported():
@@ -69,8 +69,8 @@ def test_a_spec_is_normalized_as_by_the_policy_of_senlin():
 def test_the_weaker_mode_of_the_preflight_is_used(given, limit):
     order = ('enforce', 'warn', 'off')
     weaker = order[max(order.index(given), order.index(limit))]
-    wanted = properties.Properties('1.1', preflight=given)
-    assert wanted.limited(limit) == properties.Properties('1.1', preflight=weaker)
+    wanted = properties.PolicySpec('1.1', preflight=given)
+    assert wanted.limited(limit) == properties.PolicySpec('1.1', preflight=weaker)
 
 
 def test_the_name_of_the_group_of_a_spec():
@@ -89,16 +89,16 @@ def test_a_malformed_spec_is_returned_unchanged():
 
 def test_an_existing_zone_is_accepted_with_one_request():
     cloud = FakeCloud(zones=frozenset({'nova', 'nova_1'}))
-    attachment.validate(properties.Properties('1.1'), cloud)
+    attachment.validate(properties.PolicySpec('1.1'), cloud)
     assert cloud.requests == []
-    attachment.validate(properties.Properties('1.1', availability_zone='nova_1'), cloud)
+    attachment.validate(properties.PolicySpec('1.1', availability_zone='nova_1'), cloud)
     assert cloud.requests == ['zones']
 
 
 def test_an_unknown_zone_is_rejected():
     """R3-26: the message of Senlin's own policy."""
     with pytest.raises(InvalidSpec) as caught:
-        attachment.validate(properties.Properties('1.1', availability_zone='X'), FakeCloud())
+        attachment.validate(properties.PolicySpec('1.1', availability_zone='X'), FakeCloud())
     assert caught.value.message == "The specified availability_zone 'X' could not be found."
     assert caught.value.path == 'properties.availability_zone'
 
@@ -106,7 +106,7 @@ def test_an_unknown_zone_is_rejected():
 @pytest.mark.parametrize('row', rows('policy_member_of'))
 def test_member_of(row):
     cloud = cloud_of(row.get('cloud', {}))
-    wanted = properties.Properties('1.1', member_of=tuple(row['member_of']), pins_hosts=True)
+    wanted = properties.PolicySpec('1.1', member_of=tuple(row['member_of']), pins_hosts=True)
     if raises(row):
         with pytest.raises(AffinityError) as caught:
             attachment.member_of(wanted, cloud, cloud)

@@ -40,7 +40,7 @@ class TenantStory(Story):
         return replace(super().view(), owner_sees_hosts=False)
 
     def outcome(self, rules=None):
-        return hook.decide(
+        return hook.place_nodes(
             self.scale_request(rules or (*CONSTRAINTS, *IMAGE_CONSTRAINT)), self.view()
         )
 
@@ -94,7 +94,7 @@ def test_a_rejection_by_candidates_has_changes_that_need_other_hosts():
     )
     story = TenantStory(row)
     view = replace(story.view(), coverage=Coverage.CANDIDATES, helpful=helpful)
-    result = hook.decide(story.scale_request(CONSTRAINTS), view)
+    result = hook.place_nodes(story.scale_request(CONSTRAINTS), view)
     words = (
         'does not fit: at most 1 of 3; the servers must be in zone az-1; a host may hold 1 of '
         'server group web; would help: flavor: tiny (3 of 3), max_server_per_host: 3 (3 of 3), '
@@ -107,7 +107,7 @@ def test_a_rejection_by_candidates_has_changes_that_need_other_hosts():
     )
     assert (result.answer.reason, result.refusal) == (words, words + more)
     view = replace(view, owner_sees_hosts=True)
-    result = hook.decide(story.scale_request(CONSTRAINTS), view)
+    result = hook.place_nodes(story.scale_request(CONSTRAINTS), view)
     assert (result.answer.reason, result.refusal) == (words + more, None)
 
 
@@ -140,7 +140,7 @@ def test_a_tenant_reads_no_number_if_a_quota_is_not_known(quotas, options, is_nu
     story = TenantStory(row)
     view = story.view()
     view = replace(view, snapshot=replace(view.snapshot, quotas=quotas))
-    found = hook.decide(story.scale_request(CONSTRAINTS), view)
+    found = hook.place_nodes(story.scale_request(CONSTRAINTS), view)
     head = 'at most 88 of 900'
     if not is_number:
         head = 'the number that fits is not shown, because not all quotas are known'
@@ -159,7 +159,7 @@ def test_a_tenant_reads_no_change_if_a_quota_is_not_known():
     view = replace(story.view(), coverage=Coverage.CANDIDATES, helpful=helpful)
     for quotas, words in ((KNOWN, 'flavor: tiny (3 of 3)'), (None, None)):
         seen = replace(view, snapshot=replace(view.snapshot, quotas=quotas))
-        found = hook.decide(story.scale_request(CONSTRAINTS), seen).for_owner
+        found = hook.place_nodes(story.scale_request(CONSTRAINTS), seen).for_owner
         assert ('would help' in found) is (words is not None)
         assert (words or '') in found
 

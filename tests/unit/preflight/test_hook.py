@@ -67,7 +67,7 @@ class Story:
         return CloudView(snapshot, unknown, images, self.row.get('owner_sees_hosts', True))
 
     def place(self):
-        outcome = hook.decide(self.scale_request(RULES), self.view())
+        outcome = hook.place_nodes(self.scale_request(RULES), self.view())
         self.warnings += [outcome.warning] * (outcome.warning is not None)
         self.notes += [outcome.note] * (outcome.note is not None)
         return outcome.answer
@@ -123,7 +123,7 @@ def test_place_nodes(row):
 def test_an_acceptance_by_a_sample_logs_its_assumptions(disk, note):
     story = Story({'hosts': {'cmp-1': {}}, 'flavor': {'disk': disk}, 'count': 1})
     view = replace(story.view(), coverage=Coverage.ENOUGH)
-    assert hook.decide(story.scale_request(RULES), view).note == note
+    assert hook.place_nodes(story.scale_request(RULES), view).note == note
 
 
 #: An available host, a full one, one with unknown resources, and one that a constraint rejects.
@@ -285,7 +285,7 @@ def test_a_rejection_on_a_thousand_hosts_is_short():
 def test_nothing_is_placed_without_nodes_or_a_binding(count, binding):
     scale_request = Story({'count': count}).scale_request(RULES)
     scale_request = replace(scale_request, binding=binding)
-    assert hook.decide(scale_request, CloudView()).answer == Placement(0, '')
+    assert hook.place_nodes(scale_request, CloudView()).answer == Placement(0, '')
 
 
 def test_the_spread_over_zones_is_one_of_several():
@@ -320,14 +320,14 @@ def test_without_constraints_nothing_is_decided():
     error = InvalidSpec('no such constraint')
     request = replace(story.scale_request(RULES), error=error)
     with pytest.raises(InvalidSpec, match='no such constraint'):
-        hook.decide(request, story.view())
+        hook.place_nodes(request, story.view())
 
 
 def test_an_owner_without_a_drs_host_reads_no_fact_about_hosts():
     properties = {'preflight': 'off', 'enable_drs_extension': True}
     scale_request = Story({'count': 1, 'properties': properties}).scale_request(())
     view = CloudView(CloudSnapshot(()), owner_sees_hosts=False)
-    result = hook.decide(scale_request, view)
+    result = hook.place_nodes(scale_request, view)
     assert result.answer == Refusal(NO_DRS_HOST)
     assert 'no hypervisor and no compute service has' in result.refusal
 
@@ -335,6 +335,6 @@ def test_an_owner_without_a_drs_host_reads_no_fact_about_hosts():
 def test_an_owner_reads_a_warning_without_facts_about_hosts():
     row = {'hosts': {'cmp-1': {}}, 'count': 2, 'properties': {'preflight': 'warn'}}
     story = Story({**row, 'owner_sees_hosts': False})
-    result = hook.decide(story.scale_request(RULES), story.view())
+    result = hook.place_nodes(story.scale_request(RULES), story.view())
     assert result.advice.startswith('does not fit: at most 1 of 2; a host may hold 1 of server ')
     assert 'server_group.host_full on 1' in result.warning

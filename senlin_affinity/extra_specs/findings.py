@@ -68,7 +68,7 @@ def validate(
     :param nova: the releases of the Nova in use; None: the newest one.
     """
     _check_mode(mode)
-    found = _judge(name, value, mode, registry, nova)
+    found = _finding(name, value, mode, registry, nova)
     if found is not None and found.is_error:
         raise InvalidExtraSpec([str(found)])
     return found
@@ -81,14 +81,14 @@ def validate_all(
     nova: Releases | None = None,
 ) -> tuple[Finding, ...]:
     """Check all extra specs of a flavor; return the findings that permissive mode accepts."""
-    found = judge(extra_specs, mode, registry, nova)
+    found = findings(extra_specs, mode, registry, nova)
     errors = [str(finding) for finding in found if finding.is_error]
     if errors:
         raise InvalidExtraSpec(errors)
     return found
 
 
-def judge(
+def findings(
     extra_specs: Mapping[str, str],
     mode: str = STRICT,
     registry: Registry | None = None,
@@ -99,7 +99,7 @@ def judge(
     if not isinstance(extra_specs, Mapping):
         raise InvalidSpec(f'must be a mapping of names to values, not {extra_specs!r}')
     names = sorted(extra_specs, key=str)
-    found = (_judge(name, extra_specs[name], mode, registry, nova) for name in names)
+    found = (_finding(name, extra_specs[name], mode, registry, nova) for name in names)
     return tuple(finding for finding in found if finding is not None)
 
 
@@ -108,7 +108,7 @@ def _check_mode(mode: object) -> None:
         raise InvalidSpec(f'the mode must be one of {", ".join(MODES)}, not {mode!r}')
 
 
-def _judge(
+def _finding(
     name: str, value: str, mode: str, registry: Registry | None, nova: Releases | None
 ) -> Finding | None:
     if mode == OFF:

@@ -5,8 +5,8 @@ import pytest
 from senlin_affinity.extra_specs import (
     MODES,
     Finding,
+    findings,
     image_properties,
-    judge,
     same_names,
     validate,
     validate_all,
@@ -31,7 +31,7 @@ def test_mode(row, mode):
         except InvalidExtraSpec as error:
             errors += error.errors
     found = tuple(filter(None, found))
-    said = judge(given, mode, REGISTRY)
+    said = findings(given, mode, REGISTRY)
     assert errors == [str(finding) for finding in said if finding.is_error]
     assert found == tuple(finding for finding in said if not finding.is_error)
     if not isinstance(outcome, dict):
@@ -53,7 +53,7 @@ def test_every_other_mode_is_rejected(mode):
     for call in (
         lambda: validate('hw:cpu_policy', 'dedicated', mode),
         lambda: validate_all({}, mode),
-        lambda: judge({}, mode),
+        lambda: findings({}, mode),
     ):
         with pytest.raises(InvalidSpec, match='strict, permissive, off') as caught:
             call()
@@ -94,7 +94,7 @@ def test_a_name_that_a_missing_plugin_may_define(mode):
 @pytest.mark.parametrize('mode', MODES)
 @pytest.mark.parametrize('given', [None, 5, 'hw:cpu_policy', ['hw:cpu_policy']])
 def test_extra_specs_are_a_mapping(given, mode):
-    for call in (validate_all, judge):
+    for call in (validate_all, findings):
         with pytest.raises(InvalidSpec, match='must be a mapping of names to values'):
             call(given, mode)
 
@@ -169,14 +169,14 @@ WORDS = 'Nova allows only letters (A to Z), digits, spaces and -_:. in a name'
 @pytest.mark.parametrize('mode', ['strict', 'permissive'])
 def test_a_name_that_the_schema_of_the_request_rejects_is_an_error(name, words, mode):
     """Nova answers 400 in every microversion."""
-    (found,) = judge({name: '1'}, mode, REGISTRY)
+    (found,) = findings({name: '1'}, mode, REGISTRY)
     assert (found.message, found.is_error) == (words, True)
-    assert judge({name: '1'}, 'off', REGISTRY) == ()
+    assert findings({name: '1'}, 'off', REGISTRY) == ()
 
 
 @pytest.mark.parametrize('name', ['a', 'a' * 255, 'a' * 255 + '\n', 'a b', '-_:. 9', ' '])
 def test_the_schema_of_the_request_allows_any_other_name(name):
-    (found,) = judge({name: '1'}, 'permissive', REGISTRY)
+    (found,) = findings({name: '1'}, 'permissive', REGISTRY)
     assert not found.is_error
 
 
@@ -241,9 +241,9 @@ ADVICE = 'define it in a package, or use the mode permissive'
 )
 def test_an_unknown_name_has_the_sentence_of_what_nova_does(name, words, hint):
     """D4-02: tests/functional/test_extra_specs_like_nova.py compares it with Nova."""
-    (found,) = judge({name: 'required'}, 'strict', REGISTRY)
+    (found,) = findings({name: 'required'}, 'strict', REGISTRY)
     assert (found.message, found.is_error) == (f'{words}: {hint}', True)
-    (found,) = judge({name: 'required'}, 'permissive', REGISTRY)
+    (found,) = findings({name: 'required'}, 'permissive', REGISTRY)
     expected = words if hint == ADVICE else f'{words}: {hint}'
     assert (found.message, found.is_error) == (expected, False)
 
@@ -251,7 +251,7 @@ def test_an_unknown_name_has_the_sentence_of_what_nova_does(name, words, hint):
 def test_the_namespace_of_a_package_may_be_one_of_novas():
     """Only if nova-api loads the package, which is not known here."""
     plugin = Plugin('acme', 'acme', (ExtraSpecValidator('acme:rack', 'A rack.', {'type': str}),))
-    (found,) = judge({'acme:row': '1'}, 'permissive', Registry(plugins=[plugin]))
+    (found,) = findings({'acme:row': '1'}, 'permissive', Registry(plugins=[plugin]))
     assert found.message == 'no extra spec of this name is known'
 
 
@@ -275,14 +275,14 @@ def test_names_that_mysql_does_not_distinguish():
 )
 def test_a_frequent_mistake_has_a_hint(name, value, hint):
     """No similar word is right: armv6 resembles arm64."""
-    (found,) = judge({name: value}, 'strict', image_properties.registry())
+    (found,) = findings({name: value}, 'strict', image_properties.registry())
     assert found.message.endswith(f', not {value!r}: {hint}')
 
 
 def test_image_properties_have_findings_of_their_kind():
     """R4-19: a value that Nova reads as another one passes in every mode."""
     specs = {'hw_pmu': 'enabled', 'colour': 'red'}
-    assert judge(specs, 'permissive', image_properties.registry()) == (
+    assert findings(specs, 'permissive', image_properties.registry()) == (
         Finding('colour', 'red', 'no image property of this name is known'),
         Finding('hw_pmu', 'enabled', "Nova reads 'enabled' as false: write true or false"),
     )

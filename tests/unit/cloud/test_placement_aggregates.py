@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from senlin_affinity import api
-from senlin_affinity.cloud import mirrors
+from senlin_affinity.cloud import placement_aggregates
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
@@ -173,7 +173,7 @@ def test_a_provider_without_a_name_is_an_error():
     placement = SimpleNamespace(get=lambda *_words, **_query: body)
     words = 'the answer lacks the name of a resource provider'
     with pytest.raises(CloudError, match=words):
-        mirrors.providers_in(placement, {'a'})
+        placement_aggregates.providers_in(placement, {'a'})
 
 
 def test_many_aggregates_are_split_over_requests(edge):
