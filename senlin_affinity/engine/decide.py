@@ -7,10 +7,10 @@ One request follows the other, on one cloud that can be changed::
     decide([request], scenario.disable(['cmp-1']), constraints)   and without this host?
 
 1. ``evaluation`` evaluates all constraints, which gives the number of servers that fit.
-2. ``unspecified`` finds its lower bound, and ``assignment`` the host of each server.
+2. ``unspecified`` finds its lower bound, and ``assign`` the host of each server.
 3. A :class:`Step` holds the result; the scenario with the new servers is that of the next request.
 4. :func:`decision_of` makes plain values of a step: ``assumptions``, ``host_reports``, and
-   ``search`` for changes that would help, if the request does not fit.
+   ``remedies`` for changes that would help, if the request does not fit.
 
 Raises: ConstraintError for a constraint that fails.
 """
@@ -81,7 +81,8 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
     """Return whether the servers fit, where they go, and what would help if ``fits`` is False.
 
     ``fits`` is True up to the expected number, False above the upper bound, None between them (as
-    with unknown hosts).
+    with unknown hosts). ``hosts_after``, and so the codes of the line, are those after the servers
+    were placed; remedies start from the hosts before.
     """
     evaluation, constraints = step.evaluation, step.constraints
     request, cloud, hosts = evaluation.request, evaluation.scenario.cloud, evaluation.hosts
