@@ -19,6 +19,8 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,7 @@ _COMPRESSED = (b'\x1f\x8b', b'BZh', b'\xfd7zXZ', b'(\xb5/\xfd', b'PK\x03\x04')
 #: Larger files are not checked for duplicate keys: programs write them, not people.
 _LARGE = 1 << 20
 _CLASS = re.compile('[A-Z0-9_]+')
+_GRANTS, _RESOURCES, _POOL = map(attrgetter, ('grants', 'resources', 'pool'))
 
 
 class SnapshotFile(CloudSnapshot, frozen=True, kw_only=True):
@@ -220,13 +223,14 @@ def _checked(snapshot: CloudSnapshot) -> CloudSnapshot:
     _check_unique('server_groups', snapshot.server_groups or (), 'id')
     _check_unique('soft_deleted', snapshot.soft_deleted or (), 'server')
     _check_unique('servers', snapshot.servers or (), 'server')
-    for number, host in enumerate(hosts):
-        if host.grants:
-            _check_unique(f'hosts[{number}].grants', host.grants, 'query')
+    for number, grants in enumerate(map(_GRANTS, hosts)):
+        if grants:
+            _check_unique(f'hosts[{number}].grants', grants, 'query')
     _check_classes(hosts)
     _check_aggregates(hosts, snapshot.aggregates or ())
     pools = _pools(snapshot.pools)
-    if any(has.pool for host in hosts for has in (host.resources or {}).values()):
+    every = map(methodcaller('values'), filter(None, map(_RESOURCES, hosts)))
+    if any(map(_POOL, chain.from_iterable(every))):
         hosts = _with_pools(hosts, pools)
     groups = snapshot.server_groups
     if groups is not None:
@@ -242,7 +246,7 @@ def _checked(snapshot: CloudSnapshot) -> CloudSnapshot:
 
 def _check_unique(path: str, items: Sequence[Any], *names: str) -> None:
     """Raise InvalidSpec for an item that agrees with an earlier one in all of these fields."""
-    keys = [tuple([getattr(item, name) for name in names]) for item in items]
+    keys = [*map(attrgetter(*names), items)]
     if len(set(keys)) == len(keys):
         return
     for number, key in enumerate(keys):
@@ -252,7 +256,7 @@ def _check_unique(path: str, items: Sequence[Any], *names: str) -> None:
 
 def _check_classes(hosts: Iterable[Host]) -> None:
     """Raise InvalidSpec for a resource of a host whose name is not that of a resource class."""
-    names = {name for host in hosts for name in host.resources or ()}
+    names = {*chain.from_iterable(filter(None, map(_RESOURCES, hosts)))}
     if all(map(_CLASS.fullmatch, names)):
         return
     for number, host in enumerate(hosts):

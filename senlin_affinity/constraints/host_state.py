@@ -10,6 +10,7 @@ Source: Nova's ComputeFilter, and its request filter ``compute_status_filter``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import compress
 from textwrap import shorten
 from typing import ClassVar
 
@@ -26,7 +27,7 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.nova import host_status
 from senlin_affinity.nova.effective_zone import wanted_zone
-from senlin_affinity.nova.host_status import DISABLED, has_stale_trait, is_in_use
+from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
 from senlin_affinity.scenario.scenario import Scenario
 
 _LONGEST = 80
@@ -124,10 +125,12 @@ class HostStateConstraint(Constraint):
         It may have none. If some were disabled with a reason, the first is without these, a second
         with all. The text has the reasons, and the number of hosts that were disabled without one.
         """
-        hosts = scenario.cloud.hosts or ()
-        idle = tuple(
-            each for each in hosts if has_stale_trait(each) or not is_in_use(request, each)
-        )
+        columns = scenario.columns
+        is_idle = columns.flags('has_stale_trait', has_stale_trait)
+        is_idle = is_idle | columns.flags('is_forbidden', host_status.is_forbidden)
+        if host_status.is_filtered(request):
+            is_idle |= ~(columns.flags('enabled') & columns.flags('up'))
+        idle = tuple(compress(scenario.hosts, is_idle.tolist()))
         plain = tuple(host for host in idle if not host.disabled_reason)
         disabled = [host.host for host in idle if not host.enabled or has_stale_trait(host)]
         down = [host.host for host in idle if not host.up]

@@ -19,11 +19,10 @@ Source: Placement's inventories and allocation candidates.
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,8 +45,8 @@ from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
-from senlin_affinity.model.flavor import DISK_GB, PCPU, UNIT_CLASSES, VCPU, Demand
-from senlin_affinity.model.host import Resource, is_ironic, is_vsphere
+from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES, Demand
+from senlin_affinity.model.host import Resource, is_vsphere
 from senlin_affinity.nova import leftovers
 from senlin_affinity.nova.alternatives import flavor_change, smaller_flavors
 from senlin_affinity.nova.candidate_query import are_aggregates_asked
@@ -57,6 +56,7 @@ from senlin_affinity.nova.options import FALLBACK_OFF
 from senlin_affinity.nova.placement_answer import placement_answer, scarce_classes
 from senlin_affinity.scenario.column import Column, in_order, number
 from senlin_affinity.scenario.columns import UNLIMITED, Flags, Numbers
+from senlin_affinity.scenario.fits import FIELDS, FITS, FULL, Code, fit_of
 from senlin_affinity.scenario.scenario import FREE, Scenario
 
 _IN_QUERY = (AvailabilityZoneConstraint(), ReservationsConstraint(), TraitsConstraint())
@@ -126,10 +126,24 @@ class ResourcesConstraint(Constraint):
         size = len(scenario.hosts)
         if asked is None:
             return Column.of_all(Verdict.unknown('resources.unknown'), size)
-        verdicts = _by_model(request, scenario, asked)
-        if scenario.columns.flags('is_asked', lambda host: host.grants is not None).any():
+        columns, is_pool_asked = scenario.columns, are_aggregates_asked(request)
+        if columns.flags('is_asked', lambda host: host.grants is not None).any():
+            verdicts = _by_model(scenario, asked, is_pool_asked=is_pool_asked)
             _by_answer(request, scenario, verdicts)
-        return verdicts.column(scenario, asked)
+            return verdicts.column(scenario, asked)
+
+        def column() -> Column:
+            verdicts = _by_model(scenario, asked, is_pool_asked=is_pool_asked)
+            return verdicts.column(scenario, asked)
+
+        if scenario.placed is not None:
+            return column()
+        key = (*asked.amounts.items(),), asked.may_be_pinned, is_pool_asked
+        last: dict[Any, Column] = columns.known(self.name, dict, (*FIELDS, 'is_nested'))
+        if key not in last:  # the changes of a request leave its amounts alone
+            last.clear()
+            last[key] = column()
+        return last[key]
 
     def has_domains(self, request: Request, scenario: Scenario) -> bool:
         """Check whether the snapshot has a sharing provider, used by a host or not."""
@@ -205,7 +219,7 @@ class ResourcesConstraint(Constraint):
 class _Verdicts:
     """The verdict about each host, while it is determined.
 
-    ``code`` is an element of ``_Code``; from ``_Code.EXHAUSTED`` on, plus ``len(_Code)`` times the
+    ``code`` is an element of ``Code``; from ``Code.EXHAUSTED`` on, plus ``len(Code)`` times the
     index of the requested class. ``lower``, ``expected`` and ``upper`` are the bounds.
     """
 
@@ -229,59 +243,45 @@ class _Verdicts:
         verdict_of, firsts = in_order(kind)
         codes, amounts = self.code[firsts].tolist(), [*asked.amounts.items()]
         verdicts, facts = [], []
-        for place, code in (divmod(each, len(_Code)) for each in codes):
+        for place, code in (divmod(each, len(Code)) for each in codes):
             name, amount = amounts[place] if amounts else ('', 0)
-            verdicts.append(_verdict(_Code(code), name, amount))
-            facts.append(_own_facts(_Code(code), scenario, name))
+            verdicts.append(_verdict(Code(code), name, amount))
+            facts.append(_own_facts(Code(code), scenario, name))
         bounds = self.lower, self.expected, self.upper
         return Column(verdicts, verdict_of, *bounds, facts, is_counted=True)
 
 
-class _Code(enum.IntEnum):
-    """The reason codes; those from ``EXHAUSTED`` on are about one resource class."""
-
-    ROOM = 0
-    UNKNOWN = 1
-    NOTHING = 2
-    NOT_GRANTED = 3
-    EXHAUSTED = 4
-    TOO_LARGE = 5
-    STEP = 6
-    NOT_OFFERED = 7
-    RESERVED = 8
-
-
-def _verdict(code: _Code, name: str, amount: int) -> Verdict:
+def _verdict(code: Code, name: str, amount: int) -> Verdict:
     """Return the verdict with the facts that hosts share."""
-    if code is _Code.ROOM:
+    if code is Code.ROOM:
         return Verdict.passed('resources.room')
-    if code is _Code.UNKNOWN:
+    if code is Code.UNKNOWN:
         return Verdict.unknown('resources.unknown')
-    if code is _Code.NOTHING:
+    if code is Code.NOTHING:
         return Verdict.skipped('resources.nothing')
     asked = {'resource': name, 'amount': amount}
-    if code is _Code.NOT_GRANTED:
+    if code is Code.NOT_GRANTED:
         asked = {}
-    elif code in (_Code.NOT_OFFERED, _Code.RESERVED):
+    elif code in (Code.NOT_OFFERED, Code.RESERVED):
         del asked['amount']
     return Verdict.rejected(f'resources.{code.name.lower()}', **asked)
 
 
-def _own_facts(code: _Code, scenario: Scenario, name: str) -> Mapping[str, Numbers]:
+def _own_facts(code: Code, scenario: Scenario, name: str) -> Mapping[str, Numbers]:
     """Return the facts that differ between hosts, of which one resource class is not enough."""
-    if code is _Code.TOO_LARGE:
+    if code is Code.TOO_LARGE:
         return {'max_unit': scenario.columns.inventories(name).max_unit}
-    if code is _Code.STEP:
+    if code is Code.STEP:
         return {'step_size': scenario.columns.inventories(name).step_size}
-    if code is _Code.EXHAUSTED:
+    if code is Code.EXHAUSTED:
         capacity = scenario.columns.inventories(name).capacity
         return {'free': np.maximum(0, scenario.free(name)), 'capacity': capacity}
-    if code is _Code.RESERVED:
+    if code is Code.RESERVED:
         return {'reserved': scenario.columns.inventories(name).reserved}
     return {}
 
 
-def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
+def _by_model(scenario: Scenario, asked: Demand, *, is_pool_asked: bool) -> _Verdicts:
     """Return the verdicts by the inventories of the hosts.
 
     The first class that no server on the host can get decides the code; without any, the first one
@@ -292,18 +292,18 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
     is_any = columns.flags('has_resources', lambda host: host.resources is not None)
     if not asked.amounts:
         verdicts = _Verdicts(zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())
-        verdicts.set(is_any, _Code.NOTHING, NO_LIMIT)
-        verdicts.set(~is_any, _Code.UNKNOWN, Bounds.unknown())
+        verdicts.set(is_any, Code.NOTHING, NO_LIMIT)
+        verdicts.set(~is_any, Code.UNKNOWN, Bounds.unknown())
         return verdicts
     if not any(name in asked.amounts for name in UNIT_CLASSES):
         is_any = columns.flags('has_some_resources', lambda host: bool(host.resources))
     is_at_most = columns.flags('is_nested') | columns.flags_by_class('hypervisor_type', is_vsphere)
-    is_pool_asked, is_shared = are_aggregates_asked(request), np.ones(size, bool)
-    room, failure, is_known = np.full(size, UNLIMITED), np.full(size, _FITS), ~zeros.astype(bool)
+    is_shared = np.ones(size, bool)
+    room, failure, is_known = np.full(size, UNLIMITED), np.full(size, FITS), ~zeros.astype(bool)
     for place, name in enumerate(asked.amounts):
-        fit, is_pooled = _fit(scenario, asked, name), columns.inventories(name).is_pooled
+        fit, is_pooled = fit_of(scenario, asked, name), columns.inventories(name).is_pooled
         room = np.minimum(room, fit.room)
-        failure = np.minimum(failure, fit.failure + place * len(_Code))
+        failure = np.minimum(failure, fit.failure + place * len(Code))
         if fit.is_any_hidden:
             is_known &= fit.room < UNLIMITED
         is_at_most |= fit.is_at_most
@@ -311,9 +311,9 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
         if is_pool_asked:
             is_at_most |= is_pooled
     is_at_most |= is_shared
-    is_open, code = is_any & (failure >= _FITS), zeros
-    fails = np.flatnonzero(failure < _FITS)
-    code[fails] = failure[fails] % _FULL
+    is_open, code = is_any & (failure >= FITS), zeros
+    fails = np.flatnonzero(failure < FITS)
+    code[fails] = failure[fails] % FULL
     upper = np.where(is_open, room, 0)
     # The same array, of which the table makes use.
     verdicts = _Verdicts(code, upper, upper, upper)
@@ -321,69 +321,9 @@ def _by_model(request: Request, scenario: Scenario, asked: Demand) -> _Verdicts:
         fits = is_open & is_known
         verdicts.lower = np.where(fits & ~is_at_most, room, 0)
         verdicts.expected = np.where(fits, room, 0)
-        verdicts.code[is_open & ~is_known] = _Code.UNKNOWN
-        verdicts.set(~is_any, _Code.UNKNOWN, Bounds.unknown())
+        verdicts.code[is_open & ~is_known] = Code.UNKNOWN
+        verdicts.set(~is_any, Code.UNKNOWN, Bounds.unknown())
     return verdicts
-
-
-#: ``_Fit.failure`` of a class of which nothing else is missing but capacity, and without failure.
-_FULL, _FITS = 1 << 10, 1 << 20
-
-
-class _Fit(NamedTuple):
-    """How an amount of one resource class fits on each host, whatever else is requested.
-
-    ``room`` is the number of servers (UNLIMITED: it is not known). The least ``failure``, an
-    element of ``_Code``, decides.
-    """
-
-    room: Numbers
-    failure: Numbers
-    is_any_hidden: bool
-    is_at_most: Flags
-
-
-def _fit(scenario: Scenario, asked: Demand, name: str) -> _Fit:
-    """Return how the amount of a class fits; it is computed once if no servers were placed."""
-    amount = asked.amounts[name]
-    is_pinned = name == VCPU and asked.may_be_pinned
-
-    def fit() -> _Fit:
-        return _fit_of(scenario, name, amount, may_be_pinned=is_pinned)
-
-    if scenario.placed is not None:
-        return fit()
-    return scenario.columns.known(('fit', name, amount, is_pinned), fit)
-
-
-def _fit_of(scenario: Scenario, name: str, amount: int, *, may_be_pinned: bool) -> _Fit:
-    columns = scenario.columns
-    has, counted = columns.inventories(name), min(amount, UNLIMITED - 1)  # more than any host has
-    is_hidden = ~has.is_listed & columns.flags('is_partial')
-    if may_be_pinned:
-        is_hidden |= _is_more_pinned(counted, scenario)
-    here = scenario.free(name) // counted
-    fits = has.is_listed & (has.max_unit >= counted) & (here >= 1)
-    fits &= counted % has.step_size == 0
-    failure = np.full(len(here), _FITS)
-    fails = np.flatnonzero(~is_hidden & ~fits)
-    if len(fails):
-        is_bare = columns.flags_by_class('hypervisor_type', is_ironic)
-        is_nothing = (has.capacity[fails] == 0) & (name in UNIT_CLASSES)
-        is_reserved = (has.capacity[fails] == 0) & (has.reserved[fails] >= counted)
-        conditions = {
-            _Code.NOT_OFFERED: ~has.is_listed[fails] | (is_nothing & is_bare[fails]),
-            _Code.TOO_LARGE: has.max_unit[fails] < counted,
-            _Code.STEP: counted % has.step_size[fails] != 0,
-            _Code.RESERVED + _FULL: is_reserved,
-        }
-        default = _Code.EXHAUSTED + _FULL
-        failure[fails] = np.select([*conditions.values()], [*conditions], default)
-    is_at_most = has.is_sum
-    if amount > 1 and name not in UNIT_CLASSES:
-        is_at_most = is_at_most | (has.is_listed & (has.max_unit >= UNLIMITED))
-    room = np.where(is_hidden, UNLIMITED, np.where(fits, here, 0))
-    return _Fit(room, failure, bool(is_hidden.any()), is_at_most)
 
 
 def _by_answer(request: Request, scenario: Scenario, verdicts: _Verdicts) -> None:
@@ -400,24 +340,24 @@ def _by_answer(request: Request, scenario: Scenario, verdicts: _Verdicts) -> Non
     for name in request.memo(scarce_classes, scenario.cloud):
         is_vague = is_vague | scenario.columns.inventories(name).is_sum
     certain = np.where(is_vague, 0, grants.certain)
-    verdicts.code[is_granted] = _Code.ROOM
+    verdicts.code[is_granted] = Code.ROOM
     verdicts.lower = np.where(is_granted, certain, verdicts.lower)
     verdicts.expected = np.where(is_granted, grants.room, verdicts.expected)
     verdicts.upper = np.where(is_granted, grants.room, verdicts.upper)
     if answer.query is None:
         return
-    is_rejected = verdicts.code > _Code.NOTHING
+    is_rejected = verdicts.code > Code.NOTHING
     is_left = grants.is_asked & ~is_granted & ~is_rejected
     is_excluded = np.zeros(len(is_left), bool)
     if is_left.any():
         is_excluded = is_left & ~grants.is_listed & _is_excluded(request, scenario)
-    passes = verdicts.code == _Code.ROOM
+    passes = verdicts.code == Code.ROOM
     verdicts.lower[is_excluded & passes] = 0
     is_left &= ~is_excluded
     if answer.is_complete:
-        verdicts.set(is_left, _Code.NOT_GRANTED, NONE)
+        verdicts.set(is_left, Code.NOT_GRANTED, NONE)
         return
-    verdicts.set(is_left & grants.is_listed, _Code.NOT_GRANTED, NONE)
+    verdicts.set(is_left & grants.is_listed, Code.NOT_GRANTED, NONE)
     is_limited = (verdicts.upper > 0) & (verdicts.upper < UNLIMITED)
     verdicts.lower[is_left & ~grants.is_listed & is_limited] = 0
 
@@ -436,13 +376,6 @@ def _is_excluded(request: Request, scenario: Scenario) -> Flags:
         rejects = np.array([not verdict for verdict in column.verdicts], bool)
         is_excluded |= rejects[column.verdict_of]
     return is_excluded
-
-
-def _is_more_pinned(amount: int, scenario: Scenario) -> Flags:
-    """Return on which hosts more servers with this many CPUs fit in PCPU than in VCPU."""
-    pinned, shared = (np.maximum(0, scenario.free(name)) // amount for name in (PCPU, VCPU))
-    more: Flags = scenario.columns.inventories(PCPU).is_listed & (pinned > shared)
-    return more
 
 
 def _of_pool(name: str, amount: int, has: Resource, taken: int) -> Verdict:

@@ -214,7 +214,8 @@ def _look(request: Request, scenario: Scenario, table: Table) -> Numbers:
             flags.append(has.max_unit >= NO_LIMIT)
     look = table.row_of
     for flag in flags:
-        look = in_order(look * 2 + flag)[0]
+        if flag.any() and not flag.all():
+            look = in_order(look * 2 + flag)[0]
     return look
 
 

@@ -97,7 +97,7 @@ def _new_hosts(scenario: Scenario, value: Data, request: Request) -> Scenario:
     one = _new_host(value)
     taken = [*scenario.cloud.hosts_by_name, *scenario.members_on(request)]
     names = islice(unused(one.host, taken, 1), value['number'])
-    return scenario.add([one.but(host=name) for name in names])
+    return scenario.add_copies(one, names)
 
 
 def _aggregate_hosts(scenario: Scenario, value: Data, _request: Request) -> Scenario:

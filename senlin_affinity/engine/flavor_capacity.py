@@ -371,8 +371,10 @@ def _in_parts(
 
 def _sums(table: Table, parts: Parts) -> tuple[list[int], list[int], list[int | None]]:
     """Return the lower, the expected and the upper bounds of the parts."""
-    upper = [limit(each) for each in parts.sums(table.upper)]
-    return parts.sums(table.lower), parts.sums(table.expected), upper
+    expected = parts.sums(table.expected)
+    lower = expected if table.lower is table.expected else parts.sums(table.lower)
+    upper = expected if table.upper is table.expected else parts.sums(table.upper)
+    return lower, expected, [*map(limit, upper)]
 
 
 def _of_domains(now: Evaluation, indexes: Numbers) -> Bounds:

@@ -12,11 +12,12 @@ The last three only if they differ from the default.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Sequence
-from operator import attrgetter, eq, itemgetter
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from operator import eq, itemgetter
 from typing import Any
 
+import numpy as np
 from msgspec import structs
 
 from senlin_affinity.engine.what_if import WhatIf, WhatIfResult
@@ -27,6 +28,8 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import started
 from senlin_affinity.nova.root_traits import OWNER
+from senlin_affinity.scenario.column import in_order
+from senlin_affinity.scenario.columns import Columns, Numbers
 from senlin_affinity.scenario.constraint import OF_EACH_HOST, Domain, is_of_domains, is_of_hosts
 from senlin_affinity.scenario.scenario import FREE
 
@@ -36,10 +39,6 @@ _MOST_DOMAINS = 3
 #: A ratio from here up to 1 may be the effect of a reserve.
 _LEAST_RATIO = 0.9
 _LOOK = 'availability_zone aggregates traits hypervisor_type is_nested is_partial'
-_view, _size = (
-    attrgetter(*_LOOK.split()),
-    attrgetter('capacity', 'max_unit', 'step_size', 'is_sum', 'pool'),
-)
 
 
 def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
@@ -138,22 +137,48 @@ def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
     zones, aggregates, traits, nesting, and codes of the constraints that read names or servers.
     """
     hosts, table = what_if.before.hosts, what_if.before.table
+    if not hosts:
+        return [], []
     of_any = [
         item.name
         for item in what_if.before.constraints
         if is_of_hosts(item) and not OF_EACH_HOST.difference((FREE,)).isdisjoint(item.reads)
     ]
-    of_rows = [(*(row.verdicts[name].code for name in of_any),) for row in table.rows]
-    codes = map(of_rows.__getitem__, table.row_of.tolist())
-    resources = [host.resources or {} for host in hosts]
-    types = map(attrgetter('hypervisor_type'), hosts)
-    inventories = (tuple(map(_size, each.values())) for each in resources)
-    sizes = [*zip(types, map(tuple, resources), inventories, strict=True)]
-    first_of: dict[Hashable, int] = {}
-    for index, look in enumerate(zip(map(_view, hosts), sizes, codes, strict=True)):
-        first_of.setdefault(look, index)
-    number, firsts = Counter(sizes), first_of.values()
-    return [_empty(hosts[first]) for first in firsts], [number[sizes[first]] for first in firsts]
+    codes = _numbered((*(row.verdicts[name].code for name in of_any),) for row in table.rows)
+    columns = what_if.before.scenario.columns
+    sizes = _sizes(columns)
+    looks = columns.classes(tuple(_LOOK.split())).of_host
+    _kind_of, firsts = in_order(_both(_both(looks, sizes), codes[table.row_of]))
+    commonness: list[int] = np.bincount(sizes)[sizes[firsts]].tolist()
+    return [_empty(hosts[first]) for first in firsts.tolist()], commonness
+
+
+def _sizes(columns: Columns) -> Numbers:
+    """Return a number for each host, the same for equal hypervisor types and inventories."""
+    types = columns.classes(('hypervisor_type', 'resource_classes'))
+    named = [(kind, names or ()) for kind, names in types.values]
+    sizes = _numbered(named)[types.of_host]
+    for name in sorted({name for _kind, names in named for name in names}):
+        has = columns.inventories(name)
+        figures = [has.capacity, has.max_unit, has.step_size, has.is_sum]
+        if has.is_pooled.any():
+            of_hosts = ((host.resources or {}).get(name) for host in columns.hosts)
+            figures.append(_numbered(each and each.pool for each in of_hosts))
+        for each in figures:
+            if (each != each[0]).any():
+                sizes = _both(sizes, in_order(each.astype(np.int64))[0])
+    return sizes
+
+
+def _numbered(values: Iterable[Hashable]) -> Numbers:
+    """Return a number for each value, the same for equal ones."""
+    number_of: dict[Hashable, int] = {}
+    return np.array([number_of.setdefault(each, len(number_of)) for each in values], np.int64)
+
+
+def _both(one: Numbers, two: Numbers) -> Numbers:
+    """Return a number for each pair of numbers, the same for equal pairs."""
+    return in_order(one * (two.max() + 1) + two)[0]
 
 
 def _empty(host: Host) -> Host:

@@ -340,23 +340,23 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     names = dict.fromkeys(host.host for host in proposal.hosts)
     now = what_if.before.scenario
     changed = carry_out(_listed(proposal, names), what_if.request, now)[1].hosts
-    others = [*map(changed.__getitem__, places)]
+    others = {place: changed[place] for place in places}
     rooms: Counter[str] = Counter()
-    for host, room in zip(others, what_if.rooms(others), strict=True):
+    for host, room in zip(others.values(), what_if.rooms_of_changed(others), strict=True):
         rooms[host.host] += room
-    ranked = sorted(
-        (name for name in rooms if rooms[name]),
-        key=lambda name: (name in proposal.notes, -rooms[name], name),
-    )
+    ranked = sorted(name for name, room in rooms.items() if room)
+    ranked.sort(key=rooms.__getitem__, reverse=True)  # equal ones stay in order
+    ranked.sort(key=proposal.notes.__contains__)
     if not ranked:
         return None
     sums = list(accumulate(rooms[name] for name in ranked))
     guess = 1 + bisect_left(sums, what_if.missing)
 
     def attempt(number: int) -> WhatIfResult:
-        names = {*ranked[:number]}
-        of_names = {place: host for place, host in enumerate(changed) if host.host in names}
-        return what_if.plan_hosts(_listed(proposal, ranked[:number]), of_names)
+        names = ranked[:number]
+        indexes = sorted(index for name in names for index in now.columns.indexes_by_name[name])
+        of_names = {index: changed[index] for index in indexes}
+        return what_if.plan_hosts(_listed(proposal, names), of_names)
 
     number, after = what_if.smallest(len(ranked), guess, attempt, lambda number: sums[number - 1])
     used = ranked[:number]

@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from senlin_affinity.engine.evaluation import Evaluation
 from senlin_affinity.engine.parts import NO_NAME, Parts
@@ -43,6 +45,32 @@ class FreeAmount:
     stranded: int
 
 
+class _Part(NamedTuple):
+    """What the hosts have of one resource class, for servers that request an amount of it.
+
+    ``room`` is a fraction; ``of_empty`` is the number of servers if nothing is used.
+    """
+
+    free: Numbers
+    room: NDArray[np.float64]
+    of_empty: Numbers
+    could_hold: Flags
+
+
+def _part(scenario: Scenario, name: str, amount: int) -> _Part:
+    """Return what the hosts have; it is computed once if no servers were placed."""
+
+    def part() -> _Part:
+        has, free = scenario.columns.inventories(name), np.maximum(scenario.free(name), 0)
+        could_hold = (has.capacity >= amount) & (has.max_unit >= amount)
+        could_hold &= amount % has.step_size == 0
+        return _Part(free, free / amount, has.capacity // amount, could_hold)
+
+    if scenario.placed is not None:
+        return part()
+    return scenario.columns.known(('part', name, amount), part, ('resources',))
+
+
 class FlavorOnHosts:
     """The amounts of one flavor, and what the hosts have of them.
 
@@ -55,19 +83,17 @@ class FlavorOnHosts:
         self.table = table
         self.amounts: Mapping[str, int] = {} if asked is None else asked.amounts
         self._columns = now.scenario.columns
-        self.free = {name: np.maximum(now.scenario.free(name), 0) for name in self.amounts}
         usable = table.where(row.is_eligible is not False for row in table.rows)
-        for name, amount in self.amounts.items():
-            has = self._columns.inventories(name)
-            usable = usable & (has.capacity >= amount) & (has.max_unit >= amount)
-            usable &= amount % has.step_size == 0
+        self._parts = {name: _part(now.scenario, name, self.amounts[name]) for name in self.amounts}
+        for part in self._parts.values():
+            usable = usable & part.could_hold
         self.usable: Flags = usable
 
     def of_empty(self) -> Numbers:
         """Return the number of servers that each usable host would hold if it were empty."""
         most = np.full(len(self.usable), UNLIMITED)
-        for name, amount in self.amounts.items():
-            most = np.minimum(most, self._columns.inventories(name).capacity // amount)
+        for part in self._parts.values():
+            most = np.minimum(most, part.of_empty)
         return np.where(self.usable & (most < UNLIMITED), most, 0)
 
     @cached_property
@@ -75,14 +101,14 @@ class FlavorOnHosts:
         """What each host has left of each class, if it takes all the servers that it can."""
         number = self.table.expected
         return {
-            name: np.maximum(self.free[name] - number * amount, 0)
+            name: np.maximum(self._parts[name].free - number * amount, 0)
             for name, amount in self.amounts.items()
         }
 
     def stranded(self) -> tuple[tuple[str, int], ...]:
         """Return what is left of each requested class on usable hosts; not of shared pools."""
         return tuple(
-            (name, int(left[self.usable].sum()))
+            (name, int((left * self.usable).sum()))
             for name, left in self.left.items()
             if not self._columns.inventories(name).is_pooled.any()
         )
@@ -94,15 +120,18 @@ class FlavorOnHosts:
         """
         if not self.amounts or not self.usable.any():
             return None, 0
-        names = [*self.amounts]
-        rooms = np.stack([self.free[name] / amount for name, amount in self.amounts.items()])
-        which, least = rooms.argmin(axis=0), rooms.min(axis=0)
-        is_other = self.table.upper + _NEARLY_ONE < least
-        counts = np.bincount(which[self.usable & ~is_other], minlength=len(names)).tolist()
+        names, rooms = [*self.amounts], [part.room for part in self._parts.values()]
+        which, least = np.zeros(len(self.usable), np.int8), rooms[0]
+        for number, room in enumerate(rooms[1:], 1):
+            which[room < least] = number
+            least = np.minimum(least, room)
+        is_other = self.usable & (self.table.upper + _NEARLY_ONE < least)
+        is_first = self.usable & ~is_other
+        counts = [np.count_nonzero(is_first & (which == each)) for each in range(len(names))]
         lacking = [
             name
             for name, amount in self.amounts.items()
-            if not (self.free[name][self.usable] >= amount).any()
+            if not (self.usable & (self._parts[name].free >= amount)).any()
         ]
         limits = Counter(
             {
@@ -111,7 +140,7 @@ class FlavorOnHosts:
                 if not lacking or name in lacking
             }
         )
-        others = np.bincount(self.table.row_of[self.usable & is_other]).tolist()
+        others = np.bincount(self.table.row_of[is_other]).tolist()
         for number, hosts in enumerate(others):
             other = self._limit_of_row(number) if hosts and not lacking else None
             if other is not None:

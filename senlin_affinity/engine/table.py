@@ -223,7 +223,9 @@ def _bounds(
     """Return the least bounds of the columns; 0 for a host that a constraint rejects."""
     least: Bound | None = None
     for column in columns:
-        if column.is_counted or any(each.bounds != NO_LIMIT for each in column.verdicts):
+        # A REJECT decides by its row.
+        limits = (each.bounds != NO_LIMIT for each in column.verdicts if each)
+        if column.is_counted or any(limits):
             own = Bound(column.lower, column.expected, column.upper)
             pairs = zip(least or own, own, strict=True)
             least = own if least is None else Bound(*(np.minimum(a, b) for a, b in pairs))
@@ -248,7 +250,9 @@ def _once(change: Callable[[Numbers], Numbers], arrays: Iterable[Numbers]) -> li
 
 
 def _whole(numbers: Numbers) -> Numbers:
-    """Return the numbers with 0 in place of UNLIMITED."""
+    """Return the numbers with 0 in place of UNLIMITED; the same array if there is none."""
+    if not (numbers >= UNLIMITED).any():
+        return numbers
     return np.where(numbers >= UNLIMITED, 0, numbers)
 
 

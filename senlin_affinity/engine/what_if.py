@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+
 from senlin_affinity.engine import commands
 from senlin_affinity.engine.changes import carry_out
 from senlin_affinity.engine.decision import Remedy
@@ -18,6 +20,7 @@ from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
+from senlin_affinity.scenario.columns import UNLIMITED
 from senlin_affinity.scenario.constraint import is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -94,6 +97,14 @@ class WhatIf:
         ]
         scenario = Scenario.of_hosts(self.cloud, hosts)
         return [room or 0 for room in evaluate_hosts(self.request, others, scenario).room()]
+
+    def rooms_of_changed(self, changed: Mapping[int, Host]) -> list[int]:
+        """Return :meth:`rooms` of changed hosts, by index."""
+        others = [*filter(is_of_hosts, self.before.constraints)]
+        scenario = Scenario(self.before.scenario.columns.in_place(changed))
+        upper = evaluate_hosts(self.request, others, scenario).upper[[*changed]]
+        rooms: list[int] = np.where(upper >= UNLIMITED, 0, upper).tolist()
+        return rooms
 
     def smallest(
         self,

@@ -15,6 +15,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from senlin_affinity.model.aggregate import Aggregate as Aggregate
+from senlin_affinity.model.flavor import PCPU
 from senlin_affinity.model.flavor import Flavor as Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.member_of import CanonicalUuids
@@ -27,8 +28,10 @@ _Limit = Annotated[
     int, Meta(ge=NO_LIMIT, description='an integer of 0 or more, or -1 for no limit')
 ]
 _PLACE = attrgetter('availability_zone', 'aggregates')
+_STATE = attrgetter('availability_zone', 'enabled')
 _GRANTS = attrgetter('grants')
 _HOST = attrgetter('host')
+_RESOURCES = attrgetter('resources')
 
 
 class Quota(Value, frozen=True):
@@ -139,6 +142,12 @@ class CloudSnapshot(Value, frozen=True, dict=True):
         return self.answered.union(grant.query for grants in every.values() for grant in grants)
 
     @cached_property
+    def may_pin_cpus(self) -> bool:
+        """Return whether any host may have CPUs for pinned servers."""
+        every = map(_RESOURCES, self.hosts or ())
+        return any(has is None or (PCPU in has and has[PCPU].capacity > 0) for has in every)
+
+    @cached_property
     def granting_queries(self) -> frozenset[str]:
         """Return the queries for which any host has a grant."""
         granted = filter(None, map(_GRANTS, self.hosts or ()))
@@ -184,11 +193,11 @@ class CloudSnapshot(Value, frozen=True, dict=True):
         Unknown ``closed_zones`` are derived from the hosts. A zone whose services are only down is
         available, as in Nova's list of zones.
         """
-        hosts = self.hosts or ()
-        open_zones = {host.availability_zone for host in hosts if host.enabled}
+        states = {*map(_STATE, self.hosts or ())}
+        open_zones = {zone for zone, is_enabled in states if is_enabled}
         closed = self.closed_zones
         if closed is None:
-            closed = frozenset(host.availability_zone for host in hosts if host.availability_zone)
+            closed = frozenset(zone for zone, _is_enabled in states if zone)
         return closed - open_zones
 
     @cached_property

@@ -6,9 +6,11 @@ for others joins no aggregate, and no host changes its zone while it has servers
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
-from operator import ge
+from functools import lru_cache
+from operator import attrgetter, ge
 from typing import Any
 
 from msgspec import structs
@@ -16,6 +18,7 @@ from msgspec import structs
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
+from senlin_affinity.model.member_of import CanonicalUuids
 from senlin_affinity.model.proposal import Change, ChangedHosts, unused
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
@@ -27,6 +30,7 @@ _MOST_REDUCTION = 2
 #: Each is evaluated.
 _MOST_SMALLER = 5
 _MOST_AGGREGATES = 50
+_PLACE = attrgetter('availability_zone', 'aggregates')
 
 
 def may_create_group(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> bool:
@@ -122,7 +126,13 @@ def _is_reduced(amount: int, now: int) -> bool:
 def with_aggregate(host: Host, aggregate: Aggregate) -> Host:
     """Return the host as a member of the aggregate, and in its zone."""
     zone = aggregate.availability_zone or host.availability_zone
-    return host.but(aggregates=host.aggregates | {aggregate.uuid}, availability_zone=zone)
+    return host.but(aggregates=_joined(host.aggregates, aggregate.uuid), availability_zone=zone)
+
+
+@lru_cache(maxsize=256)
+def _joined(aggregates: CanonicalUuids, uuid: str) -> CanonicalUuids:
+    """Return the aggregates with one more; hosts of equal ones share it."""
+    return CanonicalUuids(aggregates | {uuid})
 
 
 def joining(
@@ -141,21 +151,21 @@ def joining(
     offered = [known[uuid] for uuid in uuids if uuid in known and uuid not in kept]
     offered = sorted(offered, key=lambda each: each.name)[:_MOST_AGGREGATES]
 
-    def joiners(aggregate: Aggregate) -> tuple[Host, ...]:
-        known: dict[Hashable, bool | None] = {}
-        found = []
-        for host in hosts:
-            place = host.availability_zone, host.aggregates
-            if place not in known:
-                known[place] = _may_join(cloud, host, aggregate)
-            may_join = known[place]
-            if may_join or (may_join is None and _is_empty(host)):
-                found.append(host)
-        return tuple(found)
+    of_place: defaultdict[Hashable, list[Host]] = defaultdict(list)
+    for host in hosts:
+        of_place[_PLACE(host)].append(host)
+
+    def joiners(aggregate: Aggregate) -> list[Host]:
+        found: list[Host] = []
+        for alike in of_place.values():
+            may_join = _may_join(cloud, alike[0], aggregate)
+            found += filter(_is_empty, alike) if may_join is None else alike * may_join
+        return found
 
     best = max(offered, key=lambda each: len(joiners(each)), default=None)
-    if best is None or not (found := joiners(best)):
+    if best is None or not (joining := {*map(id, joiners(best))}):
         return ()
+    found = tuple(host for host in hosts if id(host) in joining)
     named = {'name': best.name, 'uuid': best.uuid}
     path, names = ('aggregate_hosts', 'hosts'), frozenset(host.host for host in found)
     change = ChangedHosts(

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.model.flavor import PCPU, Demand, Group
+from senlin_affinity.model.flavor import Demand, Group
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
@@ -48,7 +48,7 @@ def queries(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     request pinned CPUs, which other hosts have.
     """
     asked = demand_of(request)
-    if asked is None or (asked.may_be_pinned and _is_pinning_offered(request, cloud)):
+    if asked is None or (asked.may_be_pinned and cloud.may_pin_cpus):
         return ()
     member_of = request.memo(_member_of, cloud)
     if member_of is None:
@@ -85,14 +85,6 @@ def are_aggregates_asked(request: Request) -> bool:
     is_limited = request.option(TENANTS) or request.option(ISOLATION)
     is_reserved = are_asked_by_nova(request.settings)
     return wanted_zone(request) is not None or bool(is_limited) or is_reserved
-
-
-def _is_pinning_offered(request: Request, cloud: CloudSnapshot) -> bool:
-    """Check whether any host may have CPUs for pinned servers."""
-    for host in cloud.hosts or ():
-        if host.resources is None or (PCPU in host.resources and host.resources[PCPU].capacity):
-            return True
-    return False
 
 
 def _member_of(request: Request, cloud: CloudSnapshot) -> list[str] | None:

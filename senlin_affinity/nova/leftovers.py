@@ -19,7 +19,8 @@ from senlin_affinity.model.host import Host, Leftover
 
 def orphans(host: Host) -> tuple[Leftover, ...]:
     """Return the leftovers that belong to no migration."""
-    return tuple(each for each in host.leftovers or () if each.server is None)
+    found = host.leftovers
+    return tuple(each for each in found if each.server is None) if found else ()
 
 
 def without_orphans(host: Host) -> Host:

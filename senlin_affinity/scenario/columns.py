@@ -19,69 +19,35 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from operator import attrgetter
+from operator import attrgetter, eq, is_
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import Host
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.scenario.inventories import UNLIMITED as UNLIMITED
+from senlin_affinity.scenario.inventories import Flags as Flags
+from senlin_affinity.scenario.inventories import Grants as Grants
+from senlin_affinity.scenario.inventories import Inventories, grants_of, inventories_of
+from senlin_affinity.scenario.inventories import Numbers as Numbers
 
-Numbers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 _Arrays = TypeVar('_Arrays', bound=tuple[Any, ...])
 _Derived = TypeVar('_Derived')
 _Key = TypeVar('_Key', bound=str | None)
 
-#: A number of servers without a limit, above that of any host. Half a million of them have a valid
-#: sum.
-UNLIMITED = 1 << 43
-#: The largest element of an array: a larger amount is that of no host.
-_LARGEST = UNLIMITED - 1
-_NOTHING: Mapping[str, Resource] = {}
-#: The inventory of a class that a host does not have: its ``max_unit`` is below any amount.
-_NONE = Resource(0, 0, 0)
-_RESOURCES = attrgetter('resources')
-_CAPACITY, _USED, _MAX_UNIT, _STEP_SIZE, _IS_SUM, _POOL, _RESERVED = map(
-    attrgetter, Resource.__struct_fields__
-)
+_NAME = attrgetter('host')
 #: Where a host is: the zones of a cloud are derived from it.
 _PLACE = attrgetter('availability_zone', 'aggregates')
+#: The fields from which properties of hosts are computed.
+_SOURCE = {'resource_classes': 'resources', 'granted': 'grants', 'is_vsphere': 'hypervisor_type'}
 #: The largest number of entries of a cache of verdicts.
 _MOST_KNOWN = 256
-
-
-class Inventories(NamedTuple):
-    """The inventories of one resource class.
-
-    ``is_listed``: the host has an inventory of the class; the other arrays are 0 without one, and
-    ``step_size`` is 1. ``free`` may be negative. ``is_sum`` and ``is_pooled`` are
-    ``Resource.is_sum``, and whether it has a ``pool``.
-    """
-
-    is_listed: Flags
-    capacity: Numbers
-    free: Numbers
-    max_unit: Numbers
-    step_size: Numbers
-    is_sum: Flags
-    is_pooled: Flags
-    reserved: Numbers
-
-
-class Grants(NamedTuple):
-    """Placement's answers to one query.
-
-    ``is_asked``: Placement was asked about the host, by any query. ``is_listed``: its answer has
-    the host; otherwise, ``room`` and ``certain`` are 0.
-    """
-
-    is_asked: Flags
-    is_listed: Flags
-    room: Numbers
-    certain: Numbers
+#: The number of entries of the cache of arrays follows from the number of hosts: with 100,000 of
+#: them, an entry has up to 3 MB.
+_LEAST_KNOWN, _MOST_ELEMENTS = 32, 3_000_000
 
 
 class Classes(NamedTuple):
@@ -101,6 +67,7 @@ class Columns:
     :param base: the columns of other hosts, which differ at the indexes ``changed`` only; indexes
         after the last host of ``base`` are ascending.
     :param hosts: by default, those of the cloud.
+    :param are_copies: the changed hosts differ from each other in their names only.
     """
 
     def __init__(
@@ -109,11 +76,15 @@ class Columns:
         base: Columns | None = None,
         changed: Sequence[int] = (),
         hosts: Sequence[Host] | None = None,
+        *,
+        are_copies: bool = False,
     ) -> None:
         self.cloud = cloud
         self.hosts: Sequence[Host] = (cloud.hosts or ()) if hosts is None else hosts
         self._base, self._changed = base, np.array(changed, np.int64)
-        self._own = self.hosts if base is None else [self.hosts[index] for index in changed]
+        own = changed[:1] if are_copies else changed
+        # An array of one element is that of all copies.
+        self._own = self.hosts if base is None else [self.hosts[index] for index in own]
         self._flags: dict[str, Flags] = {}
         self._same: dict[str, bool] = {}
         self._tables: dict[tuple[str, str | None], Any] = {}
@@ -123,8 +94,12 @@ class Columns:
     @cached_property
     def verdicts(self) -> dict[Hashable, dict[Any, Any]]:
         """Verdicts by class, shared by all columns that differ in their hosts only."""
-        is_alike = self._base is not None and _is_alike(self.cloud, self._base.cloud)
-        return self._base.verdicts if self._base is not None and is_alike else {}
+        return self._base.verdicts if self._base is not None and self.is_alike else {}
+
+    @cached_property
+    def is_alike(self) -> bool:
+        """Return whether the cloud and the one before a change differ in hosts and quotas only."""
+        return self._base is not None and _is_alike(self.cloud, self._base.cloud)
 
     @classmethod
     def of(cls, cloud: CloudSnapshot) -> Columns:
@@ -134,7 +109,9 @@ class Columns:
             known = vars(cloud)['columns'] = cls(cloud)
         return known
 
-    def with_hosts(self, changed: Mapping[int, Host], **parts: Any) -> Columns:
+    def with_hosts(
+        self, changed: Mapping[int, Host], *, are_copies: bool = False, **parts: Any
+    ) -> Columns:
         """Return the columns with other hosts at these indexes, as ``CloudSnapshot.with_hosts``.
 
         :param parts: other parts of the cloud, such as its quotas.
@@ -142,19 +119,32 @@ class Columns:
         cloud = structs.replace(self.cloud.with_hosts(changed), **parts)
         end, now = len(self.hosts), cloud.hosts or ()
         indexes = [index for index in changed if index < end]
-        columns = Columns(cloud, self, [*indexes, *range(end, len(now))])
-        pairs = [(self.hosts[index], now[index]) for index in indexes]
-        if all(one.host == two.host for one, two in pairs):
+        every = [*indexes, *range(end, len(now))]
+        columns = Columns(cloud, self, every, are_copies=are_copies)
+        before, after = [self.hosts[index] for index in indexes], [now[index] for index in indexes]
+        if all(map(eq, map(_NAME, before), map(_NAME, after))):
             vars(columns)['names'] = (*self.names, *(host.host for host in now[end:]))
             vars(cloud)['host_names'] = columns.names
         if len(now) == end and 'names' in vars(columns):
             _keep(('has_shared_services',), self.cloud, cloud)
             _keep(('name_ranks', 'indexes_by_name'), self, columns)
         places = self.cloud.places
-        is_same = all(_PLACE(one) == _PLACE(two) for one, two in pairs)
-        if is_same and places.issuperset(map(_PLACE, now[end:])):
+        is_same = all(map(eq, map(_PLACE, before), map(_PLACE, after)))
+        if is_same and places.issuperset(map(_PLACE, now[end : end + 1 if are_copies else None])):
             _keep(('places', 'zones'), self.cloud, cloud)
         vars(cloud)['columns'] = columns
+        return columns
+
+    def in_place(self, changed: Mapping[int, Host]) -> Columns:
+        """Return the columns with other hosts of the same names at these indexes.
+
+        The cloud is the same: its zones are those of the hosts before the change.
+        """
+        hosts = [*self.hosts]
+        for index, host in changed.items():
+            hosts[index] = host
+        columns = Columns(self.cloud, self, [*changed], hosts)
+        _keep(('names', 'name_ranks', 'indexes_by_name'), self, columns)
         return columns
 
     def of_hosts(self, hosts: Sequence[Host]) -> Columns:
@@ -171,10 +161,19 @@ class Columns:
         is_all = self.hosts is self.cloud.hosts
         return self.cloud.host_names if is_all else [host.host for host in self.hosts]
 
-    def known(self, key: Hashable, derive: Callable[[], _Derived]) -> _Derived:
-        """Return what ``derive`` returns for these hosts, which is computed once for each key."""
+    def known(
+        self, key: Hashable, derive: Callable[[], _Derived], fields: Iterable[str] | None = None
+    ) -> _Derived:
+        """Return what ``derive`` returns for these hosts, which is computed once for each key.
+
+        :param fields: those that it depends on. The answer is that of the hosts before a change if
+            the change does not concern them.
+        """
+        if self._base is not None and fields is not None and all(map(self._has_same, fields)):
+            return self._base.known(key, derive, fields)
         if key not in self._derived:
-            if len(self._derived) >= _MOST_KNOWN:
+            most = max(_LEAST_KNOWN, _MOST_ELEMENTS // (len(self.hosts) or 1))
+            if len(self._derived) >= min(most, _MOST_KNOWN):
                 self._derived.clear()
             self._derived[key] = derive()
         found: _Derived = self._derived[key]
@@ -203,7 +202,7 @@ class Columns:
     def name_ranks(self) -> Numbers:
         """Return the position of each host in the order of the names of the service hosts."""
         names = self.names
-        rank_of = {name: rank for rank, name in enumerate(sorted({*names}))}
+        rank_of = {name: rank for rank, name in enumerate(sorted(dict.fromkeys(names)))}
         return np.fromiter(map(rank_of.__getitem__, names), np.int64, len(names))
 
     def counted(self, by_name: Mapping[str, int]) -> Numbers:
@@ -224,6 +223,8 @@ class Columns:
 
     def flags(self, name: str, test: Callable[[Host], bool] | None = None) -> Flags:
         """Return a boolean property of each host; a ``test`` computes one of that name."""
+        if self._base is not None and test is None and self._has_same(name):
+            return self._base.flags(name)
         if name not in self._flags:
             value = attrgetter(name) if test is None else test
             own = np.fromiter(map(value, self._own), bool, len(self._own))
@@ -239,11 +240,11 @@ class Columns:
 
     def inventories(self, name: str) -> Inventories:
         """Return the inventories of a resource class."""
-        return self._table('resources', name, _inventories)
+        return self._table('resources', name, inventories_of)
 
     def grants(self, query: str | None) -> Grants:
         """Return Placement's answers to a query."""
-        return self._table('grants', query, _grants)
+        return self._table('grants', query, grants_of)
 
     def _table(
         self, field: str, key: _Key, of_hosts: Callable[[Sequence[Host], _Key], _Arrays]
@@ -267,8 +268,11 @@ class Columns:
         if fields not in self._classes:
             known = {} if self._base is None else self._base.classes(fields).number_of
             number_of = defaultdict(count(len(known)).__next__, known)
-            own = map(number_of.__getitem__, _keys(self._own, fields))
-            of_host = np.fromiter(own, np.int64, len(self._own))
+            changed = self._own
+            if len(changed) < len(self._changed) and 'host' in fields:  # copies have own names
+                changed = [self.hosts[index] for index in self._changed]
+            own = map(number_of.__getitem__, _keys(changed, fields))
+            of_host = np.fromiter(own, np.int64, len(changed))
             if self._base is not None:
                 of_host = self._patched(self._base.classes(fields).of_host, of_host)
             self._classes[fields] = Classes(of_host, [*number_of], number_of)
@@ -277,11 +281,10 @@ class Columns:
     def _has_same(self, field: str) -> bool:
         """Check whether all changed hosts have the value of this field that the base has there."""
         if field not in self._same and self._base is not None:
-            value, old = attrgetter(field), self._base.hosts
-            pairs = zip(self._changed.tolist(), self._own, strict=True)
-            self._same[field] = len(old) == len(self.hosts) and all(
-                value(old[index]) is value(host) for index, host in pairs
-            )
+            value, old = attrgetter(_SOURCE.get(field, field)), self._base.hosts
+            before = map(value, map(old.__getitem__, self._changed.tolist()))
+            is_same = len(old) == len(self.hosts) and all(map(is_, before, map(value, self._own)))
+            self._same[field] = is_same
         return self._same[field]
 
     def _patched(self, old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
@@ -312,39 +315,3 @@ def _keys(hosts: Iterable[Host], fields: tuple[str, ...]) -> Iterable[tuple[Any,
     if len(fields) == 1:
         return zip(map(attrgetter(fields[0]), hosts))
     return map(attrgetter(*fields), hosts)
-
-
-def _grants(hosts: Sequence[Host], query: str | None) -> Grants:
-    found = [host.grant(query) for host in hosts]
-    is_asked = np.array([host.grants is not None for host in hosts], bool)
-    rooms = np.array([(each.room, each.certain) if each else (0, 0) for each in found], np.int64)
-    room, certain = rooms.reshape(-1, 2).T
-    return Grants(is_asked, np.array([each is not None for each in found], bool), room, certain)
-
-
-def _inventories(hosts: Sequence[Host], name: str) -> Inventories:
-    listed = [(each or _NOTHING).get(name, _NONE) for each in map(_RESOURCES, hosts)]
-    if all(each is _NONE for each in listed):
-        none, zeros = np.zeros(len(listed), bool), np.zeros(len(listed), np.int64)
-        return Inventories(none, zeros, zeros, zeros, zeros + 1, none, none, zeros)
-    try:
-        capacity, used = (
-            np.fromiter(map(v, listed), np.int64, len(listed)) for v in (_CAPACITY, _USED)
-        )
-        free = np.clip(capacity - used, -_LARGEST, _LARGEST)
-    except OverflowError:
-        capacity = np.array([min(each.capacity, _LARGEST) for each in listed], np.int64)
-        differences = (each.capacity - each.used for each in listed)
-        free = np.array([max(-_LARGEST, min(each, _LARGEST)) for each in differences], np.int64)
-    limits = map(_MAX_UNIT, listed)
-    most = (UNLIMITED if each is None else min(each, _LARGEST) for each in limits)
-    return Inventories(
-        np.array([each is not _NONE for each in listed], bool),
-        np.minimum(capacity, _LARGEST),
-        free,
-        np.array([*most], np.int64),
-        np.array([*map(_STEP_SIZE, listed)], np.int64),
-        np.array([*map(_IS_SUM, listed)], bool),
-        np.array([each is not None for each in map(_POOL, listed)], bool),
-        np.array([min(each, _LARGEST) for each in map(_RESERVED, listed)], np.int64),
-    )

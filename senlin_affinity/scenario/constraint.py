@@ -128,7 +128,8 @@ class Constraint:
             return self._by_class(asked, scenario, {})
         columns, key = scenario.columns, (self.name, type(self), asked)
         known = columns.verdicts_by_class(key)
-        return columns.known(key, lambda: self._by_class(asked, scenario, known))
+        fields = self.reads if columns.is_alike else None
+        return columns.known(key, lambda: self._by_class(asked, scenario, known), fields)
 
     def _by_class(self, asked: Any, scenario: Scenario, known: dict[Any, Verdict]) -> Column:
         """Return the verdicts about all hosts, with one ``check`` for each class.

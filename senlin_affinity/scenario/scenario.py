@@ -86,8 +86,8 @@ class Scenario:
         columns, group, servers = self.columns, request.server_group, self._placed_for(request)
         found = np.zeros(len(self.hosts), np.int64)
         if group is not None and group.members:
-            key = 'members', is_checked, group
-            found = columns.known(key, lambda: columns.counted(group.held(is_checked=is_checked)))
+            key, held = ('members', is_checked, group), group.held(is_checked=is_checked)
+            found = columns.known(key, lambda: columns.counted(held), ('host',))
         if servers is not None:
             found = found + columns.of_services(servers)
         return found
@@ -99,12 +99,16 @@ class Scenario:
         """
         return topology.servers(request, self.cloud, by, self.placed_for(request))
 
-    def with_hosts(self, changed: Mapping[int, Host], **parts: Any) -> Scenario:
+    def with_hosts(
+        self, changed: Mapping[int, Host], *, are_copies: bool = False, **parts: Any
+    ) -> Scenario:
         """Replace the hosts at these indexes, and other parts of the cloud, such as its quotas.
 
         An index after the last one adds a host.
+
+        :param are_copies: the hosts differ from each other in their names only.
         """
-        columns = self.columns.with_hosts(changed, **parts)
+        columns = self.columns.with_hosts(changed, are_copies=are_copies, **parts)
         more = len(columns.hosts) - len(self.hosts)
         if not more or self.placed is None:
             return replace(self, columns=columns)
@@ -140,6 +144,11 @@ class Scenario:
     def add(self, hosts: Iterable[Host]) -> Scenario:
         """Add hosts."""
         return self.with_hosts(dict(enumerate(hosts, len(self.hosts))))
+
+    def add_copies(self, host: Host, names: Iterable[str]) -> Scenario:
+        """Add a host for each name."""
+        hosts = (host.but(host=name) for name in names)
+        return self.with_hosts(dict(enumerate(hosts, len(self.hosts))), are_copies=True)
 
     @property
     def cloud(self) -> CloudSnapshot:

@@ -1,10 +1,12 @@
 """Each request of a list is decided as on a cloud that has the servers of all earlier ones."""
 
 from collections import Counter
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from senlin_affinity.engine import assign
 from senlin_affinity.engine.decide import decide, decision_of
 from senlin_affinity.model.server_group import Member
 from tests.property.cloud_strategies import clouds
@@ -53,3 +55,13 @@ def test_a_request_counts_the_servers_of_the_one_before(cloud, count, is_of_grou
     )
     assert two.placements == after.placements
     assert [each.verdicts for each in two.hosts] == [each.verdicts for each in after.hosts]
+
+
+@given(clouds(), st.integers(0, 30))
+def test_servers_that_are_placed_at_once_go_where_they_go_one_by_one(cloud, count):
+    """Many hosts are sorted together; here, a few are."""
+    request, cloud = cloud
+    request = replace(request, count=count)
+    with mock.patch.object(assign, '_FEW', 1):
+        together = plan(request, cloud, CONSTRAINTS, remedies=False)
+    assert together == plan(request, cloud, CONSTRAINTS, remedies=False)

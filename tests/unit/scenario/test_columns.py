@@ -134,3 +134,33 @@ def test_placed_servers_use_what_they_request():
     assert [after.servers_on(index) for index in range(2)] == [6, 4]
     assert [*after.grants('q').room] == [0, 4]
     assert [*before.free('VCPU')] == [6, 6]
+
+
+@pytest.mark.parametrize('is_read', [False, True])
+def test_copies_equal_hosts_that_are_added_one_by_one(is_read):
+    before = Scenario.of(CloudSnapshot((HOST, replace(HOST, host='cmp-2', up=False))))
+    new = replace(HOST, host='new', enabled=False, resources={'VCPU': Resource(99, 1)})
+    if is_read:
+        before.columns.classes(('up', 'host')), before.columns.inventories('VCPU')
+    names = [f'new-{number}' for number in range(3)]
+    copies = before.add_copies(new, names)
+    every = before.add([replace(new, host=name) for name in names])
+    assert copies.hosts == every.hosts
+    for fields in (('up', 'host'), ('up', 'enabled')):
+        one, two = (each.columns.classes(fields) for each in (copies, every))
+        assert [one.values[at] for at in one.of_host] == [two.values[at] for at in two.of_host]
+    for one, two in zip(
+        *(each.columns.inventories('VCPU') for each in (copies, every)), strict=True
+    ):
+        assert one.tolist() == two.tolist()
+    assert copies.columns.flags('enabled').tolist() == [True, True, False, False, False]
+    assert copies.columns.indexes_by_name == every.columns.indexes_by_name
+    assert copies.columns.indexes_by_name['new-2'] == (4,)
+
+
+def test_what_was_derived_before_a_change_stays_if_the_change_does_not_concern_it():
+    before = columns_of(HOST, replace(HOST, host='cmp-2', up=False))
+    after = before.with_hosts({1: replace(HOST, host='cmp-2')})
+    assert before.known('key', lambda: 1) == 1
+    assert after.known('key', lambda: 2, ('enabled', 'resource_classes')) == 1
+    assert after.known('key', lambda: 2, ('enabled', 'up')) == 2
