@@ -41,8 +41,6 @@ from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.flavor_capacity import Capacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
-from senlin_affinity.model.request import Request
-from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.headline import hosts_to_read
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
@@ -92,11 +90,7 @@ def fetch(
 
 
 def with_leftovers(
-    connection: Any,
-    request: Request,
-    view: CloudView,
-    decision: Decision,
-    timeout: float | None = None,
+    connection: Any, view: CloudView, decision: Decision, timeout: float | None = None
 ) -> CloudView:
     """Fetch what else than servers uses the hosts that decide, at most ten; for the commands.
 
@@ -106,12 +100,9 @@ def with_leftovers(
     if not names:
         return view
     # Imported here: openstacksdk takes a second to load.
-    from senlin_affinity.cloud import leftovers
+    from senlin_affinity.cloud import host_use
 
-    asked = demand_of(request)
-    classes = () if asked is None else asked.amounts.keys()
-    clients = clients_of(connection)
-    snapshot = leftovers.with_leftovers(clients, view.snapshot, names, classes, timeout)
+    snapshot = host_use.with_use(clients_of(connection), view.snapshot, names, timeout)
     return replace(view, snapshot=snapshot)
 
 

@@ -16,7 +16,7 @@ from senlin_affinity import api
 from senlin_affinity.cli import base, given, request_options
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.model.errors import CloudError
-from senlin_affinity.model.host import Host
+from senlin_affinity.model.host import Host, Leftover
 from senlin_affinity.model.suggestion import meant
 
 #: More names of hypervisors would fill the terminal.
@@ -156,6 +156,11 @@ def _flavors(found: api.Capacity) -> base.Cell:
     return base.Cell(fitting, ', '.join(words) or '(none)')
 
 
-def _consumer(each: Any) -> str:
+def _consumer(each: Leftover) -> str:
     amounts = ', '.join(f'{amount} {name}' for name, amount in sorted(each.amounts.items()))
-    return f'{each.id}: {amounts} ({each.kind or "no server here, and no migration"})'
+    kind = 'no server here, and no migration'
+    if each.server == each.consumer:
+        kind = f'server {each.server}, which is being created or moved here'
+    elif each.server is not None:
+        kind = f'migration of {each.server}'
+    return f'{each.consumer}: {amounts} ({kind})'

@@ -118,7 +118,7 @@ class Plan(base.ShowOne):
         decision = engine.plan(request, Scenario.of(cloud), constraints, remedies=is_file)
         if not is_file:
             connection, timeout = self.connection(parsed_args.timeout), parsed_args.timeout
-            view = api.with_leftovers(connection, request, view, decision, timeout)
+            view = api.with_leftovers(connection, view, decision, timeout)
             request, cloud = resolve_question(asked, view)
             decision = engine.plan(request, Scenario.of(cloud), constraints)
         self._answer = view_notes.Answer(decision, request, cloud, view, asked, found, is_file)

@@ -63,9 +63,7 @@ class ExplainServer(base.ShowOne):
         question, host = question_of(failed, given), getattr(parsed_args, 'host', None)
         self._view = api.fetch(connection, question, timeout)
         explained = explanation.explain(failed, question, self._view, constraints, host)
-        view = api.with_leftovers(
-            connection, explained.request, self._view, explained.decision, timeout
-        )
+        view = api.with_leftovers(connection, self._view, explained.decision, timeout)
         if view is not self._view:
             self._view = view
             explained = explanation.explain(failed, question, view, constraints, host)

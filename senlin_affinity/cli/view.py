@@ -102,6 +102,7 @@ def _rest(
         yield from _section(title, items, width)
     yield from _section('Based on', view_notes.basis(answer), width)
     yield from _section('What is not known', view_notes.unknown(answer, is_long=is_long), width)
+    yield from _section('What uses the full hosts', view_hosts.uses(answer), width)
     differences = host_status.differences(view.snapshot)
     yield from _section('Where Nova and Placement differ', differences, width)
     group = answer.request.server_group

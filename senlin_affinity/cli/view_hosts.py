@@ -20,9 +20,11 @@ from senlin_affinity.cli import servers_view
 from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import lines
+from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.reason import agreeing, sentence
+from senlin_affinity.nova import leftovers
 from senlin_affinity.preflight.headline import short_sentence
 
 #: The number of hosts that a group names, of chosen hosts, and of groups.
@@ -70,6 +72,17 @@ def groups(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
     hidden = [len(places) for _reason, places in in_order[len(shown) :]]
     if hidden:
         yield f'{counted(sum(hidden), "host")}: {counted(len(hidden), "other reason")} (see --long)'
+
+
+def uses(answer: Answer) -> Iterator[str]:
+    """Yield what uses each full host that was read, unless it is servers alone."""
+    reports = {report.host: report for report in answer.decision.hosts}
+    for host in answer.view.snapshot.hosts or ():
+        report = reports.get(host.host)
+        if report is not None and report.rejected_by == ResourcesConstraint.name:
+            facts = report.verdicts[ResourcesConstraint.name].facts
+            if words := leftovers.split(host, str(facts.get('resource'))):
+                yield words
 
 
 def _importance(places: Sequence[_Place]) -> tuple[Any, ...]:

@@ -1,53 +1,57 @@
-"""Fetch who uses the resources of one host: what is reserved, and consumers that are not servers.
+"""Fetch what uses a host besides servers: reserved amounts, and consumers that are no servers.
 
 Example::
 
     fetch(clients, 'cmp-1')
-    HostUse({'VCPU': 0, 'MEMORY_MB': 512}, (Consumer('5c...', {'VCPU': 2}, 'migration of 7a...'),))
+    HostUse({'VCPU': 0, 'MEMORY_MB': 512}, (Leftover('5c...', {'VCPU': 2}, server='7a...'),))
 
-Requests: the hypervisor with its servers; the providers of its tree, and for each of them (at most
-:data:`_MOST_PROVIDERS`) the inventories and the allocations; the migrations, if there are
-consumers that are not servers of the host.
+Requests for each host: its hypervisor with the servers; if its resources may be those of a tree,
+the providers (at most :data:`_MOST_PROVIDERS`); of each provider the inventories and the
+allocations. Only if there are consumers that are no servers of the hosts, and once for all hosts:
+the migrations, and the servers that are being created.
 
-Raises: CloudError, also for a 403.
+Units: Placement's.
 
-Source: the compute API reference (2.53) and the Placement API reference. While a server moves, a
-consumer with the id of the migration holds the resources of the source, and the server those of
-the destination, where Nova does not list it yet.
+Raises: CloudError from :func:`fetch`, also for a 403. :func:`with_use` raises nothing: a host that
+cannot be read stays as it is.
+
+Source: the compute API reference (2.53, 2.59) and the Placement API reference. While a server
+moves, a consumer with the id of the migration holds the resources of the source, and the server
+those of the destination, where Nova does not list it yet.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud import hosts
+from msgspec.structs import replace
+
+from senlin_affinity.cloud import connection
 from senlin_affinity.cloud.clients import Clients
-from senlin_affinity.cloud.paging import list_of, reading
+from senlin_affinity.cloud.hosts import UUIDS, with_servers
+from senlin_affinity.cloud.paging import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import TREES, uses_of
-from senlin_affinity.cloud.rest import OperatorRest
+from senlin_affinity.cloud.rest import OperatorRest, malformed
 from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.host import Host, Leftover, Resource
+from senlin_affinity.model.snapshot import CloudSnapshot
 
-_MIGRATIONS = (2, 59)
+#: The largest number of hosts that :func:`with_use` reads.
+MOST = 10
 _MOST_PROVIDERS = 40
-_WHAT = 'read the resource providers of the host'
-_LIST_HYPERVISORS, _LIST_MIGRATIONS = 'list the hypervisors', 'list the migrations'
-
-
-@dataclass(frozen=True)
-class Consumer:
-    """A consumer of resources that is no server on the host.
-
-    ``kind`` is "migration of ID" or "server ID moving here"; '' if Nova knows no migration of it.
-    """
-
-    id: str
-    amounts: Mapping[str, int]
-    kind: str = ''
+_PROVIDERS, _HYPERVISORS = 'read the resource providers of a host', 'list the hypervisors'
+_SERVERS, _MIGRATIONS = 'list the servers in status BUILD', 'list the migrations'
+#: From this microversion on, migrations have UUIDs.
+_MIGRATION_UUIDS = (2, 59)
+#: The statuses in which a migration has no allocations; "finished" waits for a confirmation.
+_ENDED = frozenset(
+    {'cancelled', 'completed', 'confirmed', 'done', 'error', 'failed', 'reverted', 'accepted'}
+)
 
 
 @dataclass(frozen=True)
@@ -55,58 +59,143 @@ class HostUse:
     """The reserved amounts of a host by resource class, and its consumers that are not servers."""
 
     reserved: Mapping[str, int]
-    consumers: tuple[Consumer, ...] = ()
+    consumers: tuple[Leftover, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The inventories of the providers of a host, and what others than its servers use."""
+
+    inventories: tuple[Mapping[str, Any], ...]
+    uses: Mapping[str, Mapping[str, int]]
+    used: Mapping[str, int]
+
+    def reserved(self) -> Mapping[str, int]:
+        """Return the reserved amount of each resource class."""
+        reserved = Counter[str]()
+        for own in self.inventories:
+            reserved.update({name: int(each['reserved']) for name, each in own.items()})
+        return {name: reserved[name] for own in self.inventories for name in own}
+
+    def resources(self) -> Iterator[tuple[str, Resource]]:
+        """Yield the classes of the root provider, with their use."""
+        for name, own in self.inventories[0].items():
+            capacity = int((own['total'] - own['reserved']) * own['allocation_ratio'])
+            limits = own['max_unit'], own['step_size']
+            yield name, Resource(max(0, capacity), self.used.get(name, 0), *limits)
 
 
 def fetch(clients: Clients, hypervisor: str, timeout: float | None = None) -> HostUse:
     """Fetch the use of the host with this hypervisor, by its hostname."""
-    compute = clouds.clouds_compute(clients, clouds.compute(clients.owner, timeout), timeout)
-    placement = clouds.placement(clients.operator, timeout)
-    root, servers = _servers(compute, hypervisor)
-    reserved, amounts = Counter[str](), dict[str, Counter[str]]()
-    for uuid in _tree(placement, root):
-        path = f'/resource_providers/{quote(uuid, safe="")}'
-        inventories = placement.get(f'{path}/inventories', _WHAT, TREES)
-        with reading(_WHAT):
-            for name, each in inventories['inventories'].items():
-                reserved[name] += int(each['reserved'])
-        for consumer, own in uses_of(placement, uuid, _WHAT).items():
+    compute, placement = _services(clients, timeout)
+    read = _read(compute, placement, hypervisor, is_tree=True)
+    with reading(_PROVIDERS):
+        reserved = read.reserved()
+    return HostUse(reserved, _leftovers(read, _Known(compute) if read.uses else None))
+
+
+def with_use(
+    clients: Clients, snapshot: CloudSnapshot, names: Iterable[str], timeout: float | None = None
+) -> CloudSnapshot:
+    """Return the snapshot with ``leftovers`` and reserved amounts of the first hosts with a name.
+
+    A host whose resources are partial gets those of the root provider that it lacks.
+
+    :param names: names of service hosts; at most ``MOST`` are read.
+    """
+    chosen = [*dict.fromkeys(names)][:MOST]
+    if not chosen or snapshot.hosts is None:
+        return snapshot
+    with contextlib.suppress(CloudError):
+        compute, placement = _services(clients, timeout)
+        found: dict[int, _Read] = {}
+        for index, host in enumerate(snapshot.hosts):
+            if host.host in chosen and len(found) < MOST:
+                name = host.hypervisor_hostname
+                with contextlib.suppress(CloudError):
+                    found[index] = _read(compute, placement, name, is_tree=host.is_nested)
+        known = _Known(compute) if any(read.uses for read in found.values()) else None
+        hosts = [*snapshot.hosts]
+        for index, read in found.items():
+            with contextlib.suppress(CloudError), reading(_PROVIDERS):
+                hosts[index] = _with(hosts[index], read, _leftovers(read, known))
+        return replace(snapshot, hosts=tuple(hosts))
+    return snapshot
+
+
+def _services(clients: Clients, timeout: float | None) -> tuple[OperatorRest, OperatorRest]:
+    owners = connection.compute(clients.owner, timeout)
+    compute = connection.clouds_compute(clients, owners, timeout)
+    return compute, connection.placement(clients.operator, timeout)
+
+
+def _read(
+    compute: OperatorRest, placement: OperatorRest, hypervisor: str, *, is_tree: bool
+) -> _Read:
+    """Read the providers of a host, the root first; of the root alone unless ``is_tree``."""
+    listed = with_servers(compute, hypervisor, _HYPERVISORS)
+    if not listed:
+        raise CloudError(f'could not {_HYPERVISORS}: there is no hypervisor {hypervisor!r}')
+    if len(listed) > 1:
+        raise malformed(_HYPERVISORS, f'it has {len(listed)} hypervisors {hypervisor}')
+    ((root, servers),) = listed
+    amounts, used, inventories = dict[str, Counter[str]](), Counter[str](), list[Any]()
+    for uuid in _tree(placement, root) if is_tree else [root]:
+        path = f'/resource_providers/{quote(uuid, safe="")}/inventories'
+        body = placement.get(path, _PROVIDERS, TREES)
+        with reading(_PROVIDERS):
+            inventories.append(body['inventories'])
+        for consumer, own in uses_of(placement, uuid, _PROVIDERS).items():
+            used.update(own if uuid == root else {})
             amounts.setdefault(consumer, Counter()).update(own)
     others = {each: dict(own) for each, own in sorted(amounts.items()) if each not in servers}
-    kinds = _kinds(compute, others) if others else {}
-    return HostUse(
-        dict(reserved),
-        tuple(Consumer(each, own, kinds.get(each, '')) for each, own in others.items()),
-    )
-
-
-def _servers(compute: OperatorRest, hypervisor: str) -> tuple[str, frozenset[str]]:
-    """Return the id of the hypervisor, and the ids of its servers."""
-    found = hosts.with_servers(compute, hypervisor, _LIST_HYPERVISORS)
-    if not found:
-        raise CloudError(f'could not {_LIST_HYPERVISORS}: there is no hypervisor {hypervisor!r}')
-    return found[0]
+    return _Read(tuple(inventories), others, used)
 
 
 def _tree(placement: OperatorRest, root: str) -> list[str]:
     """Return the UUIDs of the providers in the tree, the root first."""
-    body = placement.get('/resource_providers', _WHAT, TREES, params={'in_tree': root})
-    with reading(_WHAT):
+    body = placement.get('/resource_providers', _PROVIDERS, TREES, params={'in_tree': root})
+    with reading(_PROVIDERS):
         found = [str(each['uuid']) for each in body['resource_providers']]
     return sorted(found, key=lambda uuid: (uuid != root, uuid))[:_MOST_PROVIDERS]
 
 
-def _kinds(compute: OperatorRest, others: Collection[str]) -> dict[str, str]:
-    """Return what the consumers are, by their ids, as far as the migrations of Nova show it."""
-    microversion = compute.pick(_MIGRATIONS)
-    body = compute.get('/os-migrations', _LIST_MIGRATIONS, microversion)
-    found: dict[str, str] = {}
-    with reading(_LIST_MIGRATIONS):
-        each: Mapping[str, Any]
-        for each in list_of(body, 'migrations', _LIST_MIGRATIONS):
-            server = each['instance_uuid']
-            if each.get('uuid') in others:
-                found[each['uuid']] = f'migration of {server}'
-            elif server in others:
-                found.setdefault(server, f'server {server} moving here')
-    return found
+def _with(host: Host, read: _Read, leftovers: tuple[Leftover, ...]) -> Host:
+    """Return the host with what was read; servers that come or go are no leftovers."""
+    reserved = read.reserved()
+    own = dict(read.resources()) if host.is_partial else {}
+    resources = {
+        name: each if each.pool is not None else replace(each, reserved=reserved.get(name, 0))
+        for name, each in {**own, **(host.resources or {})}.items()
+    }
+    left = tuple(each for each in leftovers if each.server != each.consumer)
+    return host.but(grants=host.grants, resources=resources or host.resources, leftovers=left)
+
+
+def _leftovers(read: _Read, known: _Known | None) -> tuple[Leftover, ...]:
+    return tuple(
+        Leftover(consumer, amounts, None if known is None else known.server_of(consumer))
+        for consumer, amounts in read.uses.items()
+    )
+
+
+class _Known:
+    """The servers that are being created or moved, and the server of each migration, by UUID."""
+
+    def __init__(self, compute: OperatorRest) -> None:
+        query = {'all_tenants': 'true', 'status': 'BUILD'}
+        with reading(_SERVERS):
+            found = by_marker(compute, '/servers/detail', 'servers', _SERVERS, UUIDS, **query)
+            self._servers = {each['id']: each['id'] for each in found}
+        microversion = compute.pick(_MIGRATION_UUIDS)
+        body = compute.get('/os-migrations', _MIGRATIONS, microversion, params={'limit': 1000})
+        with reading(_MIGRATIONS):
+            for each in list_of(body, 'migrations', _MIGRATIONS):
+                server = each['instance_uuid']
+                self._servers.setdefault(each.get('uuid'), server)
+                if each['status'] not in _ENDED:
+                    self._servers.setdefault(server, server)
+
+    def server_of(self, consumer: str) -> str | None:
+        """Return the server of a migration, or a server itself; None for any other consumer."""
+        return self._servers.get(consumer)

@@ -195,7 +195,7 @@ class ResourcesConstraint(Constraint):
                 'leftover allocations removed from {hosts}',
                 hosts=hosts,
                 lists=((('removed_consumers',), names),),
-                remarks={host.host: leftovers.in_words(host) for host in hosts},
+                details={host.host: leftovers.in_words(host) for host in hosts},
             )
         if not request.is_host_named:
             yield NewHosts('hosts', '')

@@ -363,7 +363,12 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     counts = Counter(proposal.remarks[name] for name in used if name in proposal.remarks)
     remarks = ((_agreeing(text, times), times) for text, times in counts.items())
     said = [text if number == 1 else f'{times} {text}' for text, times in remarks]
-    said += [proposal.notes[name] for name in used if name in proposal.notes]
+    said += [
+        texts[name]
+        for texts in (proposal.details, proposal.notes)
+        for name in used
+        if name in texts
+    ]
     hosts = f'{number} {"host" if number == 1 else "hosts"}'
     change = _agreeing(_inserted(proposal, '{hosts}', hosts), number) + _in_words(said)
     return what_if.remedy(

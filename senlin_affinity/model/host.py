@@ -47,8 +47,8 @@ class Resource(Value, frozen=True, gc=False):
 class Leftover(Value, frozen=True, gc=False):
     """What a consumer that is no server of the host uses there, by resource class.
 
-    ``server`` is the server of a migration or resize that has not ended; None: the consumer is no
-    known migration.
+    ``server`` is the server of a migration or resize that has not ended, or that itself is being
+    created or moved here; None: the consumer is no known server and no migration.
     """
 
     consumer: str
@@ -78,7 +78,7 @@ class Host(Value, frozen=True, gc=False):
     scheduler counts them. ``unmirrored`` are aggregates of which Placement does not list the host
     as a member, and ``stale_aggregates`` aggregates from which only Nova has removed it, as far as
     Placement was queried. ``disabled_reason`` is the operator's. ``leftovers`` are the consumers of
-    its own resource provider that are no servers of the host; None if they were not read.
+    its own resource providers that are no servers; None if they were not read.
     """
 
     host: ServiceHost

@@ -76,13 +76,15 @@ class ChangedHosts(Change):
     ``change`` contains ``{hosts}``, such as "3 hosts", and perhaps ``{are}``. ``lists`` are the
     paths of lists in ``data``, each with the service hosts that belong in the list. ``notes`` are
     warnings about service hosts: such a host is used only if all others are not enough, and the
-    remedy ranks last. ``remarks`` are texts without names about service hosts, which change no
-    order; ``{it}`` becomes "them" for several.
+    remedy ranks last. ``details`` are texts about service hosts, and ``remarks`` texts without
+    names, of which equal ones are counted; neither changes the order. ``{it}`` becomes "them" for
+    several.
     """
 
     hosts: tuple[Host, ...]
     lists: tuple[tuple[Path, frozenset[str]], ...]
     notes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    details: Mapping[str, str] = field(default_factory=dict, hash=False)
     remarks: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 

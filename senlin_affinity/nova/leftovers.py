@@ -34,6 +34,21 @@ def without_orphans(host: Host) -> Host:
     return host.but(resources=resources, leftovers=left)
 
 
+def split(host: Host, resource_class: str) -> str:
+    """Return "cmp-1: of MEMORY_MB, servers use 4096, other consumers 12288, and 512 is reserved".
+
+    Empty if neither others use some, nor any is reserved, as far as they were read.
+    """
+    has = (host.resources or {}).get(resource_class)
+    others = _amounts(host.leftovers or ())[resource_class]
+    if host.leftovers is None or has is None or not (others or has.reserved):
+        return ''
+    return (
+        f'{host.host}: of {resource_class}, servers use {max(0, has.used - others)}, other '
+        f'consumers {others}, and {has.reserved} is reserved'
+    )
+
+
 def in_words(host: Host) -> str:
     """Return "cmp-1: 12288 MEMORY_MB, 4 VCPU"."""
     return f'{host.host}: {_listed(orphans(host))}'

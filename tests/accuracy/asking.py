@@ -10,7 +10,6 @@ from senlin_affinity import api
 from senlin_affinity.conf import nova_conf
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.nova.reservations import ENFORCED_BY, FORBIDDEN_PREFIXES, NOVA, REQUIRED_PREFIX
-from senlin_affinity.preflight.question import resolve_question
 from senlin_affinity.sandbox import config_files
 from tests.accuracy import timeouts
 from tests.accuracy.case import Ask, Case
@@ -41,8 +40,7 @@ def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
     for why in view.unavailable.values():
         timeouts.check(why)
     first = api.answer(question, view, remedies=False)
-    request, _cloud = resolve_question(question, view)
-    return api.answer(question, api.with_leftovers(nova.connection, request, view, first))
+    return api.answer(question, api.with_leftovers(nova.connection, view, first))
 
 
 def _profile(items: int) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from senlin_affinity.cloud.clients import OperatorClient
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova.host_status import DISABLED
-from senlin_affinity.preflight.question import resolve_question
 from tests.support import preflight, tables
 from tests.support.asked import Given, NamedRequest
 from tests.support.our_constraints import OURS
@@ -179,9 +178,7 @@ def api_decision(operator, question):
     """Return the decision of the command, which reads what else than servers uses full hosts."""
     view = api.fetch(operator.connection, question)
     decision = api.answer(question, view, remedies=False)
-    view = api.with_leftovers(
-        operator.connection, resolve_question(question, view)[0], view, decision
-    )
+    view = api.with_leftovers(operator.connection, view, decision)
     return api.answer(question, view)
 
 

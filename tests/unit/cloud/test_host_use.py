@@ -3,8 +3,9 @@
 import pytest
 
 from senlin_affinity.cloud import clients, host_use
-from senlin_affinity.cloud.host_use import Consumer, HostUse
+from senlin_affinity.cloud.host_use import HostUse
 from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.host import Leftover
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost
 from tests.support.fake_placement import FakeProvider
@@ -45,21 +46,21 @@ def test_amounts_of_a_consumer_are_added_over_the_tree(edge):
     gpus = FakeProvider('gpus', {'VGPU': (4, 1)}, parent=root, consumers={LOST: {'VGPU': 1}})
     edge.placement.providers.append(gpus)
     let(edge, consumers={LOST: {'VCPU': 2}})
-    assert fetch(edge).consumers == (Consumer(LOST, {'VCPU': 2, 'VGPU': 1}),)
+    assert fetch(edge).consumers == (Leftover(LOST, {'VCPU': 2, 'VGPU': 1}),)
 
 
 def test_consumers_of_migrations_are_named(edge):
     """The migration holds the resources of the source; a moving server those of the destination."""
     listed = {'migrations': [
-        {'uuid': MOVED, 'instance_uuid': 'server-1'},
-        {'uuid': 'other', 'instance_uuid': LOST},
+        {'uuid': MOVED, 'instance_uuid': 'server-1', 'status': 'running'},
+        {'uuid': 'other', 'instance_uuid': LOST, 'status': 'running'},
     ]}  # fmt: skip
     edge.answer('/os-migrations', lambda _query: listed)
     let(edge, consumers={MOVED: {'VCPU': 1}, LOST: {'VCPU': 2}})
-    assert [each.kind for each in fetch(edge).consumers] == [
-        f'server {LOST} moving here',
-        'migration of server-1',
-    ]
+    assert {each.consumer: each.server for each in fetch(edge).consumers} == {
+        LOST: LOST,
+        MOVED: 'server-1',
+    }
 
 
 def test_a_host_that_is_gone(edge):

@@ -7,13 +7,12 @@ import pytest
 from msgspec import structs
 
 from senlin_affinity import api
-from senlin_affinity.cloud import leftovers
+from senlin_affinity.cloud import host_use
 from senlin_affinity.model.host import Leftover
-from senlin_affinity.nova import host_status
-from senlin_affinity.preflight.question import resolve_question
+from senlin_affinity.nova import host_status, leftovers
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost, FakeMigration, FakeServer
-from tests.support.fake_placement import FakePlacement
+from tests.support.fake_placement import FakePlacement, FakeProvider
 
 FULL = {'VCPU': (16, 2), 'MEMORY_MB': (16384, 16384), 'DISK_GB': (100, 0)}
 LEAK = {'MEMORY_MB': 12288, 'VCPU': 1}
@@ -49,9 +48,7 @@ def read(edge, question=QUESTION):
     view = api.fetch(edge.connection(), question)
     before = len(edge.placement.asked)
     decision = api.answer(question, view, remedies=False)
-    view = api.with_leftovers(
-        edge.connection(), resolve_question(question, view)[0], view, decision
-    )
+    view = api.with_leftovers(edge.connection(), view, decision)
     found = [each.partition('?')[0] for each in edge.placement.asked[before:]]
     return view, api.answer(question, view), [each for each in found if 'resource_prov' in each]
 
@@ -64,7 +61,7 @@ def test_a_consumer_that_is_no_server_is_named_and_its_removal_is_a_remedy(edge)
     full(edge, cmp_1={'gone': LEAK})
     view, decision, requests = read(edge)
     assert of(view) == {'cmp-0': (), 'cmp-1': (Leftover('gone', LEAK),), 'cmp-2': ()}
-    assert len(requests) == 3
+    assert len(requests) == 6
     assert [*host_status.differences(view.snapshot)] == [
         'cmp-1: a consumer that is no server of this host uses 12288 MEMORY_MB, 1 VCPU: '
         'nova-manage placement audit'
@@ -109,11 +106,35 @@ def test_a_host_to_which_a_server_has_just_moved_has_no_orphans(edge):
     assert 'orphaned' in next(host_status.differences(view.snapshot))
     decision = api.answer(QUESTION, view)
     assert decision.fits
-    resolved, _cloud = resolve_question(QUESTION, view)
-    view = api.with_leftovers(edge.connection(), resolved, view, decision)
+    view = api.with_leftovers(edge.connection(), view, decision)
     assert of(view)['cmp-0'] == ()
     assert [*host_status.differences(view.snapshot)] == []
     assert servers
+
+
+def test_what_uses_a_full_host_is_split(edge):
+    full(edge, cmp_1={'gone': LEAK})
+    edge.placement.reserved = {'cmp-2': {'MEMORY_MB': 512}}
+    view, _decision, _requests = read(edge)
+    assert [leftovers.split(host, 'MEMORY_MB') for host in view.snapshot.hosts] == [
+        '',
+        'cmp-1: of MEMORY_MB, servers use 4096, other consumers 12288, and 0 is reserved',
+        'cmp-2: of MEMORY_MB, servers use 16384, other consumers 0, and 512 is reserved',
+    ]
+
+
+def test_gpus_of_a_consumer_are_on_another_provider(edge):
+    """A host whose resources are those of a tree is read with all its providers."""
+    edge.placement = FakePlacement.of(edge.nova, {'cmp-0': {**FULL, 'MEMORY_MB': (16384, 0)}})
+    root = edge.nova.hypervisor_id(0)
+    used = {'gone': {'VGPU': 2}}
+    gpus = FakeProvider('gpus', {'VGPU': (2, 2)}, parent=root, consumers=used)
+    edge.placement.providers.append(gpus)
+    edge.nova.add_flavor('gpu', extra_specs={'resources:VGPU': '1'})
+    view, decision, _requests = read(edge, api.Question(1, flavor='gpu'))
+    assert of(view)['cmp-0'] == (Leftover('gone', {'VGPU': 2}),)
+    (remedy,) = [each for each in decision.remedies if each.code == 'removed_consumers']
+    assert remedy.change == 'leftover allocations removed from 1 host (cmp-0: 2 VGPU)'
 
 
 def test_at_most_ten_hosts_are_read():
@@ -121,7 +142,7 @@ def test_at_most_ten_hosts_are_read():
     with Edge(hosts=hosts, services=('compute', 'placement'), aggregates=()) as edge:
         full(edge, [host.host for host in hosts])
         view, _decision, requests = read(edge)
-        assert len(requests) == leftovers.MOST == 10
+        assert len(requests) == 2 * host_use.MOST == 20
         assert sum(each is not None for each in of(view).values()) == 10
 
 
@@ -150,7 +171,5 @@ def test_a_host_that_cannot_be_read_stays_as_it_is(edge):
     decision = api.answer(QUESTION, view, remedies=False)
     first, _gone, last = edge.nova.hosts
     edge.nova.hosts = (first, FakeHost('other'), last)
-    view = api.with_leftovers(
-        edge.connection(), resolve_question(QUESTION, view)[0], view, decision
-    )
+    view = api.with_leftovers(edge.connection(), view, decision)
     assert of(view) == {'cmp-0': (), 'cmp-1': None, 'cmp-2': ()}
