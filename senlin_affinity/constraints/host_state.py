@@ -68,7 +68,7 @@ class HostStateConstraint(Constraint):
         'host_state.zone_available': Reason('zone {zone} is not known to be unavailable'),
         'host_state.zone_unavailable': Reason(
             'every compute service in zone {zone} is disabled, so Nova rejects requests for it',
-            advice='enable a compute service in the zone, or request another zone',
+            advice='request another zone, or have a compute service in the zone enabled',
         ),
         'host_state.disabled_in_placement': Reason(
             'the compute service is enabled, but its resource provider still has the trait {trait}',

@@ -213,12 +213,24 @@ class Decision:
             'capacity_of_hosts': self.of_hosts.upper,
         }
 
+    def is_state(self, name: str, verdict: Verdict) -> bool:
+        """Check whether the constraint of this name rejects a host because of its state only."""
+        declared = self.reasons[verdict.code].is_state
+        return name in self.about_capacity if declared is None else declared
+
     def advice(self) -> Sequence[str]:
         """Return the advice for the rejected hosts with the fewest REJECTs, then for the request.
 
-        Each once; that for the most frequent codes comes first.
+        If some hosts are rejected because of their state only, the advice is for these. Each once;
+        that for the most frequent codes comes first.
         """
         rows = [row for row, _number in self.tally if row.code is not None]
+        suitable = [
+            row
+            for row in rows
+            if all(each or self.is_state(name, each) for name, each in row.verdicts.items())
+        ]
+        rows = suitable or rows
         refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
         refused.sort(key=len)
         near = [code for codes in refused if len(codes) == len(refused[0]) for code in codes]

@@ -34,7 +34,7 @@ from senlin_affinity.model.proposal import (
 )
 from senlin_affinity.model.reason import is_for_owner
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova.alternatives import with_existing_flavor
+from senlin_affinity.nova.alternatives import with_existing_flavor, without_specs
 from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.constraint import Constraint
 
@@ -44,6 +44,8 @@ _HARDWARE = frozenset({'aggregate_hosts', 'host_traits', 'new_hosts'})
 ANY_HOST = Change(
     'any_host', 'without the requested host', {'requested_host': None}, 0, Kind.REQUESTER
 )
+#: The code of a boot from a volume, and that of a smaller flavor.
+BOOT, SMALLER = 'boot_from_volume', 'flavor'
 #: The greatest length of a range.
 _MOST_STEPS = 2**31 - 1
 
@@ -102,7 +104,8 @@ def suggestions(now: Evaluation) -> tuple[Change, ...]:
     """Return each change that the requester could make, not evaluated.
 
     For a request whose hosts are not known: nothing says whether a change helps. A limit has no
-    number: "a larger max_server_per_host". Those that give up a requirement come last.
+    number: "a larger max_server_per_host". Those that give up a requirement come late, and the boot
+    from a volume, which helps only against full disks, last.
     """
     found: list[Change] = []
     for constraint in now.constraints:
@@ -110,7 +113,8 @@ def suggestions(now: Evaluation) -> tuple[Change, ...]:
             evaluated = ProposalInput(now, constraint.name)
             found += constraint.proposals(now.request, now.scenario, evaluated)
     own = [each for each in found if each.for_tenant]
-    own.sort(key=lambda each: ([*Kind].index(each.kind), each.size))
+    own += without_specs(now.request, now.scenario.cloud)
+    own.sort(key=lambda each: (each.code == BOOT, [*Kind].index(each.kind), each.size))
     return (*map(_suggestion, own),)
 
 

@@ -7,7 +7,7 @@ for others joins no aggregate, and no host changes its zone while it has servers
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter, ge
@@ -19,7 +19,7 @@ from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import CanonicalUuids
-from senlin_affinity.model.proposal import Change, ChangedHosts, unused
+from senlin_affinity.model.proposal import Change, ChangedHosts, Kind, unused
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -106,6 +106,28 @@ def with_existing_flavor(request: Request, cloud: CloudSnapshot, change: Change)
     if others:
         words = f'{change.change} ({instead.change})'
     return replace(change, change=words, data={**others, **instead.data})
+
+
+def without_specs(request: Request, cloud: CloudSnapshot) -> Iterator[Change]:
+    """Yield the change to the flavor of the same size that requires a little less, if any.
+
+    Not without requested resources, such as GPUs.
+    """
+    flavor = request.flavor
+    found = [
+        each
+        for each in cloud.flavors or ()
+        if flavor is not None
+        and each.is_shared is not False
+        and _size(each) == _size(flavor)
+        and each.extra_specs.items() < flavor.extra_specs.items()
+    ]
+    for best in sorted(found, key=lambda each: (-len(each.extra_specs), each.name))[:1]:
+        gone = [key for key in (flavor or best).extra_specs if key not in best.extra_specs]
+        if not any(key.startswith('resources') for key in gone):
+            data = {'removed_extra_specs': gone}
+            change = Change('rule_given_up', '', data, kind=Kind.GIVEN_UP, for_tenant=True)
+            yield with_existing_flavor(request, cloud, change)
 
 
 def _size(flavor: Flavor) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.evaluation import evaluate
-from senlin_affinity.engine.remedies import suggestions
+from senlin_affinity.engine.remedies import BOOT, SMALLER, suggestions
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.proposal import Kind
@@ -348,7 +348,8 @@ def _of_settings(request: Request, cloud: CloudSnapshot) -> tuple[Request, Cloud
 def _suggestions(explained: Explanation, constraints: Sequence[Constraint]) -> Iterator[str]:
     """Yield what the requester could change, if Nova found no host, and the hosts are not known.
 
-    Placement reads no server group: if it had no candidate, another group changes nothing.
+    Placement reads no server group: if it had no candidate, another group changes nothing. The
+    filters read no resources: if they rejected the hosts for one server, fewer change nothing.
     """
     failure, decision = explained.failed.failure, explained.decision
     if failure.cause is not Cause.NO_HOST or decision.is_hosts_known or decision.fits is not None:
@@ -356,7 +357,9 @@ def _suggestions(explained: Explanation, constraints: Sequence[Constraint]) -> I
     for change in suggestions(
         evaluate(explained.request, Scenario.of(explained.cloud), constraints)
     ):
-        if failure.is_by_filters is not False or 'server_group' not in change.data:
+        is_of_filters = 'server_group' in change.data
+        is_of_resources = change.code in (BOOT, SMALLER) and explained.request.count == 1
+        if not (is_of_resources if failure.is_by_filters else is_of_filters):
             yield change.change
 
 

@@ -68,15 +68,18 @@ def hosts_to_read(decision: Decision, hosts: Iterable[Host]) -> tuple[str, ...]:
     """Return the names of hosts that may be full of something else than servers.
 
     First those with allocations but no servers; then, if the request does not fit, the suitable
-    hosts that lack resources, those with the fewest servers first.
+    hosts that lack resources, those with the fewest servers first. Also suitable hosts that another
+    state rejects, such as disabled ones, if some of their resources are not known.
     """
-    full = {
-        each.host
+    suitable = {
+        each.host: each.rejected_by == ResourcesConstraint.name
         for each in (decision.hosts if decision.fits is False else ())
-        if each.rejected_by == ResourcesConstraint.name and not any(_of_kind(each, decision))
+        if each.rejected_by is not None and not any(_of_kind(each, decision))
     }
     known = [*hosts]
-    found = [each for each in known if each.host in full]
+    found = [
+        each for each in known if each.host in suitable and (suitable[each.host] or each.is_partial)
+    ]
     found.sort(key=lambda host: (host.servers is None, host.servers or 0))
     odd = [each for each in known if may_have_orphans(each)]
     return tuple(dict.fromkeys(each.host for each in (*odd, *found)))
@@ -89,12 +92,6 @@ def short_sentence(verdict: Verdict, decision: Decision) -> str:
         if words := _SHORT.get(verdict.code) or for_owner:
             return words.format_map(facts)
     return sentence(verdict, decision.reasons)
-
-
-def is_state(name: str, verdict: Verdict, decision: Decision) -> bool:
-    """Check whether the constraint of this name rejects a host because of its state only."""
-    declared = decision.reasons[verdict.code].is_state
-    return name in decision.about_capacity if declared is None else declared
 
 
 def _of_hosts(decision: Decision) -> Iterator[str]:
@@ -119,7 +116,7 @@ def _of_hosts(decision: Decision) -> Iterator[str]:
 def _of_kind(report: HostReport, decision: Decision) -> Iterator[tuple[str, str]]:
     """Yield the phrase and the code of each rejection that the state of the host does not cause."""
     for name, verdict in report.verdicts.items():
-        if not verdict and not is_state(name, verdict, decision):
+        if not verdict and not decision.is_state(name, verdict):
             yield short_sentence(verdict, decision), verdict.code
 
 

@@ -111,7 +111,10 @@ def compare(stage: Stage, case: Case) -> Iterator[Result]:
             tried[server] = spreading.place(stage, case, asked, decision)
         elif server not in tried:
             tried[server] = _try(stage, asked)
-        yield _result(case, number, decision, tried[server])
+        result = _result(case, number, decision, tried[server])
+        if not result.is_right:
+            result = replace(result, line=f'{result.line}; {stage.novas[asked.user].refusal}')
+        yield result
         if asked.is_remedied:
             yield from _remedied(stage, case, number, decision)
     stage.clear()

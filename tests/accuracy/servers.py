@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tests.accuracy import timeouts
-from tests.support.waiting import NotInTime
+from tests.support.waiting import NotInTime, until
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -30,6 +30,8 @@ class Nova:
     def __init__(self, connection: Connection, image: str) -> None:
         self.connection = connection
         self._image = image
+        #: What Nova said about the last server that it rejected, or that failed.
+        self.refusal = ''
 
     def ask(self, method: str, path: str, body: Any = None, version: str = '2.37') -> Any:
         """Send a request; return the response."""
@@ -64,12 +66,22 @@ class Nova:
         answer = self.ask('POST', '/servers', body, '2.37' if host is None else '2.74')
         if answer.ok:
             made = str(answer.json()['server']['id'])
-            return made, self.ended(made)
+            status = self.ended(made)
+            if status == 'ERROR':  # Nova stores the fault afterwards
+                found = until(lambda: self._fault(made), 30, 'the fault of a server')
+                self.refusal = str(found['message'])
+                timeouts.check(self.refusal)
+            return made, status
         timeouts.check(answer.text)
         is_refused = answer.status_code in (400, 403) and _MALFORMED not in answer.text
         is_broken = answer.status_code == 500 and any(name in answer.text for name in _OF_RULES)
-        assert is_refused or is_broken, f'{answer.status_code} {answer.text}'
+        self.refusal = f'{answer.status_code} {answer.text}'
+        assert is_refused or is_broken, self.refusal
         return None, 'REFUSED'
+
+    def _fault(self, server: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.call('GET', f'/servers/{server}')['server'].get('fault', {})
+        return found
 
     def ended(self, server: str, *wanted: str) -> str:
         """Wait until a server has one of these statuses; return it."""
@@ -79,7 +91,6 @@ class Nova:
             time.sleep(_PAUSE)
             found = self.call('GET', f'/servers/{server}')['server']
             if found['status'] in wanted and not found.get('OS-EXT-STS:task_state'):
-                timeouts.check(found.get('fault', {}).get('message', ''))
                 return str(found['status'])
             if time.monotonic() >= deadline:
                 raise NotInTime(f'server {server} is {found["status"]}')

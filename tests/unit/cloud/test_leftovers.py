@@ -10,6 +10,7 @@ from senlin_affinity import api
 from senlin_affinity.cloud import host_use
 from senlin_affinity.model.host import Leftover
 from senlin_affinity.nova import host_status, leftovers
+from senlin_affinity.nova.host_status import DISABLED
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost, FakeMigration, FakeServer
 from tests.support.fake_placement import FakePlacement, FakeProvider
@@ -162,6 +163,20 @@ def test_a_reserved_class_is_found_in_the_inventory(edge):
     (host,) = [each for each in decision.hosts if each.host == 'cmp-0']
     assert host.code == 'resources.reserved'
     assert host.verdicts['resources'].facts['reserved'] == 1
+    assert len(requests) == 2
+
+
+def test_a_disabled_node_is_read_because_placement_does_not_offer_it(edge):
+    """So that enabling it is a remedy: the hypervisor shows none of its classes."""
+    first, *others = edge.nova.hosts
+    edge.nova.hosts = (replace(first, status='disabled'), *others)
+    edge.placement = FakePlacement.of(edge.nova, {'cmp-0': {'CUSTOM_GOLD': (1, 0)}})
+    node = edge.placement.providers[0]
+    edge.placement.providers[0] = replace(node, traits=(*node.traits, DISABLED))
+    specs = {f'resources:{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+    edge.nova.add_flavor('bm', extra_specs={**specs, 'resources:CUSTOM_GOLD': '1'})
+    _view, decision, requests = read(edge, api.Question(1, flavor='bm'))
+    assert decision.remedies[0].data == {'enabled_hosts': ['cmp-0']}
     assert len(requests) == 2
 
 

@@ -768,8 +768,8 @@ HIDDEN = {
     [
         (
             NOT_ENOUGH,
-            ['no availability_zone', 'a larger max_server_per_host', 'flavor: less',
-             'boot from a volume', 'policies: soft-anti-affinity'],
+            ['no availability_zone', 'a larger max_server_per_host',
+             'policies: soft-anti-affinity'],
         ),
         (
             'No valid host was found. ',
@@ -778,13 +778,28 @@ HIDDEN = {
     ],
 )  # fmt: skip
 def test_a_tenant_reads_what_they_could_change(message, words):
-    """Without hosts, nothing is promised; Placement knows no server group."""
+    """Without hosts, nothing is promised; Placement knows no server group, filters no resources."""
     failed = failed_server(1, message=message)
     found = explained(HIDDEN, failed, availability_zone='nova')
     assert list(found.suggestions) == words
     assert [*found.remedies()] == []
     known = {**HIDDEN, 'hosts': {'cmp-1': FULL}}
     assert explained(known, failed).suggestions == ()
+
+
+def test_a_tenant_reads_of_a_flavor_without_the_special_requirement():
+    """Not of one without the GPU that is requested; a boot from a volume comes last."""
+    specs = {'trait:CUSTOM_A': 'required', 'hw:rng': 'true'}
+    row = {
+        'hosts': None,
+        'flavor': {'extra_specs': specs},
+        'flavors': {'rng': {'extra_specs': {'hw:rng': 'true'}}, 'none': {}},
+    }
+    failed = failed_server(1, message='No valid host was found. ')
+    words = 'flavor: rng, which does not require trait:CUSTOM_A=required'
+    assert explained(row, failed).suggestions == (words, 'boot from a volume')
+    gpu = {**row, 'flavor': {'extra_specs': {'resources:VGPU': '1'}}}
+    assert explained(gpu, failed).suggestions == ('boot from a volume',)
 
 
 def test_no_other_host_helps_a_request_that_names_its_host():
