@@ -169,8 +169,10 @@ class Columns:
         :param fields: those that it depends on. The answer is that of the hosts before a change if
             the change does not concern them.
         """
-        if self._base is not None and fields is not None and all(map(self._has_same, fields)):
-            return self._base.known(key, derive, fields)
+        base = self._base
+        is_as_long = base is not None and len(base.hosts) == len(self.hosts)
+        if base and is_as_long and fields is not None and all(map(self._has_same, fields)):
+            return base.known(key, derive, fields)
         if key not in self._derived:
             most = max(_LEAST_KNOWN, _MOST_ELEMENTS // (len(self.hosts) or 1))
             if len(self._derived) >= min(most, _MOST_KNOWN):

@@ -164,3 +164,10 @@ def test_what_was_derived_before_a_change_stays_if_the_change_does_not_concern_i
     assert before.known('key', lambda: 1) == 1
     assert after.known('key', lambda: 2, ('enabled', 'resource_classes')) == 1
     assert after.known('key', lambda: 2, ('enabled', 'up')) == 2
+
+
+def test_what_depends_on_no_field_is_derived_again_for_more_hosts():
+    before = columns_of(HOST)
+    assert before.known('size', lambda: len(before.hosts), ()) == 1
+    after = before.with_hosts({1: HOST.but(host='cmp-2')})
+    assert after.known('size', lambda: len(after.hosts), ()) == 2
