@@ -27,6 +27,7 @@ from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.flavor_capacity import FlavorCapacity
 from senlin_affinity.engine.parts import NO_NAME
+from senlin_affinity.engine.unspecified import ASSUMED
 from senlin_affinity.model import terminal_text
 from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.flavor import Flavor
@@ -217,7 +218,8 @@ def _columns_of(found: api.Capacity) -> dict[str, str]:
 def _row(each: FlavorCapacity, parts: Iterable[str], more: Iterable[str]) -> tuple[Any, ...]:
     """Return the cells of a flavor; the parts of a flavor that Nova rejects take no server."""
     stranded, of_parts = dict(each.stranded), {part.name: part.bounds for part in each.parts}
-    added = {_QUOTA: _cell(each.of_quotas), _SPARE: _cell(each.spare)}
+    spare = _cell(each.spare, is_at_most=each.is_at_most)
+    added = {_QUOTA: _cell(each.of_quotas), _SPARE: spare}
     return (
         each.flavor.name,
         each.flavor.id,
@@ -283,7 +285,8 @@ def _notes(found: api.Capacity) -> Iterator[str]:
         texts.setdefault(caveat.code, []).append(caveat.text)
     for code, (first, *others) in texts.items():
         more = f', and {len(others)} more; --long shows the flavors' if others else ''
-        yield f'at most ({code}): {first}{more}'
+        advice = '; --nova-conf FILE tells which' if code == ASSUMED.code else ''
+        yield f'at most ({code}): {first}{more}{advice}'
     if found.assumptions:
         yield f'Assuming {", ".join(item.text for item in found.assumptions)}.'
 

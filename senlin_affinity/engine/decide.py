@@ -86,7 +86,7 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
     """
     evaluation, constraints = step.evaluation, step.constraints
     request, cloud, hosts = evaluation.request, evaluation.scenario.cloud, evaluation.hosts
-    total, chosen, unsure = step.placement
+    total, chosen, unsure, _restricted = step.placement
     after = None if cloud.hosts is None else hosts_after(evaluation, step.after)
     is_helped = remedies and evaluation.fits is False
     changed = try_changes(evaluation, after) if is_helped else ()

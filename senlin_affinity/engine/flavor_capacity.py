@@ -243,7 +243,7 @@ def _of_flavor(
     """Return the capacity of a flavor, and its assumptions."""
     request, cloud = replace(request, flavor=flavor, unknown_flavor=None), scenario.cloud
     now = evaluate(request, scenario, constraints, shared=shared.of(request, scenario))
-    total = unspecified.with_unspecified(now).total
+    total, _chosen, _assumed, restricted = unspecified.with_unspecified(now)
     assumed = assumptions.mattering(assumptions.find(request, cloud, now.declared), total)
     found = FlavorCapacity(
         flavor,
@@ -253,7 +253,7 @@ def _of_flavor(
         of_quotas=_of_quotas(request, cloud, constraints),
     )
     if found.rejection is None and cloud.hosts is not None:
-        found = _with_hosts(found, now, zones, parts, remainder)
+        found = _with_hosts(found, now, restricted, zones, parts, remainder)
     return found, assumed
 
 
@@ -287,13 +287,21 @@ def _rejection(now: Evaluation, constraints: Iterable[Constraint]) -> Rejection 
 
 
 def _with_hosts(
-    found: FlavorCapacity, now: Evaluation, zones: Parts, parts: Parts, remainder: Remainder
+    found: FlavorCapacity,
+    now: Evaluation,
+    restricted: Evaluation | None,
+    zones: Parts,
+    parts: Parts,
+    remainder: Remainder,
 ) -> FlavorCapacity:
-    """Return the capacity with what depends on single hosts."""
+    """Return the capacity with what depends on single hosts.
+
+    :param restricted: the evaluation with all unspecified filters and options, if these count.
+    """
     table = now.table if now.domains is None else now.domains.table
     sizes = FlavorOnHosts(now, table)
     remainder.take(sizes)
-    of_zones = _in_parts(now, zones, sizes, found.bounds)
+    of_zones = _in_parts(now, restricted, zones, sizes, found.bounds)
     first, lacking = sizes.runs_out_first()
     return replace(
         found,
@@ -303,7 +311,9 @@ def _with_hosts(
         stranded=sizes.stranded(),
         rejected_hosts=_rejected_hosts(table),
         zones=of_zones,
-        parts=of_zones if parts is zones else _in_parts(now, parts, sizes, found.bounds),
+        parts=of_zones
+        if parts is zones
+        else _in_parts(now, restricted, parts, sizes, found.bounds),
     )
 
 
@@ -343,7 +353,11 @@ def _rejected_hosts(table: Table) -> tuple[tuple[str, int], ...]:
 
 
 def _in_parts(
-    now: Evaluation, parts: Parts, sizes: FlavorOnHosts, total: Bounds
+    now: Evaluation,
+    restricted: Evaluation | None,
+    parts: Parts,
+    sizes: FlavorOnHosts,
+    total: Bounds,
 ) -> tuple[PartCapacity, ...]:
     """Return the capacity of each part.
 
@@ -354,12 +368,13 @@ def _in_parts(
     table = now.table if now.domains is None else now.domains.table
     hosts = parts.sums((table.expected > 0).astype(np.int64))
     largest = parts.largest(sizes.of_empty())
-    if now.domains is None:
-        bounds = [Bounds(*each) for each in zip(*_sums(now.table, parts), strict=True)]
-    else:
-        ends = (*parts.starts[1:].tolist(), len(parts.members))
-        pieces = zip(parts.starts.tolist(), ends, strict=True)
-        bounds = [_of_domains(now, parts.members[one:two]) for one, two in pieces]
+    bounds = _bounds_of(now, parts)
+    if restricted is not None:
+        least = _bounds_of(restricted, parts)
+        bounds = [
+            each._replace(lower=(each & other).lower)
+            for each, other in zip(bounds, least, strict=True)
+        ]
     is_exact = total.lower == total.expected
     found = [
         PartCapacity(name, _certain(each, total, is_exact=is_exact), number, most)
@@ -367,6 +382,15 @@ def _in_parts(
     ]
     found += (PartCapacity(name, NONE) for name in parts.empty)
     return tuple(sorted(found, key=lambda each: each.name))
+
+
+def _bounds_of(now: Evaluation, parts: Parts) -> list[Bounds]:
+    """Return the bounds of each part that has hosts."""
+    if now.domains is None:
+        return [Bounds(*each) for each in zip(*_sums(now.table, parts), strict=True)]
+    ends = (*parts.starts[1:].tolist(), len(parts.members))
+    pieces = zip(parts.starts.tolist(), ends, strict=True)
+    return [_of_domains(now, parts.members[one:two]) for one, two in pieces]
 
 
 def _sums(table: Table, parts: Parts) -> tuple[list[int], list[int], list[int | None]]:

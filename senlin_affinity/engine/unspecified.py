@@ -25,12 +25,14 @@ class Placement(NamedTuple):
     """The capacity with its lower bound, the host of each server, and what both depend on.
 
     ``chosen`` are the host indexes of the servers; if as many fit either way, those of hosts that
-    nothing unspecified rejects.
+    nothing unspecified rejects. ``restricted`` is the evaluation with everything that is
+    unspecified, if that lowers a bound.
     """
 
     total: TotalCapacity
     chosen: Sequence[int]
     assumptions: tuple[Assumption, ...] = ()
+    restricted: Evaluation | None = None
 
 
 def with_unspecified(now: Evaluation) -> Placement:
@@ -59,7 +61,7 @@ def with_unspecified(now: Evaluation) -> Placement:
     bounded = replace(total, bounds=total.bounds._replace(lower=lower), caveats=caveats)
     best = enabled if _is_as_good(enabled, now) else now
     assumed = ASSUMED.of(names=names, without=without, number=number, them=them)
-    return Placement(bounded, best.chosen(), (assumed,))
+    return Placement(bounded, best.chosen(), (assumed,), enabled)
 
 
 def is_decisive(now: Evaluation) -> bool:

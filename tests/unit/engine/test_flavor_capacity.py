@@ -198,6 +198,20 @@ def test_a_number_with_a_caveat_has_its_code():
     assert only('m1.small').caveats == ()
 
 
+def test_an_unspecified_filter_lowers_what_each_part_is_guaranteed():
+    """The filter would admit the flavor to one aggregate only."""
+    fast = Aggregate('7bbcc3c4-1da2-4437-a48a-000000000004', 'fast', None, {'disk': 'fast'})
+    hosts = (host('a', 8, 8192, aggregates=(fast,)), host('b', 8, 8192, 'az-2'))
+    flavor = replace(SMALL, extra_specs={'disk': 'fast'})
+    view = api.CloudView(CloudSnapshot(hosts, (fast,), (flavor,), quotas={}))
+    found = only(view=view, by='zone')
+    assert (found.bounds.lower, found.bounds.expected) == (8, 16)
+    assert {part.name: tuple(part.bounds) for part in found.parts} == {
+        'az-1': (8, 8, 8),
+        'az-2': (0, 8, 8),
+    }
+
+
 @pytest.mark.parametrize(
     ('names', 'expected'),
     [
