@@ -102,6 +102,13 @@ class Explanation:
         """Whether the request fits only after the failed servers are deleted."""
         return bool(self.decision.fits and self.counted and self.counted.fits is False)
 
+    @property
+    def are_failed_counted(self) -> bool:
+        """Whether a quota rejects the request only because it still counts the failed servers."""
+        if self.counted is None or not all(self.decision.request.values()):
+            return False
+        return not all(self.counted.request.values())
+
     def sentences(self) -> Iterator[str]:
         """Yield :meth:`why`, then :meth:`now`.
 
@@ -248,21 +255,26 @@ class Explanation:
         """Yield what would help, each with its commands or (): a deletion, then the remedies.
 
         Example: ``('delete the 2 servers, then request 3', ())``, or if all fit then, ``('delete
-        the 2 servers, then repeat the request', ['openstack server delete a b'])``.
+        the 2 servers, then repeat the request', ['openstack server delete a b'])``. Each remedy
+        begins with the deletion if :attr:`are_failed_counted`.
         """
         decision, failed = self.decision, self.failed
         fits_some = decision.fits is False and bool(decision.capacity)
         number = len(failed.remaining)
         delete = f'delete the {f"{number} servers" if number > 1 else "server"}, then '
+        deletion = f'openstack server delete {" ".join(each.id for each in failed.remaining)}'
         if self.must_delete_first:
-            ids = ' '.join(each.id for each in failed.remaining)
-            yield f'{delete}repeat the request', [f'openstack server delete {ids}']
+            yield f'{delete}repeat the request', [deletion]
         elif fits_some:
             yield f'{delete if number else ""}request {decision.capacity}', ()
         for remedy in decision.remedies:
             # A cluster has the flavor of its profile, and the group of its policy.
             is_enough = failed.action is None or remedy.kind is Kind.OPERATORS
-            yield str(remedy), remedy.commands if is_enough else ()
+            commands = remedy.commands if is_enough else ()
+            if self.are_failed_counted:
+                yield f'{delete}{remedy}', (deletion, *commands) if commands else ()
+            else:
+                yield str(remedy), commands
 
     def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
         """Return the explanation for JSON: its own keys, and those of the decision.

@@ -116,6 +116,21 @@ def test_failed_servers_that_leave_enough_need_no_deletion():
     assert [*found.remedies()] == []
 
 
+@pytest.mark.parametrize(('quota', 'is_deleted'), [([6, 4], True), ([8, 4], False)])
+def test_each_remedy_begins_with_the_deletion_if_the_quota_counts_the_failed_servers(
+    quota, is_deleted
+):
+    """Another host takes all four, if the quota of instances does."""
+    two = {'cmp-1': {'free': 2}, 'cmp-2': {'free': 2, 'disabled': True}}
+    found = explained({'hosts': two, 'quotas': {'instances': quota}})
+    assert found.are_failed_counted is is_deleted
+    remedies = dict([*found.remedies()][1:])
+    words = next(iter(remedies))
+    assert words.startswith('delete the 4 servers, then ') is is_deleted
+    assert (remedies[words][0] == 'openstack server delete id-1 id-2 id-3 id-4') is is_deleted
+    assert remedies[words][-1].startswith('openstack compute service set --enable')
+
+
 def test_a_request_that_does_not_fit_even_then():
     row = {'hosts': {'cmp-1': {'free': 3}}, 'quotas': {'instances': [6, 4]}}
     found = explained(row)
