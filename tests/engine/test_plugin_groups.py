@@ -288,6 +288,18 @@ def test_a_step_that_finds_another_action_at_work_starts_again(option, monkeypat
     assert (begun, slept) == ([1, 1], [registry.PAUSE])
 
 
+def test_a_step_that_finds_another_action_at_work_ends(option):
+    option('request_timeout', 0.1)
+
+    class Step:
+        def step(self):
+            raise GroupBusy('at work')
+            yield
+
+    with pytest.raises(GroupBusy, match='at work'):
+        Driver(None, '', None, None).run(Step())
+
+
 def test_a_step_holds_its_locks_until_it_ends(desk):
     cluster, found = desk.cluster(), []
     name_lock = str(uuid.uuid5(uuid.NAMESPACE_OID, f'{cluster.project} name'))

@@ -12,7 +12,7 @@ from senlin.policies import base
 from senlin_affinity.plugins.senlin import clients
 from senlin_affinity.plugins.senlin.policy import AffinityPolicy, converted
 from senlin_affinity.policy.schema import Property
-from tests.engine.support import HEAT_PROFILE, PROJECT, Desk, binding, done, profile, refused, spec
+from tests.engine.support import HEAT_PROFILE, Desk, binding, done, profile, refused, spec
 from tests.support.edge import SERVER_ERROR, Edge
 from tests.support.fake_nova import FakeFlavor
 
@@ -105,23 +105,6 @@ def test_d3_08_detach_reads_every_version_and_leaks_nothing(desk, version):
     desk.bind(cluster, policy, binding(group, inherited=False, version=version))
     done(policy.detach(cluster))
     assert desk.groups() == []
-
-
-@pytest.mark.parametrize(
-    ('project', 'name'), [(PROJECT, 'cluster'), ('elsewhere', 'of another project')]
-)
-def test_q3_9_group_of_another_clusters_binding_stays(desk, project, name):
-    """An administrator's cluster may use the group of another project; the message does not name
-    it.
-    """
-    cluster, policy, group = desk.owned()
-    other = desk.cluster(project=project)
-    desk.bind(other, desk.policy(), {'AffinityPolicy': 'odd'})
-    desk.bind(other, desk.policy(), binding(group))
-    said = done(policy.detach(cluster))
-    assert f'{group}' in said
-    assert f' stays: cluster {name} uses it' in said
-    assert desk.groups() == [group]
 
 
 @pytest.mark.parametrize('inherited', [False, True])

@@ -150,30 +150,6 @@ def test_q3_9_group_of_two_clusters_is_deleted_by_the_last(demo, truth, cloud):
     assert 'servergroup' not in demo.node_data(node.id)['placement']
 
 
-def test_q3_9_a_group_with_foreign_servers_remains(demo, truth):
-    cluster, policy, group = demo.bound()
-    stranger = demo.node(profile=demo.profile(scheduler_hints={'group': group}))
-    assert truth.members(group) == {stranger.physical_id}
-    demo.detach(cluster, policy).succeeded()
-    assert truth.members(group) == {stranger.physical_id}
-
-
-def test_detach_twice_and_of_a_deleted_group(demo, truth):
-    """Senlin rejects the second one itself, without a request to Nova."""
-    cluster, policy, group = demo.bound()
-    demo.detach(cluster, policy).succeeded()
-    answer = demo.clustering.detach_policy_from_cluster(cluster, policy)
-    assert answer['error']['code'] == 400
-    assert 'is not attached' in answer['error']['message']
-    assert truth.group_by_id(group) is None
-    # and once more from the beginning
-    demo.attach(cluster, policy).succeeded()
-    again = demo.group_id(cluster, policy)
-    assert truth.own_group(cluster).id == again != group
-    demo.compute.delete_server_group(again)
-    demo.detach(cluster, policy).succeeded()
-
-
 @pytest.mark.long
 def test_a_disabled_policy_works_after_it_is_enabled(demo, truth, cloud):
     cluster, policy = demo.cluster(), demo.policy(servergroup={'rules': RULES})

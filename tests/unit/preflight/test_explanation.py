@@ -511,7 +511,6 @@ def test_a_decisive_assumption_is_named_alone():
 
 
 NUMA = (*FILTERS, 'NUMATopologyFilter')
-MAYBE = 'NUMATopologyFilter, if it is enabled,'
 PAGES = {'extra_specs': {'hw:mem_page_size': '1GB'}}
 NEEDS = 'the flavor requires hw:mem_page_size=1GB, which is not modelled'
 
