@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from senlin_affinity import api
-from senlin_affinity.cli import base, given, metrics, prometheus, request_options
+from senlin_affinity.cli import base, given, metrics, prometheus, request_options, view_notes
 from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.flavor_capacity import FlavorCapacity
@@ -151,7 +151,9 @@ class Capacity(base.Lister):
         columns = (*_COLUMNS, *parts.values(), *more, *_LAST)
         if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
             parsed_args.columns = [name for name in columns if name not in _LONG]
-        return columns, [_row(each, parts, more) for each in found.flavors]
+        are_known = view.snapshot.hosts is not None
+        rows = [_row(each, parts, more, are_hosts_known=are_known) for each in found.flavors]
+        return columns, rows
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print the rows, or metrics; below a table, what the caveats mean."""
@@ -165,7 +167,7 @@ class Capacity(base.Lister):
         status = super().produce_output(parsed_args, column_names, data)
         if parsed_args.formatter == 'table':
             width = shutil.get_terminal_size().columns
-            for text in _notes(self._found):
+            for text in _notes(self._found, self._view_of_cloud, is_long=parsed_args.long):
                 for line in lines(terminal_text.signed(text), width, others='  '):
                     self.app.stdout.write(f'{line}\n')
         return status
@@ -215,7 +217,9 @@ def _columns_of(found: api.Capacity) -> dict[str, str]:
     return {name: f'{found.by} {name or "(none)"}' if name in taken else name for name in names}
 
 
-def _row(each: FlavorCapacity, parts: Iterable[str], more: Iterable[str]) -> tuple[Any, ...]:
+def _row(
+    each: FlavorCapacity, parts: Iterable[str], more: Iterable[str], *, are_hosts_known: bool
+) -> tuple[Any, ...]:
     """Return the cells of a flavor; the parts of a flavor that Nova rejects take no server."""
     stranded, of_parts = dict(each.stranded), {part.name: part.bounds for part in each.parts}
     spare = _cell(each.spare, is_at_most=each.is_at_most)
@@ -226,7 +230,7 @@ def _row(each: FlavorCapacity, parts: Iterable[str], more: Iterable[str]) -> tup
         _cell(each.bounds, is_at_most=each.is_at_most),
         each.bounds.lower,
         base.Cell([caveat.code for caveat in each.caveats], _codes(each)),
-        each.hosts,
+        each.hosts if are_hosts_known else base.Cell(None, 'not known'),
         *(_cell(of_parts.get(name, NONE), is_at_most=each.is_at_most) for name in parts),
         *(added[name] for name in more),
         each.runs_out_first or '',
@@ -277,8 +281,10 @@ def limiting(each: FlavorCapacity) -> str:
     return f'no host has enough of everything at once ({first} is short on most)'
 
 
-def _notes(found: api.Capacity) -> Iterator[str]:
-    """Yield each caveat once, with its code, and what the numbers assume."""
+def _notes(found: api.Capacity, view: api.CloudView, *, is_long: bool) -> Iterator[str]:
+    """Yield what is not known, each caveat once, with its code, and what the numbers assume."""
+    for words in view_notes.unavailable(view, is_long=is_long):
+        yield f'not known: {words}'
     caveats = dict.fromkeys(caveat for each in found.flavors for caveat in each.caveats)
     texts: dict[str, list[str]] = {}
     for caveat in caveats:

@@ -78,17 +78,22 @@ def unknown(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
     decision, view = answer.decision, answer.view
     if decision.fits is False and decision.is_hosts_known:
         return
-    for part, why in view.unavailable.items():
-        if _DENIED in why and not is_long:
-            right = _RIGHT.search(why)
-            why = f'{_ADMINS} ({right[1]})' if right else _ADMINS
-        yield f'the {part.replace("_", " ")}: {why}'
+    yield from unavailable(view, is_long=is_long)
     if decision.fits is not None:
         return
     yield from missing(answer.request, answer.cloud, view)
     for name, verdict in decision.request.items():
         if not verdict.bounds.is_known:
             yield f'{name}: {sentence(verdict, decision.reasons)}'
+
+
+def unavailable(view: api.CloudView, *, is_long: bool = False) -> Iterator[str]:
+    """Yield each part that could not be read, with the reason."""
+    for part, why in view.unavailable.items():
+        if _DENIED in why and not is_long:
+            right = _RIGHT.search(why)
+            why = f'{_ADMINS} ({right[1]})' if right else _ADMINS
+        yield f'the {part.replace("_", " ")}: {why}'
 
 
 def project(answer: Answer) -> str:

@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from senlin_affinity import api
+from senlin_affinity.cli.capacity import _notes
+from senlin_affinity.model.snapshot import CloudSnapshot
+
 AZ1, AZ2, RACK = (f'5bbcc3c4-1da2-4437-a48a-00000000000{n}' for n in (1, 2, 3))
 
 
@@ -244,6 +248,22 @@ def test_a_cloud_must_be_named(run):
     done = run('capacity')
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr == 'error: name a cloud with --os-cloud, or a file with --snapshot\n'
+
+
+def test_hosts_that_are_not_in_the_snapshot(capacity):
+    done = capacity('-f', 'json', changed={'hosts': None})
+    assert {each['hosts'] for each in json.loads(done.stdout)} == {None}
+    done = capacity('-c', 'hosts', changed={'hosts': None})
+    assert '| not known |' in done.stdout
+
+
+def test_the_lines_below_the_table_name_what_a_tenant_may_not_read():
+    denied = "could not list: Nova answered 403: Policy doesn't allow os_compute_api:os-hypervisors"
+    view = api.CloudView(CloudSnapshot(flavors=()), {'hosts': denied})
+    assert [*_notes(api.capacity(view), view, is_long=False)] == [
+        'not known: the hosts: Nova shows them to administrators only '
+        '(os_compute_api:os-hypervisors)'
+    ]
 
 
 def test_flavors_that_are_not_in_the_snapshot(capacity):
