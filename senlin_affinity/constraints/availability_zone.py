@@ -30,6 +30,7 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.constraints.reservations import kept_for_others
+from senlin_affinity.model.verdict import Caveat
 from senlin_affinity.nova import aggregate_membership
 from senlin_affinity.nova.alternatives import joining
 from senlin_affinity.nova.effective_zone import (
@@ -51,6 +52,9 @@ NOT_ENFORCED = 'availability_zone.not_enforced'
 OTHER_ZONE = 'availability_zone.other_zone'
 UNKNOWN = 'availability_zone.unknown'
 _FOR_OWNER = 'the servers must be in zone {availability_zone}'
+STALE = Caveat(
+    'availability_zone.stale', 'hosts that Placement has in the aggregates of another zone'
+)
 NO_ZONE = Assumption('availability_zone.default_schedule_zone', 'no default_schedule_zone')
 DEFAULT_ZONE = Assumption(
     'availability_zone.default_availability_zone', 'a default zone called {zone}'
@@ -165,10 +169,10 @@ class AvailabilityZoneConstraint(Constraint):
         zone = asked.wanted or host.availability_zone
         return Verdict.passed('availability_zone.not_asked', is_at_most=True, wanted=zone)
 
-    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
+    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[Caveat]:
         """Yield one phrase if Nova may send a server of a hard zone spread to another zone."""
         if is_hard_spread(request) and request.memo(_is_any_stale, cloud):
-            yield 'hosts that Placement has in the aggregates of another zone'
+            yield STALE
 
     def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
         """Yield NO_ZONE if no zone of several is requested, unless pinned or spread by zone.

@@ -26,6 +26,7 @@ from senlin_affinity.constraints.base import (
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Caveat
 from senlin_affinity.nova import placement_rejection as rejections
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
@@ -112,13 +113,14 @@ class CandidatesConstraint(Constraint):
         flavor = '' if request.flavor is None else request.flavor.name
         return Verdict.rejected(f'candidates.{found.kind}', names=found.names, flavor=flavor)
 
-    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
+    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[str | Caveat]:
         """Yield a phrase for ``candidates.cut``, and for forbidden traits that may not exist."""
         if request.memo(_verdict, cloud).code == 'candidates.cut':
             limit = f'{LIMIT.key} ({request.option(LIMIT)})'
             yield f'{limit} (filters may reject every host that Nova gets)'
         if names := rejections.uncertain_traits(request, cloud):
-            yield f'forbidden traits that may not exist ({", ".join(names)})'
+            text = f'forbidden traits that may not exist ({", ".join(names)})'
+            yield Caveat('traits.uncertain', text)
 
     def proposals(
         self, request: Request, scenario: Scenario, evaluation: Evaluated

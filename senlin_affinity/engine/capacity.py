@@ -20,7 +20,7 @@ from senlin_affinity.model.reason import Reason, caveat
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import UNMODELLED, Caveat, Verdict
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.group_policy import enforced_policy, is_only_checked_late
 from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
@@ -30,8 +30,23 @@ from senlin_affinity.scenario.columns import UNLIMITED as NO_LIMIT
 from senlin_affinity.scenario.columns import Numbers
 from senlin_affinity.scenario.scenario import Scenario
 
-#: The caveat for a number that Placement's answers do not determine.
-CHOICE = 'resources of several providers (Placement chooses)'
+#: What hosts and the request may hide. The texts are those of a plan; the codes are stable.
+NO_MEMBERS = Caveat('server_group.no_members', 'affinity without members (Nova chooses the host)')
+UNKNOWN_PARTS = Caveat('snapshot.unknown', 'parts of the snapshot that are not known')
+NO_QUOTAS = Caveat('quota.unknown', "the project's quotas, which are not known")
+PRIVATE = Caveat('flavor.access', 'a private flavor that is not shared with the project')
+CHOICE = Caveat('resources.several_providers', 'resources of several providers (Placement chooses)')
+SHARED = Caveat('resources.shared', 'shared resources')
+TRUNCATED = Caveat('resources.truncated', "Placement's answer, which may be truncated")
+NESTED = Caveat('resources.nested', 'hosts with nested resource providers')
+VSPHERE = Caveat('resources.vsphere', 'vSphere clusters')
+UNIT_LIMITS = Caveat(
+    'resources.unit_limits', 'resource classes whose unit limits Placement does not show'
+)
+LOST_MEMBERS = Caveat('server_group.lost_members', 'members whose host is not known')
+SOFT_DELETED = Caveat(
+    'server_group.soft_deleted', 'soft-deleted servers, which may be members of the group'
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +57,7 @@ class TotalCapacity:
     """
 
     bounds: Bounds
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     of_hosts: Bounds = UNLIMITED
 
 
@@ -68,7 +83,7 @@ def total_capacity(
     table: Table,
     domains: DomainCapacity | None,
     verdicts: Mapping[str, Verdict],
-    unmodelled: Sequence[str],
+    unmodelled: Sequence[Caveat],
     reasons: Mapping[str, Reason],
     most_caveats: int | None = None,
 ) -> TotalCapacity:
@@ -95,29 +110,31 @@ def total_capacity(
     is_less = lower < limited(upper)
     if is_open_affinity(request, scenario):
         if is_less:
-            caveats['affinity without members (Nova chooses the host)'] = None
+            caveats[NO_MEMBERS] = None
     elif table.is_at_most and is_less:
         caveats |= _caveats_of_hosts(request, scenario, table, reasons, most_caveats)
     elif domains is not None and is_less:
         caveats |= {_of_constraint(*each, reasons): None for each in domains.caveats.items()}
     if upper is not None and expected < upper:
         if domains is not None and domains.crossing:
-            caveats[f'domains that limit each other ({", ".join(domains.crossing)})'] = None
+            names = ', '.join(domains.crossing)
+            text = f'domains that limit each other ({names})'
+            caveats[Caveat('domains.crossing', text)] = None
         else:
-            caveats['parts of the snapshot that are not known'] = None
+            caveats[UNKNOWN_PARTS] = None
     for name, verdict in verdicts.items():
         certain = verdict.bounds.lower
         if verdict.bounds.is_at_most and certain is not None and certain < limited(upper):
-            found = verdict.caveats or (_of_constraint(name, verdict, reasons),)
-            caveats |= dict.fromkeys(found)
+            own = [Caveat(UNMODELLED, text) for text in verdict.caveats]
+            caveats |= dict.fromkeys(own or [_of_constraint(name, verdict, reasons)])
             expected = min(expected, certain)
     if has_hidden_quotas(request, scenario.cloud):
-        caveats["the project's quotas, which are not known"] = None
+        caveats[NO_QUOTAS] = None
     if is_withheld:
-        caveats['a private flavor that is not shared with the project'] = None
-    texts = tuple(caveats) if expected or upper is not None else ()
-    bounds = Bounds(min(expected, lower) if texts else expected, expected, upper)
-    return TotalCapacity(bounds, texts, of_hosts)
+        caveats[PRIVATE] = None
+    found = tuple(caveats) if expected or upper is not None else ()
+    bounds = Bounds(min(expected, lower) if found else expected, expected, upper)
+    return TotalCapacity(bounds, found, of_hosts)
 
 
 def _of_hosts(
@@ -176,13 +193,13 @@ def _caveats_of_hosts(
     table: Table,
     reasons: Mapping[str, Reason],
     most: int | None,
-) -> dict[str, None]:
+) -> dict[Caveat, None]:
     """Return the first ``most`` caveats about hosts (None: all), as the keys of a dict.
 
     Only hosts with a finite upper bound that exceeds the lower one count; if these have no caveat,
     all with a finite one.
     """
-    found: dict[str, None] = {}
+    found: dict[Caveat, None] = {}
     capped_rows = table.where(row.is_at_most for row in table.rows)
     is_capped = capped_rows & (table.upper < NO_LIMIT)
     look = _look(request, scenario, table)
@@ -224,8 +241,8 @@ def _caveats(
     cloud: CloudSnapshot,
     hosts: Iterable[tuple[Host, HostVerdicts]],
     reasons: Mapping[str, Reason],
-) -> Iterator[str]:
-    """Yield the first cause of each host's caveat, such as 'vSphere clusters'; a text may repeat.
+) -> Iterator[Caveat]:
+    """Yield the first cause of each host's caveat, such as VSPHERE; one may repeat.
 
     Without another cause, "constraint NAME (WHY)" for each.
     """
@@ -235,7 +252,8 @@ def _caveats(
     for host, row in hosts:
         if row.unbounded:
             yield from (
-                f'constraint {name}, which returns no number of servers' for name in row.unbounded
+                Caveat(name, f'constraint {name}, which returns no number of servers')
+                for name in row.unbounded
             )
             if not any(verdict.bounds.is_at_most for verdict in row.verdicts.values()):
                 continue
@@ -247,30 +265,30 @@ def _caveats(
         if grant is not None and is_choice and not host.is_vsphere:
             disk = has.get(DISK_GB)
             is_shared = disk is not None and disk.is_sum and DISK_GB in asked
-            yield 'shared resources' if is_shared else CHOICE
+            yield SHARED if is_shared else CHOICE
         elif grant is None and host.grants is not None and answer.query and not answer.is_complete:
-            yield "Placement's answer, which may be truncated"
+            yield TRUNCATED
         elif host.is_nested and not is_exact:
-            yield 'hosts with nested resource providers'
+            yield NESTED
         elif any(each.is_sum for _name, each in resources):
-            yield 'shared resources'
+            yield SHARED
         elif host.is_vsphere:
-            yield 'vSphere clusters'
+            yield VSPHERE
         elif any(each.is_max_unit_unknown(name, asked[name]) for name, each in resources):
-            yield 'resource classes whose unit limits Placement does not show'
+            yield UNIT_LIMITS
         elif any(each.pool for _name, each in resources):
-            yield 'shared resources'
+            yield SHARED
         elif request.server_group is not None and request.server_group.has_lost_members:
-            yield 'members whose host is not known'
+            yield LOST_MEMBERS
         elif request.server_group is not None and cloud.soft_deleted:
-            yield 'soft-deleted servers, which may be members of the group'
+            yield SOFT_DELETED
         else:
             for name, verdict in row.verdicts.items():
                 if verdict.bounds.is_at_most:
                     yield _of_constraint(name, verdict, reasons)
 
 
-def _of_constraint(name: str, verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
-    """Return "constraint NAME (WHY)"."""
+def _of_constraint(name: str, verdict: Verdict, reasons: Mapping[str, Reason]) -> Caveat:
+    """Return the caveat with the text "constraint NAME (WHY)"; its code is the name."""
     why = caveat(verdict, reasons)
-    return f'constraint {name}{why and f" ({why})"}'
+    return Caveat(name, f'constraint {name}{why and f" ({why})"}')

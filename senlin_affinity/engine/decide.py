@@ -95,7 +95,7 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
         fits=evaluation.fits,
         wanted=request.count,
         capacity=evaluation.capacity,
-        at_most=total.caveats,
+        at_most=tuple(each.text for each in total.caveats),
         placements=tuple(
             PlacedServer(host.host, host.availability_zone, group)
             for host in map(hosts.__getitem__, chosen)

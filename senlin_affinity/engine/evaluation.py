@@ -16,7 +16,7 @@ from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import UNMODELLED, Caveat, Verdict
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.placement_answer import placement_answer
 from senlin_affinity.scenario import plugin_errors
@@ -44,7 +44,7 @@ class Shared:
     columns: Mapping[str, Column]
     verdicts: Mapping[str, Verdict]
     declared: Mapping[str, Sequence[Assumption | Switch]]
-    caveats: Mapping[str, Sequence[str]]
+    caveats: Mapping[str, Sequence[str | Caveat]]
 
     @classmethod
     def of(cls, request: Request, scenario: Scenario, constraints: Iterable[Constraint]) -> Shared:
@@ -143,10 +143,13 @@ def evaluate(
     of_hosts = [*filter(is_of_hosts, constraints)]
     table = evaluate_hosts(request, of_hosts, scenario, shared.columns)
     domains = coupled(request, scenario, constraints, table)
-    phrases = tuple(_unmodelled(request, scenario.cloud, constraints, table, shared.caveats))
+    unmodelled = [
+        each if isinstance(each, Caveat) else Caveat(UNMODELLED, each)
+        for each in _unmodelled(request, scenario.cloud, constraints, table, shared.caveats)
+    ]
     reasons = reasons_of(constraints)
     most = 1 if is_brief else None
-    total = total_capacity(request, scenario, table, domains, verdicts, phrases, reasons, most)
+    total = total_capacity(request, scenario, table, domains, verdicts, unmodelled, reasons, most)
     return Evaluation(request, scenario, constraints, table, domains, verdicts, total, shared)
 
 
@@ -176,9 +179,9 @@ def _unmodelled(
     cloud: CloudSnapshot,
     constraints: Sequence[Constraint],
     table: Table,
-    known: Mapping[str, Sequence[str]],
-) -> Iterator[str]:
-    """Yield phrases about filters, flavor and constraints that may reduce the number of servers.
+    known: Mapping[str, Sequence[str | Caveat]],
+) -> Iterator[str | Caveat]:
+    """Yield what filters, flavor and constraints may still reject; a text has no code of its own.
 
     ``Demand.only_placement`` only if a host that takes servers has no grant.
     """

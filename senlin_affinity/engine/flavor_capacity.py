@@ -21,9 +21,8 @@ flavor that does not exist.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import reduce
@@ -33,7 +32,6 @@ from typing import NamedTuple
 import numpy as np
 
 from senlin_affinity.engine import assumptions, unspecified
-from senlin_affinity.engine.capacity import CHOICE
 from senlin_affinity.engine.evaluation import NOTHING, Evaluation, Shared, coupled, evaluate
 from senlin_affinity.engine.host_verdicts import PASS
 from senlin_affinity.engine.parts import NO_PARTS, ZONE, Parts, parts_of
@@ -47,6 +45,7 @@ from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import QUOTA, Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.suggestion import meant
+from senlin_affinity.model.verdict import Caveat
 from senlin_affinity.scenario.column import limit
 from senlin_affinity.scenario.columns import Numbers
 from senlin_affinity.scenario.constraint import Constraint, is_of_requests, reasons_of
@@ -54,35 +53,6 @@ from senlin_affinity.scenario.scenario import Scenario
 
 #: The characters of a glob.
 _GLOB = frozenset('*?[')
-#: The codes of caveats, by the beginning of their texts.
-_CAVEATS: Mapping[str, str] = {
-    'affinity without members': 'server_group.no_members',
-    'domains that limit each other': 'domains.crossing',
-    'parts of the snapshot that are not known': 'snapshot.unknown',
-    "the project's quotas": 'quota.unknown',
-    'a private flavor': 'flavor.access',
-    CHOICE: 'resources.several_providers',
-    'shared resources': 'resources.shared',
-    "Placement's answer": 'resources.truncated',
-    'hosts with nested resource providers': 'resources.nested',
-    'vSphere clusters': 'resources.vsphere',
-    'resource classes whose unit limits': 'resources.unit_limits',
-    'members whose host is not known': 'server_group.lost_members',
-    'soft-deleted servers': 'server_group.soft_deleted',
-    'hosts that Placement has in the aggregates of another zone': 'availability_zone.stale',
-    'forbidden traits that may not exist': 'traits.uncertain',
-    'what nova.conf may enable': unspecified.ASSUMED.code,
-}
-_OF_CONSTRAINT = re.compile(r'constraint ([^ ,]+)')
-#: The code of a caveat about a filter or a feature of the flavor that no constraint covers.
-_UNMODELLED = 'flavor.unmodelled'
-
-
-class Caveat(NamedTuple):
-    """Why Nova may place fewer servers: a stable code, and the text in a plan."""
-
-    code: str
-    text: str
 
 
 class Rejection(NamedTuple):
@@ -248,7 +218,7 @@ def _of_flavor(
     found = FlavorCapacity(
         flavor,
         total.bounds,
-        _caveats(total.caveats),
+        total.caveats,
         rejection=_rejection(now, constraints),
         of_quotas=_of_quotas(request, cloud, constraints),
     )
@@ -315,19 +285,6 @@ def _with_hosts(
         if parts is zones
         else _in_parts(now, restricted, parts, sizes, found.bounds),
     )
-
-
-def _caveats(texts: Iterable[str]) -> tuple[Caveat, ...]:
-    """Return the caveats with their codes; the name of a constraint is the code of its caveat."""
-    return tuple(Caveat(_code(text), text) for text in texts)
-
-
-def _code(text: str) -> str:
-    for beginning, code in _CAVEATS.items():
-        if text.startswith(beginning):
-            return code
-    named = _OF_CONSTRAINT.match(text)
-    return _UNMODELLED if named is None else named[1]
 
 
 def _of_quotas(

@@ -16,6 +16,7 @@ from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.bounds import limited
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.server_group import SOFT_AFFINITY, SOFT_ANTI_AFFINITY
+from senlin_affinity.model.verdict import Caveat
 from senlin_affinity.scenario.constraint import Switch
 
 ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} fit without, {number} with {them})')
@@ -57,7 +58,7 @@ def with_unspecified(now: Evaluation) -> Placement:
     without, number = _number(total), _number(other)
     words = f'{without} {fit} if {names} {are} not enabled, {number} if {they_are}'
     lower = (total.bounds & other.bounds).lower
-    caveats = (*total.caveats, f'what nova.conf may enable ({words})')
+    caveats = (*total.caveats, Caveat(ASSUMED.code, f'what nova.conf may enable ({words})'))
     bounded = replace(total, bounds=total.bounds._replace(lower=lower), caveats=caveats)
     best = enabled if _is_as_good(enabled, now) else now
     assumed = ASSUMED.of(names=names, without=without, number=number, them=them)

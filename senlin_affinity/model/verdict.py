@@ -12,9 +12,19 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
+
+#: The code of a caveat about a filter, a hint or a feature of the flavor that nothing models.
+UNMODELLED = 'flavor.unmodelled'
+
+
+class Caveat(NamedTuple):
+    """Why Nova may place fewer servers: a stable code, and the text in a plan."""
+
+    code: str
+    text: str
 
 
 class Outcome(str, enum.Enum):

@@ -34,7 +34,7 @@ from senlin_affinity.model.proposal import Change, Data, Evaluated
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Caveat, Verdict
 from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.column import Column, distinct
 from senlin_affinity.scenario.columns import Classes
@@ -202,10 +202,10 @@ class Constraint:
         """
         return ()
 
-    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterable[str]:
+    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterable[str | Caveat]:
         """Return why Nova may place fewer servers than the constraints allow.
 
-        The capacity is then an upper bound.
+        The capacity is then an upper bound. A text counts as something that nothing models.
         """
         return ()
 
