@@ -32,7 +32,7 @@ from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import is_filtered, is_forbidden
 from senlin_affinity.nova.options import ROUTED
-from senlin_affinity.scenario.columns import UNLIMITED, Columns, Flags
+from senlin_affinity.scenario.columns import INFINITE, Columns, Flags
 from senlin_affinity.scenario.scenario import Scenario
 
 LIMIT = Option(
@@ -177,7 +177,7 @@ def _offered(request: Request, cloud: CloudSnapshot) -> Flags:
     has_room = np.ones(len(columns.hosts), bool)
     for name, amount in ({} if demand is None else demand.amounts).items():
         has = columns.inventories(name)
-        has_room &= has.is_listed & (has.free >= min(amount, UNLIMITED))
+        has_room &= has.is_listed & (has.free >= min(amount, INFINITE))
     is_known = columns.flags('has_some_resources', lambda host: bool(host.resources))
     offered = _is_open(columns) & (has_room | ~is_known | columns.flags('is_partial'))
     if zone in (None, zones.default):

@@ -43,8 +43,7 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
-from senlin_affinity.model.bounds import NONE, Bounds
-from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
+from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
 from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES, Demand
 from senlin_affinity.model.host import Resource, is_vsphere
 from senlin_affinity.nova import leftovers
@@ -55,7 +54,7 @@ from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.nova.options import FALLBACK_OFF
 from senlin_affinity.nova.placement_answer import placement_answer, scarce_classes
 from senlin_affinity.scenario.column import Column, in_order, number
-from senlin_affinity.scenario.columns import UNLIMITED, Flags, Numbers
+from senlin_affinity.scenario.columns import INFINITE, Flags, Numbers
 from senlin_affinity.scenario.fits import FIELDS, FITS, FULL, Code, fit_of
 from senlin_affinity.scenario.scenario import FREE, Scenario
 
@@ -239,7 +238,7 @@ class _Verdicts:
         kind = self.code
         if self.lower is not self.upper:  # otherwise, all are known
             is_known, is_at_most = self.expected == self.upper, self.lower != self.expected
-            kind = kind * 8 + is_known * 4 + is_at_most * 2 + (self.upper >= UNLIMITED)
+            kind = kind * 8 + is_known * 4 + is_at_most * 2 + (self.upper >= INFINITE)
         verdict_of, firsts = in_order(kind)
         codes, amounts = self.code[firsts].tolist(), [*asked.amounts.items()]
         verdicts, facts = [], []
@@ -292,20 +291,20 @@ def _by_model(scenario: Scenario, asked: Demand, *, is_pool_asked: bool) -> _Ver
     is_any = columns.flags('has_resources', lambda host: host.resources is not None)
     if not asked.amounts:
         verdicts = _Verdicts(zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())
-        verdicts.set(is_any, Code.NOTHING, NO_LIMIT)
+        verdicts.set(is_any, Code.NOTHING, UNLIMITED)
         verdicts.set(~is_any, Code.UNKNOWN, Bounds.unknown())
         return verdicts
     if not any(name in asked.amounts for name in UNIT_CLASSES):
         is_any = columns.flags('has_some_resources', lambda host: bool(host.resources))
     is_at_most = columns.flags('is_nested') | columns.flags_by_class('hypervisor_type', is_vsphere)
     is_shared = np.ones(size, bool)
-    room, failure, is_known = np.full(size, UNLIMITED), np.full(size, FITS), ~zeros.astype(bool)
+    room, failure, is_known = np.full(size, INFINITE), np.full(size, FITS), ~zeros.astype(bool)
     for place, name in enumerate(asked.amounts):
         fit, is_pooled = fit_of(scenario, asked, name), columns.inventories(name).is_pooled
         room = np.minimum(room, fit.room)
         failure = np.minimum(failure, fit.failure + place * len(Code))
         if fit.is_any_hidden:
-            is_known &= fit.room < UNLIMITED
+            is_known &= fit.room < INFINITE
         is_at_most |= fit.is_at_most
         is_shared &= is_pooled
         if is_pool_asked:
@@ -358,7 +357,7 @@ def _by_answer(request: Request, scenario: Scenario, verdicts: _Verdicts) -> Non
         verdicts.set(is_left, Code.NOT_GRANTED, NONE)
         return
     verdicts.set(is_left & grants.is_listed, Code.NOT_GRANTED, NONE)
-    is_limited = (verdicts.upper > 0) & (verdicts.upper < UNLIMITED)
+    is_limited = (verdicts.upper > 0) & (verdicts.upper < INFINITE)
     verdicts.lower[is_left & ~grants.is_listed & is_limited] = 0
 
 

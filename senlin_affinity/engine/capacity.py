@@ -26,8 +26,7 @@ from senlin_affinity.nova.group_policy import enforced_policy, is_only_checked_l
 from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
 from senlin_affinity.nova.quotas import has_hidden_quotas
 from senlin_affinity.scenario.column import in_order
-from senlin_affinity.scenario.columns import UNLIMITED as NO_LIMIT
-from senlin_affinity.scenario.columns import Numbers
+from senlin_affinity.scenario.columns import INFINITE, Numbers
 from senlin_affinity.scenario.scenario import Scenario
 
 #: What hosts and the request may hide. The texts are those of a plan; the codes are stable.
@@ -145,7 +144,7 @@ def _of_hosts(
         return Bounds.unknown()
     if domains is not None:
         return domains.bounds
-    upper = None if (table.upper >= NO_LIMIT).any() else int(table.upper.sum())
+    upper = None if (table.upper >= INFINITE).any() else int(table.upper.sum())
     return Bounds(int(table.lower.sum()), int(table.expected.sum()), upper)
 
 
@@ -201,7 +200,7 @@ def _caveats_of_hosts(
     """
     found: dict[Caveat, None] = {}
     capped_rows = table.where(row.is_at_most for row in table.rows)
-    is_capped = capped_rows & (table.upper < NO_LIMIT)
+    is_capped = capped_rows & (table.upper < INFINITE)
     look = _look(request, scenario, table)
     for is_any in (False, True):
         places = np.flatnonzero(is_capped if is_any else is_capped & (table.upper != table.lower))
@@ -228,7 +227,7 @@ def _look(request: Request, scenario: Scenario, table: Table) -> Numbers:
         has = columns.inventories(name)
         flags += has.is_sum, has.is_pooled
         if amount > 1 and name not in UNIT_CLASSES:
-            flags.append(has.max_unit >= NO_LIMIT)
+            flags.append(has.max_unit >= INFINITE)
     look = table.row_of
     for flag in flags:
         if flag.any() and not flag.all():

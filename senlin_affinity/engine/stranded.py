@@ -22,7 +22,7 @@ from senlin_affinity.engine.parts import NO_NAME, Parts
 from senlin_affinity.engine.table import Table
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import DISABLED
-from senlin_affinity.scenario.columns import UNLIMITED, Flags, Numbers
+from senlin_affinity.scenario.columns import INFINITE, Flags, Numbers
 from senlin_affinity.scenario.scenario import Scenario
 
 #: A number of servers on a host is below the next larger one.
@@ -91,10 +91,10 @@ class FlavorOnHosts:
 
     def of_empty(self) -> Numbers:
         """Return the number of servers that each usable host would hold if it were empty."""
-        most = np.full(len(self.usable), UNLIMITED)
+        most = np.full(len(self.usable), INFINITE)
         for part in self._parts.values():
             most = np.minimum(most, part.of_empty)
-        return np.where(self.usable & (most < UNLIMITED), most, 0)
+        return np.where(self.usable & (most < INFINITE), most, 0)
 
     @cached_property
     def left(self) -> Mapping[str, Numbers]:

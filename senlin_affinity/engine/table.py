@@ -2,7 +2,7 @@
 
 Hosts with equal verdicts share a :class:`~senlin_affinity.engine.host_verdicts.HostVerdicts`.
 
-Units: numbers of servers. In ``upper``, ``UNLIMITED`` is unknown or without a limit; in
+Units: numbers of servers. In ``upper``, ``INFINITE`` is unknown or without a limit; in
 ``expected`` and ``lower``, an unlimited number is 0.
 """
 
@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from senlin_affinity.engine.host_verdicts import HostVerdicts, row_of
-from senlin_affinity.model.bounds import UNLIMITED as NO_LIMIT
-from senlin_affinity.model.bounds import limited
+from senlin_affinity.model.bounds import UNLIMITED, limited
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.column import Column, in_order, limit, number
-from senlin_affinity.scenario.columns import UNLIMITED, Flags, Numbers
+from senlin_affinity.scenario.columns import INFINITE, Flags, Numbers
 from senlin_affinity.scenario.constraint import Constraint, overrides
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -48,7 +47,7 @@ class Table:
         rows      [open, rejected]     the verdicts; those of counted columns are examples
         row_of    [0, 0, 1]            the row of each host
         counted   {'resources': ...}   the columns with a number, and facts, for each host
-        upper     [4, 9, 0]            servers; UNLIMITED: unknown, or without a limit
+        upper     [4, 9, 0]            servers; INFINITE: unknown, or without a limit
         expected  [4, 9, 0]            those that fit if no caveat applies
         lower     [4, 9, 0]            those that are guaranteed
         free      [4, 9, 0]            the upper bounds of the counted columns; without any, 0
@@ -88,7 +87,7 @@ class Table:
     def room(self) -> tuple[int | None, ...]:
         """Return the upper bound of each host; None: unknown or unlimited."""
         numbers = self.upper.tolist()
-        if UNLIMITED in numbers:
+        if INFINITE in numbers:
             return tuple(map(limit, numbers))
         return tuple(numbers)
 
@@ -150,7 +149,7 @@ def evaluate_hosts(
     verdicts = zip(*(each.verdicts_at(firsts) for each in columns.values()), strict=True)
     rows = [row_of(dict(zip(columns, each, strict=True)), by_name, counted) for each in verdicts]
     rows = rows or [row_of({}, by_name, counted)] * len(firsts)
-    free = np.full(size, UNLIMITED)
+    free = np.full(size, INFINITE)
     for column in counted.values():
         free = np.minimum(free, column.upper)
     free = _whole(free)
@@ -224,13 +223,13 @@ def _bounds(
     least: Bound | None = None
     for column in columns:
         # A REJECT decides by its row.
-        limits = (each.bounds != NO_LIMIT for each in column.verdicts if each)
+        limits = (each.bounds != UNLIMITED for each in column.verdicts if each)
         if column.is_counted or any(limits):
             own = Bound(column.lower, column.expected, column.upper)
             pairs = zip(least or own, own, strict=True)
             least = own if least is None else Bound(*(np.minimum(a, b) for a, b in pairs))
     if least is None:
-        least = Bound(*[np.full(size, UNLIMITED)] * len(Bound._fields))
+        least = Bound(*[np.full(size, INFINITE)] * len(Bound._fields))
     is_open = np.array([row.rejected_by is None for row in rows], bool)[numbers]
     lower, expected, upper = _once(lambda each: np.where(is_open, each, 0), least)
     lower, expected = _once(_whole, (lower, expected))
@@ -250,10 +249,10 @@ def _once(change: Callable[[Numbers], Numbers], arrays: Iterable[Numbers]) -> li
 
 
 def _whole(numbers: Numbers) -> Numbers:
-    """Return the numbers with 0 in place of UNLIMITED; the same array if there is none."""
-    if not (numbers >= UNLIMITED).any():
+    """Return the numbers with 0 in place of INFINITE; the same array if there is none."""
+    if not (numbers >= INFINITE).any():
         return numbers
-    return np.where(numbers >= UNLIMITED, 0, numbers)
+    return np.where(numbers >= INFINITE, 0, numbers)
 
 
 def with_domains(

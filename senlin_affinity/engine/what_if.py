@@ -20,7 +20,7 @@ from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
-from senlin_affinity.scenario.columns import UNLIMITED
+from senlin_affinity.scenario.columns import INFINITE
 from senlin_affinity.scenario.constraint import is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -103,7 +103,7 @@ class WhatIf:
         others = [*filter(is_of_hosts, self.before.constraints)]
         scenario = Scenario(self.before.scenario.columns.in_place(changed))
         upper = evaluate_hosts(self.request, others, scenario).upper[[*changed]]
-        rooms: list[int] = np.where(upper >= UNLIMITED, 0, upper).tolist()
+        rooms: list[int] = np.where(upper >= INFINITE, 0, upper).tolist()
         return rooms
 
     def smallest(

@@ -4,7 +4,7 @@ Example::
 
     Column.of([Verdict.passed('drs.host'), Verdict.rejected('drs.down')], array([0, 0, 1]))
 
-Units: numbers of servers; ``UNLIMITED`` in place of None.
+Units: numbers of servers; ``INFINITE`` in place of None.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from senlin_affinity.model.bounds import Bounds
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.scenario.columns import UNLIMITED, Columns, Numbers
+from senlin_affinity.scenario.columns import INFINITE, Columns, Numbers
 
 #: Values up to so many times their number are indexes of an array; others are sorted.
 _MOST_DENSE = 8
@@ -27,12 +27,12 @@ _MOST_DENSE = 8
 
 def number(limit: int | None) -> int:
     """Return a limit as an element of an array."""
-    return UNLIMITED if limit is None else min(limit, UNLIMITED - 1)
+    return INFINITE if limit is None else min(limit, INFINITE - 1)
 
 
 def limit(number: int) -> int | None:
     """Return an element of an array as a limit; None: unlimited."""
-    return None if number >= UNLIMITED else int(number)
+    return None if number >= INFINITE else int(number)
 
 
 def in_order(values: Numbers) -> tuple[Numbers, Numbers]:

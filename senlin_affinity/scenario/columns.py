@@ -10,7 +10,7 @@ Example::
     columns.classes(('enabled',)).values         [(True,), (False,)]
     columns.inventories('VCPU').free             array([4, 0, 16])
 
-Units: as in the snapshot; ``UNLIMITED`` for a ``max_unit`` that is unknown.
+Units: as in the snapshot; ``INFINITE`` for a ``max_unit`` that is unknown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.scenario.inventories import UNLIMITED as UNLIMITED
+from senlin_affinity.scenario.inventories import INFINITE as INFINITE
 from senlin_affinity.scenario.inventories import Flags as Flags
 from senlin_affinity.scenario.inventories import Grants as Grants
 from senlin_affinity.scenario.inventories import Inventories, grants_of, inventories_of

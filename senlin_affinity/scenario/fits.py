@@ -20,7 +20,7 @@ import numpy as np
 
 from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
 from senlin_affinity.model.host import is_ironic
-from senlin_affinity.scenario.columns import UNLIMITED, Flags, Numbers
+from senlin_affinity.scenario.columns import INFINITE, Flags, Numbers
 from senlin_affinity.scenario.scenario import Scenario
 
 #: The fields of hosts on which a fit depends.
@@ -46,7 +46,7 @@ class Code(enum.IntEnum):
 class Fit(NamedTuple):
     """How an amount of one resource class fits on each host, whatever else is requested.
 
-    ``room`` is the number of servers (UNLIMITED: it is not known). The least ``failure``, an
+    ``room`` is the number of servers (INFINITE: it is not known). The least ``failure``, an
     element of ``Code``, decides.
     """
 
@@ -71,7 +71,7 @@ def fit_of(scenario: Scenario, asked: Demand, name: str) -> Fit:
 
 def _fit(scenario: Scenario, name: str, amount: int, *, may_be_pinned: bool) -> Fit:
     columns = scenario.columns
-    has, counted = columns.inventories(name), min(amount, UNLIMITED - 1)  # more than any host has
+    has, counted = columns.inventories(name), min(amount, INFINITE - 1)  # more than any host has
     is_hidden = ~has.is_listed & columns.flags('is_partial')
     if may_be_pinned:
         is_hidden |= _is_more_pinned(counted, scenario)
@@ -94,8 +94,8 @@ def _fit(scenario: Scenario, name: str, amount: int, *, may_be_pinned: bool) -> 
         failure[fails] = np.select([*conditions.values()], [*conditions], default)
     is_at_most = has.is_sum
     if amount > 1 and name not in UNIT_CLASSES:
-        is_at_most = is_at_most | (has.is_listed & (has.max_unit >= UNLIMITED))
-    room = np.where(is_hidden, UNLIMITED, np.where(fits, here, 0))
+        is_at_most = is_at_most | (has.is_listed & (has.max_unit >= INFINITE))
+    room = np.where(is_hidden, INFINITE, np.where(fits, here, 0))
     return Fit(room, failure, bool(is_hidden.any()), is_at_most)
 
 

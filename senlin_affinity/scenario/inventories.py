@@ -1,6 +1,6 @@
 """Make arrays of the inventories of hosts, and of Placement's answers about them.
 
-Units: as in the snapshot; ``UNLIMITED`` for a ``max_unit`` that is unknown.
+Units: as in the snapshot; ``INFINITE`` for a ``max_unit`` that is unknown.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 #: A number of servers without a limit, above that of any host. Half a million of them have a valid
 #: sum.
-UNLIMITED = 1 << 43
+INFINITE = 1 << 43
 #: The largest element of an array: a larger amount is that of no host.
-_LARGEST = UNLIMITED - 1
+_LARGEST = INFINITE - 1
 _NOTHING: Mapping[str, Resource] = {}
 #: The inventory of a class that a host does not have: its ``max_unit`` is below any amount.
 _NONE = Resource(0, 0, 0)
@@ -94,7 +94,7 @@ def inventories_of(hosts: Sequence[Host], name: str) -> Inventories:
         np.minimum(capacity, _LARGEST),
         free,
         _each(
-            map(_MAX_UNIT, listed), lambda most: UNLIMITED if most is None else min(most, _LARGEST)
+            map(_MAX_UNIT, listed), lambda most: INFINITE if most is None else min(most, _LARGEST)
         ),
         _each(map(_STEP_SIZE, listed), int),
         _each(map(_IS_SUM, listed), bool),

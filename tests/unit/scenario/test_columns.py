@@ -9,7 +9,7 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED
-from senlin_affinity.scenario.columns import UNLIMITED, Columns
+from senlin_affinity.scenario.columns import INFINITE, Columns
 from senlin_affinity.scenario.scenario import Scenario
 from tests.support.values import replace
 
@@ -26,8 +26,8 @@ def test_inventories_have_an_element_for_each_host():
     none = replace(HOST, resources={})
     has = columns_of(HOST, pool, none, replace(HOST, resources=None)).inventories('VCPU')
     assert [*has.is_listed] == [True, True, False, False]
-    assert [*has.free] == [6, UNLIMITED - 1, 0, 0]
-    assert [*has.max_unit] == [4, UNLIMITED, 0, 0]
+    assert [*has.free] == [6, INFINITE - 1, 0, 0]
+    assert [*has.max_unit] == [4, INFINITE, 0, 0]
     assert [*has.step_size] == [2, 1, 1, 1]
     assert [*has.is_pooled] == [False, True, False, False]
 
