@@ -27,7 +27,7 @@ from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.engine.host_reports import hosts_after
 from senlin_affinity.engine.host_verdicts import capacity_constraints
 from senlin_affinity.engine.remedies import rank_changes, try_changes
-from senlin_affinity.engine.unspecified import Placement, with_unspecified
+from senlin_affinity.engine.unspecified import Assignment, with_unspecified
 from senlin_affinity.model import member_locations
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.request import Request
@@ -44,7 +44,7 @@ class Step:
 
     evaluation: Evaluation
     constraints: Sequence[Constraint]
-    placement: Placement
+    assignment: Assignment
     after: Scenario
 
 
@@ -60,9 +60,9 @@ def decide(
             raise PluginError(f'{item!r} is not an instance of a subclass of Constraint')
     for request in requests:
         evaluation = evaluate(request, scenario, constraints)
-        placement = with_unspecified(evaluation)
-        scenario = scenario.place(request, Counter(placement.chosen))
-        yield Step(evaluation, constraints, placement, scenario)
+        assignment = with_unspecified(evaluation)
+        scenario = scenario.place(request, Counter(assignment.chosen))
+        yield Step(evaluation, constraints, assignment, scenario)
 
 
 def plan(
@@ -86,7 +86,7 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
     """
     evaluation, constraints = step.evaluation, step.constraints
     request, cloud, hosts = evaluation.request, evaluation.scenario.cloud, evaluation.hosts
-    total, chosen, unsure, _restricted = step.placement
+    total, chosen, unsure, _restricted = step.assignment
     after = None if cloud.hosts is None else hosts_after(evaluation, step.after)
     is_helped = remedies and evaluation.fits is False
     changed = try_changes(evaluation, after) if is_helped else ()

@@ -22,7 +22,7 @@ from senlin_affinity.scenario.constraint import Switch
 ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} fit without, {number} with {them})')
 
 
-class Placement(NamedTuple):
+class Assignment(NamedTuple):
     """The capacity with its lower bound, the host of each server, and what both depend on.
 
     ``chosen`` are the host indexes of the servers; if as many fit either way, those of hosts that
@@ -36,7 +36,7 @@ class Placement(NamedTuple):
     restricted: Evaluation | None = None
 
 
-def with_unspecified(now: Evaluation) -> Placement:
+def with_unspecified(now: Evaluation) -> Assignment:
     """Return the capacity, and the hosts of the servers.
 
     If enabling the unspecified filters and options lowers any bound, the capacity gets the lower of
@@ -46,7 +46,7 @@ def with_unspecified(now: Evaluation) -> Placement:
     enabled = _with(now, switches)
     other = enabled.total
     if not _is_less(other, total):
-        return Placement(total, now.chosen())
+        return Assignment(total, now.chosen())
     deciding, is_one_enough = _deciding(now, switches, other)
     *most, last = (each if isinstance(each, str) else each.dest for each in deciding)
     names = f'{", ".join(most)} and {last}' if most else last
@@ -62,7 +62,7 @@ def with_unspecified(now: Evaluation) -> Placement:
     bounded = replace(total, bounds=total.bounds._replace(lower=lower), caveats=caveats)
     best = enabled if _is_as_good(enabled, now) else now
     assumed = ASSUMED.of(names=names, without=without, number=number, them=them)
-    return Placement(bounded, best.chosen(), (assumed,), enabled)
+    return Assignment(bounded, best.chosen(), (assumed,), enabled)
 
 
 def is_decisive(now: Evaluation) -> bool:
