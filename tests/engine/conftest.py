@@ -3,6 +3,8 @@
 import pytest
 from oslo_config import cfg
 
+from senlin_affinity.cloud.recent_reads import RecentReads
+from senlin_affinity.plugins.senlin import clients
 from tests.engine import support
 from tests.support.edge import Edge
 
@@ -10,6 +12,12 @@ from tests.support.edge import Edge
 @pytest.fixture(scope='session')
 def _database():
     support.make_database()
+
+
+@pytest.fixture(autouse=True)
+def _no_recent_reads(monkeypatch):
+    """Forget what the owners of an earlier test have read."""
+    monkeypatch.setattr(clients, '_OWNERS_READS', RecentReads())
 
 
 @pytest.fixture

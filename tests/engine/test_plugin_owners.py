@@ -185,7 +185,7 @@ def test_an_administrator_reads_that_the_cluster_cannot_reach_max_size(administr
 
 
 def test_a_defect_of_the_owners_sentence_is_logged_and_fails_no_attach(plain, monkeypatch, caplog):
-    monkeypatch.setattr(preflight.hook, 'decide', lambda *_arguments: {}['odd'])
+    monkeypatch.setattr(preflight.hook, 'place_nodes', lambda *_arguments: {}['odd'])
     assert at_attach(plain, monkeypatch, max_size=31)[0] == []
     (error,) = [each for each in caplog.records if each.levelname == 'ERROR']
     assert error.getMessage().endswith(': the preflight failed')
