@@ -19,6 +19,7 @@ from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
 from senlin_affinity.preflight.question import resolve_question
+from senlin_affinity.preflight.suggestions import suggested
 from senlin_affinity.scenario.scenario import Scenario
 
 LOG = logging.getLogger(__name__)
@@ -121,7 +122,16 @@ class Plan(base.ShowOne):
             view = api.with_leftovers(connection, view, decision, timeout)
             request, cloud = resolve_question(asked, view)
             decision = engine.plan(request, Scenario.of(cloud), constraints)
-        self._answer = view_notes.Answer(decision, request, cloud, view, asked, found, is_file)
+        self._answer = view_notes.Answer(
+            decision,
+            request,
+            cloud,
+            view,
+            asked,
+            found,
+            is_file,
+            suggestions=(*suggested(decision, request, cloud, constraints),),
+        )
         self.exit_status = request_options.status(decision, parsed_args)
         answer = decision.as_dict(skipped=not parsed_args.no_skipped)
         return tuple(answer), tuple(answer.values())

@@ -59,12 +59,19 @@ def show_explanation(
     explained: Explanation, view: api.CloudView, stream: TextIO, *, is_long: bool = False
 ) -> None:
     """Print the explanation of a failed server to a stream."""
-    answer = Answer(explained.decision, explained.request, explained.cloud, view, is_explained=True)
+    decision, certain = explained.decision, bool(explained.decision.fits)
+    answer = Answer(
+        decision,
+        explained.request,
+        explained.cloud,
+        view,
+        is_explained=True,
+        suggestions=() if certain else explained.suggestions,
+    )
     hidden = explained.failed.hidden if explained.decision.fits is not False else {}
     options = (f'{what}: {option}' for option, what in hidden.items())
     required = () if explained.decision.is_hosts_known else explained.requirements
     sections = (
-        ('What you could change (whether it helps is not known)', explained.suggestions),
         ('What the request requires of a host', required),
         ('What Nova does not return (specify it with the option)', options),
     )
@@ -132,9 +139,14 @@ def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
     if found:
         title = f'What would help{"" if is_enough else " (no single change is enough)"}'
         yield from ('', *lines(title, width))
-    elif decision.fits is False:
+    unsure = 'if Nova finds no host'
+    if answer.is_explained or decision.fits is False:
+        unsure = '(whether it helps is not known)'
+    yield from _section(f'What you could change {unsure}', answer.suggestions, width)
+    advice = () if found or decision.fits is not False else decision.advice()
+    yield from _section('What the constraints advise', advice, width)
+    if decision.fits is False and not (found or answer.suggestions or advice):
         yield from ('', 'No known change would help.')
-        yield from _section('What the constraints advise', decision.advice(), width)
     for words, commands in found:
         yield from lines(words, width, '  ', '    ')
         for command in commands if all(map(str.isprintable, commands)) else ():

@@ -32,6 +32,7 @@ class Answer:
 
     ``options`` are the effective options by the file that sets them. ``is_file``: the snapshot
     comes from a file. ``is_explained``: the project is that of a failed server.
+    ``suggestions``: what the requester could change.
     """
 
     decision: api.Decision
@@ -42,6 +43,7 @@ class Answer:
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_file: bool = False
     is_explained: bool = False
+    suggestions: Sequence[str] = ()
 
 
 def of_remedies(answer: Answer) -> str:

@@ -214,7 +214,10 @@ class AvailabilityZoneConstraint(Constraint):
         asked = wanted_zone(request)
         if asked is None:
             return
-        zones = {host.availability_zone for host in cloud.hosts or ()} - {None, asked}
+        zones = {host.availability_zone for host in cloud.hosts or ()}
+        if cloud.hosts is None:
+            zones |= cloud.availability_zones or set()
+        zones -= {None, asked}
         for zone in sorted(map(str, zones))[:_MOST_ZONES]:
             change, data = f'availability_zone: {zone}', {'availability_zone': zone}
             yield Change('availability_zone', change, data, kind=Kind.REQUESTER, for_tenant=True)

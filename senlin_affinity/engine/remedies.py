@@ -44,8 +44,6 @@ _HARDWARE = frozenset({'aggregate_hosts', 'host_traits', 'new_hosts'})
 ANY_HOST = Change(
     'any_host', 'without the requested host', {'requested_host': None}, 0, Kind.REQUESTER
 )
-#: The code of a boot from a volume, and that of a smaller flavor.
-BOOT, SMALLER = 'boot_from_volume', 'flavor'
 #: The greatest length of a range.
 _MOST_STEPS = 2**31 - 1
 
@@ -80,11 +78,12 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
 
     If no change alone is sufficient, return the sufficient pairs of a quota and another change
     (one of those with equal data), then the changes that raise the capacity, the most helpful
-    first.
+    first. A flavor that requires less, such as no GPU, is beside them, if it is sufficient.
     """
     enough = [change.remedy for change in changes if change.after.fits]
+    less = [*_less_demanding(now, changes)]
     if enough:
-        return (*sorted(enough, key=_effort),)
+        return (*sorted([*enough, *less], key=_effort),)
     some = [change for change in changes if change.remedy.capacity > (now.capacity or 0)]
     some.sort(
         key=lambda each: (
@@ -97,32 +96,18 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
     for pair in sorted(_pairs(WhatIf(now), changes), key=_effort):
         if all(pair.data != each.data for each in distinct):
             distinct.append(pair)
-    return (*distinct, *(change.remedy for change in some))
+    return (*distinct, *(change.remedy for change in some), *less)
 
 
-def suggestions(now: Evaluation) -> tuple[Change, ...]:
-    """Return each change that the requester could make, not evaluated.
-
-    For a request whose hosts are not known: nothing says whether a change helps. A limit has no
-    number: "a larger max_server_per_host". Those that give up a requirement come late, and the boot
-    from a volume, which helps only against full disks, last.
-    """
-    found: list[Change] = []
-    for constraint in now.constraints:
-        with plugin_errors.attributing(constraint, 'proposals'):
-            evaluated = ProposalInput(now, constraint.name)
-            found += constraint.proposals(now.request, now.scenario, evaluated)
-    own = [each for each in found if each.for_tenant]
-    own += without_specs(now.request, now.scenario.cloud)
-    own.sort(key=lambda each: (each.code == BOOT, [*Kind].index(each.kind), each.size))
-    return (*map(_suggestion, own),)
-
-
-def _suggestion(change: Change) -> Change:
-    if isinstance(change, OneOf):
-        return change.choices[0]
-    name, number, rest = change.change.partition(': {number}')
-    return replace(change, change=f'a larger {name}{rest}') if number else change
+def _less_demanding(now: Evaluation, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy]:
+    """Yield the first sufficient flavor that requires less, unless another waiver suffices."""
+    found = (_fixed(WhatIf(now), each) for each in without_specs(now.request, now.scenario.cloud))
+    best = next((each.remedy for each in found if each.after.fits), None)
+    enough = [each.remedy for each in changes if each.after.fits]
+    if best is not None and all(
+        each.kind is not Kind.GIVEN_UP and each.data != best.data for each in enough
+    ):
+        yield best
 
 
 def _effort(remedy: Remedy) -> tuple[int, bool, int, int, bool]:

@@ -76,6 +76,17 @@ def reads(request: Request, name: str) -> str:
     return ' and '.join(f'the {what} requires {keys}' for what, keys in found if keys)
 
 
+def properties_read(request: Request) -> frozenset[str]:
+    """Return the keys of the image's properties that enabled filters read, or that name traits."""
+    image = request.image_properties or {}
+    filters = [is_read for name, (_spec, is_read) in _READING.items() if request.is_enforced(name)]
+    return frozenset(
+        key
+        for key, value in image.items()
+        if key.startswith('trait:') or any(is_read(key, value) for is_read in filters)
+    )
+
+
 def _nothing(_key: str, _value: str) -> bool:
     """Return False: the filter reads no extra spec, or no property."""
     return False

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from operator import attrgetter, ge
+from operator import attrgetter, ge, le
 from typing import Any
 
 from msgspec import structs
@@ -29,6 +29,7 @@ from senlin_affinity.nova.quotas import quotas_of, room_for_group
 _MOST_REDUCTION = 2
 #: Each is evaluated.
 _MOST_SMALLER = 5
+_MOST_LESS = 3
 _MOST_AGGREGATES = 50
 _PLACE = attrgetter('availability_zone', 'aggregates')
 
@@ -70,6 +71,19 @@ def smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]
     return sorted(smaller, key=_size, reverse=True)[:_MOST_SMALLER]
 
 
+def all_smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
+    """Return the flavors that only have smaller amounts, however small, the largest first."""
+    return sorted((each for each in known if _is_beside(each, now, le)), key=_size, reverse=True)
+
+
+def is_disk_large(known: Iterable[Flavor], flavor: Flavor) -> bool:
+    """Check whether a flavor with at least the memory and the VCPUs of this one has less disk."""
+    return any(
+        each.disk < flavor.disk and each.ram >= flavor.ram and each.vcpus >= flavor.vcpus
+        for each in known
+    )
+
+
 def larger_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
     """Return the flavors that only have larger amounts, the smallest first."""
     return sorted((each for each in known if _is_beside(each, now, ge)), key=_size)
@@ -100,7 +114,9 @@ def with_existing_flavor(request: Request, cloud: CloudSnapshot, change: Change)
     others = {key: value for key, value in change.data.items() if key != 'removed_extra_specs'}
     instead = flavor_change(best)
     required = ' and '.join(
-        f'{key}={value}' for key, value in flavor.extra_specs.items() if key in gone
+        f'{key}={value}'
+        for key, value in flavor.extra_specs.items()
+        if key in gone and not (key.startswith('resources') and value == '0')
     )
     words = f'{instead.change}, which does not require {required}'
     if others:
@@ -109,25 +125,39 @@ def with_existing_flavor(request: Request, cloud: CloudSnapshot, change: Change)
 
 
 def without_specs(request: Request, cloud: CloudSnapshot) -> Iterator[Change]:
-    """Yield the change to the flavor of the same size that requires a little less, if any.
+    """Yield changes to a few flavors that require less, such as no GPU, the nearest ones first.
 
-    Not without requested resources, such as GPUs.
+    They have the same amounts, or else at least half of each.
     """
     flavor = request.flavor
-    found = [
-        each
+    if flavor is None:
+        return
+    special = flavor.extra_specs
+    removed = {
+        tuple(key for key in special if key not in each.extra_specs)
         for each in cloud.flavors or ()
-        if flavor is not None
-        and each.is_shared is not False
-        and _size(each) == _size(flavor)
-        and each.extra_specs.items() < flavor.extra_specs.items()
-    ]
-    for best in sorted(found, key=lambda each: (-len(each.extra_specs), each.name))[:1]:
-        gone = [key for key in (flavor or best).extra_specs if key not in best.extra_specs]
-        if not any(key.startswith('resources') for key in gone):
-            data = {'removed_extra_specs': gone}
-            change = Change('rule_given_up', '', data, kind=Kind.GIVEN_UP, for_tenant=True)
-            yield with_existing_flavor(request, cloud, change)
+        if each.is_shared is not False
+        and each.extra_specs.items() < special.items()
+        and all(map(_is_reduced, _size(each), _size(flavor)))
+    }
+    for gone in sorted(removed, key=lambda keys: (len(keys), keys))[:_MOST_LESS]:
+        data = {'removed_extra_specs': [*gone]}
+        change = Change('rule_given_up', '', data, request.count, Kind.GIVEN_UP, for_tenant=True)
+        yield with_existing_flavor(request, cloud, change)
+
+
+def without_properties(request: Request, keys: Collection[str]) -> Iterator[Change]:
+    """Yield the change to an image without the properties of these keys, if it has any."""
+    image = request.image_properties or {}
+    if gone := {key: image[key] for key in sorted(image) if key in keys}:
+        required = ' and '.join(f'{key}={value}' for key, value in gone.items())
+        yield Change(
+            'image',
+            f'another image, which does not require {required}',
+            {'removed_image_properties': [*gone]},
+            kind=Kind.GIVEN_UP,
+            for_tenant=True,
+        )
 
 
 def _size(flavor: Flavor) -> tuple[int, ...]:

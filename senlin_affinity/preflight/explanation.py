@@ -18,8 +18,6 @@ from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.engine.decision import Decision
-from senlin_affinity.engine.evaluation import evaluate
-from senlin_affinity.engine.remedies import BOOT, SMALLER, suggestions
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.proposal import Kind
@@ -33,6 +31,7 @@ from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
 from senlin_affinity.preflight.headline import limiting_reason
 from senlin_affinity.preflight.question import Question, resolve_question
+from senlin_affinity.preflight.suggestions import suggested
 from senlin_affinity.scenario.scenario import Scenario
 
 _NOT_PLACEMENT = 'This is not a placement failure. The rest is about hosts and quotas only.'
@@ -69,8 +68,8 @@ class Explanation:
     ``scheduled`` is the decision without what nova-api checks before it accepts a request, such as
     quotas; None for a failure that these may explain. ``likely_cause`` is a phrase, if Nova's
     message or the failure itself names a cause that the decision does not. ``suggestions`` are
-    changes that the requester could make, if the hosts are not known: nothing says whether they
-    help.
+    changes that the requester could make: if the hosts are not known, nothing says whether they
+    help; if the request would probably fail again, it certainly fits with each.
     """
 
     failed: FailedServer
@@ -267,6 +266,8 @@ class Explanation:
             yield f'{delete}repeat the request', [deletion]
         elif fits_some:
             yield f'{delete if number else ""}request {decision.capacity}', ()
+        if decision.fits:
+            yield from ((each, ()) for each in self.suggestions)
         for remedy in decision.remedies:
             # A cluster has the flavor of its profile, and the group of its policy.
             is_enough = failed.action is None or remedy.kind is Kind.OPERATORS
@@ -343,8 +344,7 @@ def explain(
         notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
     required = (*_host_requirements(request), *disclosure.requirements(request, constraints))
     explained = Explanation(failed, request, cloud, decision, counted, (*notes,), required)
-    explained = replace(explained, suggestions=(*_suggestions(explained, constraints),))
-    return _with_cause(explained, constraints)
+    return _with_suggestions(_with_cause(explained, constraints), constraints)
 
 
 def _of_settings(request: Request, cloud: CloudSnapshot) -> tuple[Request, CloudSnapshot]:
@@ -357,22 +357,21 @@ def _of_settings(request: Request, cloud: CloudSnapshot) -> tuple[Request, Cloud
     return replace(request, settings=accepted), cloud
 
 
-def _suggestions(explained: Explanation, constraints: Sequence[Constraint]) -> Iterator[str]:
-    """Yield what the requester could change, if Nova found no host, and the hosts are not known.
-
-    Placement reads no server group: if it had no candidate, another group changes nothing. The
-    filters read no resources: if they rejected the hosts for one server, fewer change nothing.
-    """
-    failure, decision = explained.failed.failure, explained.decision
-    if failure.cause is not Cause.NO_HOST or decision.is_hosts_known or decision.fits is not None:
-        return
-    for change in suggestions(
-        evaluate(explained.request, Scenario.of(explained.cloud), constraints)
-    ):
-        is_of_filters = 'server_group' in change.data
-        is_of_resources = change.code in (BOOT, SMALLER) and explained.request.count == 1
-        if not (is_of_resources if failure.is_by_filters else is_of_filters):
-            yield change.change
+def _with_suggestions(explained: Explanation, constraints: Sequence[Constraint]) -> Explanation:
+    """Return the explanation with what the requester could change, if Nova found no host."""
+    failed, decision = explained.failed, explained.decision
+    failure = failed.failure
+    if failure.cause is not Cause.NO_HOST or (decision.fits and not explained.would_fail_again):
+        return explained
+    found = suggested(
+        decision,
+        explained.request,
+        explained.cloud,
+        constraints,
+        is_by_filters=failure.is_by_filters,
+        server=failed.id,
+    )
+    return replace(explained, suggestions=(*found,))
 
 
 def _with_cause(explained: Explanation, constraints: Sequence[Constraint]) -> Explanation:

@@ -520,7 +520,7 @@ NO_OTHER = {'availability_zone': 'az-1:cmp-1', 'flavor': 'small'}
     [
         (3, '', {'hosts': []}, 'None of the 3 servers fits: there is no host.'),
         (30, '', {'hosts': [DOWN, host('b')]}, 'What would help (no single change is enough)'),
-        (9999, '', {'hosts': [host('a', 1)], 'quotas': {}}, 'No known change would help.'),
+        (9999, '', {'hosts': [host('a', 1)], 'quotas': {}}, 'What the constraints advise'),
         (1, '', {'hosts': [host('a', 0)]}, '  free capacity, add hosts, or use a smaller flavor'),
         (1, '', {'hosts': [host('[red]a[/red]'), host('b')]},
          '  1 host: chosen, with free capacity left: [red]a[/red] (+1)'),

@@ -435,3 +435,10 @@ def test_no_change_would_help():
     text = shown(explained({'hosts': {}}, failed_server(1)))
     assert 'No host takes it: there is no host.' in text
     assert '\nNo known change would help.\n' in text
+    assert 'What the constraints advise' not in text
+
+
+def test_advice_is_not_below_a_sentence_that_nothing_helps():
+    text = planned(answer_of({'hosts': None, 'quotas': {'instances': [1, 1]}}))
+    assert '\n\nWhat the constraints advise\n  raise the instances quota' in text
+    assert 'No known change' not in text

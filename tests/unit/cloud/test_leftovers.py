@@ -176,7 +176,7 @@ def test_a_disabled_node_is_read_because_placement_does_not_offer_it(edge):
     specs = {f'resources:{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
     edge.nova.add_flavor('bm', extra_specs={**specs, 'resources:CUSTOM_GOLD': '1'})
     _view, decision, requests = read(edge, api.Question(1, flavor='bm'))
-    assert decision.remedies[0].data == {'enabled_hosts': ['cmp-0']}
+    assert {'enabled_hosts': ['cmp-0']} in [each.data for each in decision.remedies]
     assert len(requests) == 2
 
 

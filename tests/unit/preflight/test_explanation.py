@@ -777,18 +777,19 @@ HIDDEN = {
 }
 
 
+ASK = 'delete own servers that are no longer needed, wait, or ask the operator (give the id id-1)'
+BY_PLACEMENT = 'No valid host was found. '
+
+
 @pytest.mark.parametrize(
     ('message', 'words'),
     [
         (
             NOT_ENOUGH,
             ['no availability_zone', 'a larger max_server_per_host',
-             'policies: soft-anti-affinity'],
+             'policies: soft-anti-affinity', ASK],
         ),
-        (
-            'No valid host was found. ',
-            ['no availability_zone', 'flavor: less', 'boot from a volume'],
-        ),
+        (BY_PLACEMENT, ['no availability_zone', 'flavor: less', ASK]),
     ],
 )  # fmt: skip
 def test_a_tenant_reads_what_they_could_change(message, words):
@@ -801,19 +802,61 @@ def test_a_tenant_reads_what_they_could_change(message, words):
     assert explained(known, failed).suggestions == ()
 
 
+def suggested_for(flavor, flavors=None, message=BY_PLACEMENT, **question):
+    row = {'hosts': None, 'flavor': flavor, 'flavors': flavors or {}}
+    return [*explained(row, failed_server(1, message=message), **question).suggestions]
+
+
 def test_a_tenant_reads_of_a_flavor_without_the_special_requirement():
-    """Not of one without the GPU that is requested; a boot from a volume comes last."""
+    """It is of the same size, or at least half as large; a GPU may be given up, too."""
     specs = {'trait:CUSTOM_A': 'required', 'hw:rng': 'true'}
+    others = {'rng': {'extra_specs': {'hw:rng': 'true'}}, 'none': {}}
+    assert suggested_for({'extra_specs': specs}, others) == [
+        'flavor: rng, which does not require trait:CUSTOM_A=required',
+        'flavor: none, which does not require trait:CUSTOM_A=required and hw:rng=true',
+        ASK,
+    ]
+    gpu = {'extra_specs': {'resources:VGPU': '1'}, 'disk': 100}
+    words = 'flavor: half, which does not require resources:VGPU=1'
+    assert suggested_for(gpu, {'half': {'disk': 50}, 'less': {'disk': 49}}) == [words, ASK]
+
+
+def test_a_tenant_reads_of_a_volume_only_for_a_flavor_with_a_large_disk():
+    wide = {'vcpus': 2, 'disk': 1}
+    deep = suggested_for({'disk': 150}, {'less': {}, 'wide': wide})
+    assert deep == ['flavor: less', 'boot from a volume', ASK]
+    assert suggested_for({'disk': 1}, {'wide': wide}) == ['no flavor asks for less', ASK]
+
+
+def test_a_tenant_reads_of_the_three_largest_smaller_flavors():
+    others = {f'{ram}': {'ram': ram} for ram in (64, 128, 256, 400)}
+    words = 'flavor: 400 or 256 or 128 (the smaller, the likelier)'
+    assert suggested_for({}, others) == [words, ASK]
+
+
+def test_a_tenant_reads_what_the_filters_may_have_rejected():
+    hinted = suggested_for({}, message=NOT_ENOUGH, scheduler_hints={'same_host': [SERVER]})
+    assert hinted == ['without the scheduler hint same_host', ASK]
+    properties = {'hw_architecture': 'aarch64', 'os_type': 'linux'}
+    row = {'hosts': None}
+    failed = failed_server(1)
+    asked = Question(1, 'small', image_properties=properties)
+    found = explain(failed, asked, CloudView(snapshot_of(row)), CONSTRAINTS)
+    image = 'another image, which does not require hw_architecture=aarch64'
+    assert [*found.suggestions] == [image, ASK]
+
+
+def test_what_certainly_fits_would_help_where_the_same_request_probably_fails_again():
     row = {
-        'hosts': None,
-        'flavor': {'extra_specs': specs},
-        'flavors': {'rng': {'extra_specs': {'hw:rng': 'true'}}, 'none': {}},
+        'hosts': THREE,
+        'flavor': {'extra_specs': {'hw:mem_page_size': '1GB'}},
+        'flavors': {'plain': {}},
     }
-    failed = failed_server(1, message='No valid host was found. ')
-    words = 'flavor: rng, which does not require trait:CUSTOM_A=required'
-    assert explained(row, failed).suggestions == (words, 'boot from a volume')
-    gpu = {**row, 'flavor': {'extra_specs': {'resources:VGPU': '1'}}}
-    assert explained(gpu, failed).suggestions == ('boot from a volume',)
+    filters = (*FILTERS, 'NUMATopologyFilter')
+    found = explained(row, failed_server(1), enabled_filters=filters)
+    assert found.would_fail_again
+    words = 'flavor: plain, which does not require hw:mem_page_size=1GB'
+    assert [*found.remedies()] == [(words, ())]
 
 
 def test_no_other_host_helps_a_request_that_names_its_host():

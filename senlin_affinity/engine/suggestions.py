@@ -1,0 +1,118 @@
+"""List what the requester could change although the planner cannot prove that it helps.
+
+The hosts are not known, or Nova may reject more than the planner models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from senlin_affinity.engine import scheduler_filters
+from senlin_affinity.engine.evaluation import Evaluation
+from senlin_affinity.engine.remedies import ProposalInput
+from senlin_affinity.engine.what_if import WhatIf
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.proposal import Change, Kind, OneOf, RaisedNumber
+from senlin_affinity.model.request import Request
+from senlin_affinity.nova.alternatives import (
+    all_smaller_flavors,
+    flavor_change,
+    is_disk_large,
+    with_existing_flavor,
+    without_properties,
+    without_specs,
+)
+from senlin_affinity.scenario import plugin_errors
+
+#: The codes of a boot from a volume, another zone, another flavor, and no scheduler hints.
+BOOT, ZONE, FLAVOR, NO_HINTS = 'boot_from_volume', 'availability_zone', 'flavor', 'no_hints'
+#: The name of the constraint.
+_HINTS = 'scheduler_hints'
+#: The zones, and the flavors, that are named.
+_MOST = 3
+
+
+def suggestions(now: Evaluation) -> tuple[Change, ...]:
+    """Return each change that the requester could make, those that give up a requirement late.
+
+    * Hosts not known: nothing says whether a change helps, but it does not leave a rejection of the
+      request. A limit has no number: "a larger max_server_per_host".
+    * It fits by an upper bound: only changes with which it certainly fits.
+
+    A boot from a volume is only for a flavor whose disk is large for its other amounts, and last.
+    """
+    what_if, request = WhatIf(now), now.request
+    less = [
+        *_without_hints(request),
+        *without_specs(request, what_if.cloud),
+        *without_properties(request, scheduler_filters.properties_read(request)),
+    ]
+    if now.fits:
+        return tuple(each for each in less if _is_certain(what_if.plan(each.data).after))
+    found = [*_proposed(now), *less]
+    if now.fits is False:
+        found = [each for each in found if what_if.plan(each.data).after.fits is not False]
+    found.sort(key=lambda each: (each.code == BOOT, [*Kind].index(each.kind), each.size))
+    found = [*{each.change: each for each in found}.values()]
+    likelier = ' (the smaller, the likelier)' if now.fits is None else ''
+    return (*_joined(_joined(found, ZONE), FLAVOR, likelier),)
+
+
+def _is_certain(after: Evaluation) -> bool:
+    return (after.total.bounds.lower or 0) >= after.request.count
+
+
+def _without_hints(request: Request) -> Iterator[Change]:
+    """Yield the request without its scheduler hints, if it has any."""
+    if hints := sorted(request.scheduler_hints):
+        words = f'without the scheduler hint{"s" * (len(hints) > 1)} {" and ".join(hints)}'
+        data = {'given_up': [_HINTS]}
+        yield Change(NO_HINTS, words, data, 0, Kind.REQUESTER, for_tenant=True)
+
+
+def _proposed(now: Evaluation) -> Iterator[Change]:
+    """Yield the plain changes that the requester could make, and each flavor that is smaller."""
+    request, cloud = now.request, now.scenario.cloud
+    flavor, known = request.flavor, cloud.flavors or ()
+    for constraint in now.constraints:
+        with plugin_errors.attributing(constraint, 'proposals'):
+            evaluated = ProposalInput(now, constraint.name)
+            for each in constraint.proposals(request, now.scenario, evaluated):
+                if each.code == BOOT and not (flavor and _is_disk_decisive(flavor, known)):
+                    continue
+                if each.kind is Kind.REQUESTER or each.for_tenant:
+                    yield from _plain(now, each)
+    for smaller in all_smaller_flavors(known, flavor):
+        yield replace(flavor_change(smaller), size=request.count, kind=Kind.REQUESTER)
+
+
+def _is_disk_decisive(flavor: Flavor, known: Sequence[Flavor]) -> bool:
+    is_special = any(key.startswith('resources') for key in flavor.extra_specs)
+    return not is_special and is_disk_large(known, flavor)
+
+
+def _plain(now: Evaluation, change: Change) -> Iterator[Change]:
+    """Yield the choices of a OneOf, or the change without its number."""
+    if isinstance(change, OneOf):
+        for each in change.choices:
+            yield replace(each, size=change.size, kind=change.kind)
+    elif isinstance(change, RaisedNumber):
+        name, _number, rest = change.change.partition(': {number}')
+        yield Change(change.code, f'a larger {name}{rest}', change.data, change.size, change.kind)
+    else:
+        yield with_existing_flavor(now.request, now.scenario.cloud, change)
+
+
+def _joined(changes: Sequence[Change], code: str, note: str = '') -> list[Change]:
+    """Return the changes, but those with this code, at most three, as one: "flavor: a or b".
+
+    :param note: what follows several names.
+    """
+    alike = [*dict.fromkeys(each for each in changes if each.code == code)][:_MOST]
+    if not alike:
+        return [*changes]
+    names = ' or '.join(each.change.removeprefix(f'{code}: ') for each in alike)
+    one = replace(alike[0], change=f'{code}: {names}{note if len(alike) > 1 else ""}')
+    at = changes.index(alike[0])
+    return [*changes[:at], one, *(each for each in changes[at:] if each.code != code)]

@@ -1,0 +1,67 @@
+"""What a user who may not list the hosts could change before and after a failure."""
+
+import pytest
+
+from senlin_affinity import engine
+from senlin_affinity.conf.constraint_plugins import load_constraints
+from senlin_affinity.model.image import Image
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.question import Question, resolve_question
+from senlin_affinity.preflight.suggestions import suggested
+from senlin_affinity.scenario.scenario import Scenario
+from tests.support.small_cloud import snapshot_of
+from tests.support.values import replace
+
+SERVER = '10000000-0000-4000-8000-000000000001'
+ASK = 'delete own servers that are no longer needed, wait, or ask the operator'
+
+
+def answer(row, changed=None, **question):
+    constraints = load_constraints()
+    snapshot = replace(snapshot_of({'hosts': None, **row}), **(changed or {}))
+    asked = Question(1, 'small', **{'image_properties': {}, **question})
+    request, cloud = resolve_question(asked, CloudView(snapshot))
+    decision = engine.plan(request, Scenario.of(cloud), constraints)
+    return decision, [*suggested(decision, request, cloud, constraints)]
+
+
+ZONES = {
+    'availability_zones': frozenset({'az-1', 'az-2', 'az-3'}),
+    'closed_zones': frozenset({'az-2', 'az-3'}),
+}
+WINDOWS = Image('windows', min_ram=1024)
+PINNED = {'extra_specs': {'hw:cpu_thread_policy': 'require'}}
+
+
+@pytest.mark.parametrize(
+    ('row', 'changed', 'question', 'words'),
+    [
+        ({}, ZONES, {'availability_zone': 'az-2'},
+         ['availability_zone: az-1', 'no availability_zone']),
+        ({'flavors': {'less': {'ram': 64}, 'm': {'ram': 1024}, 'l': {'ram': 2048}}}, {},
+         {'image': WINDOWS, 'image_properties': None}, ['flavor: m or l']),
+        ({'flavor': PINNED, 'flavors': {'plain': {}}}, {}, {},
+         ['flavor: plain, which does not require hw:cpu_thread_policy=require']),
+    ],
+    ids=['zone', 'image', 'settings'],
+)  # fmt: skip
+def test_only_what_ends_the_rejection_of_the_request_is_listed(row, changed, question, words):
+    decision, found = answer(row, changed, **question)
+    assert decision.fits is False
+    assert found == words
+
+
+def test_before_a_failure_the_changes_are_those_of_a_failed_server():
+    decision, found = answer(
+        {'flavors': {'plain': {}}}, scheduler_hints={'same_host': [SERVER]},
+        image_properties={'hw_architecture': 'aarch64'},
+    )  # fmt: skip
+    assert decision.fits is None
+    image = 'another image, which does not require hw_architecture=aarch64'
+    nothing = 'no flavor asks for less'
+    assert found == ['without the scheduler hint same_host', image, nothing, ASK]
+
+
+def test_nothing_is_said_if_it_certainly_fits():
+    decision, found = answer({'hosts': {'cmp-1': {}}})
+    assert (decision.fits, found) == (True, [])
