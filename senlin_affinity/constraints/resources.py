@@ -101,7 +101,7 @@ class ResourcesConstraint(Constraint):
         'resources.reserved': Reason(
             '{reserved} of {reserved} {resource} reserved, as for a node that is not available in '
             'Ironic',
-            advice='end the reservation of the resource provider, or make the node available',
+            advice='make the node available in Ironic (maintenance, cleaning, provision state)',
             detail='resource',
         ),
         'resources.not_granted': Reason(

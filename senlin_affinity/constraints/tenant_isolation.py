@@ -39,6 +39,7 @@ class TenantIsolationConstraint(Constraint):
             'is in {aggregates}, which does not accept project {project}',
             advice=f'name the project in the aggregate, under a key that begins with {TENANT}, or '
             'use hosts of another aggregate',
+            is_state=True,
         ),
         'tenant_isolation.unknown': Reason('it is not known whether the host accepts the project'),
         'tenant_isolation.not_enforced': Reason(

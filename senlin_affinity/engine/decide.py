@@ -113,4 +113,5 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
         tried=tuple(each.remedy for each in changed if each.remedy.for_tenant),
         violated=member_locations.violated(request.server_group),
         about_capacity=capacity_constraints(constraints),
+        is_host_named=request.is_host_named,
     )

@@ -93,6 +93,7 @@ class Decision:
     helpful or not. ``assumptions`` could change the capacity. ``violated`` are the hosts
     whose members already violate the group's policy. ``about_capacity`` names the constraints that
     reject only full hosts. ``of_hosts`` are the bounds of the hosts alone, without quotas.
+    ``is_host_named``: the request names its host.
     """
 
     fits: bool | None
@@ -110,6 +111,7 @@ class Decision:
     violated: tuple[Place, ...] = ()
     about_capacity: frozenset[str] = frozenset()
     of_hosts: Bounds = UNLIMITED
+    is_host_named: bool = False
 
     @property
     def capacity_is_upper_bound(self) -> bool:

@@ -6,12 +6,15 @@ Examples::
     too little MEMORY_MB left (3 of 4 hosts)
     too little VGPU left (both suitable hosts: gpu-1, gpu-2)
     no suitable host exists: offer no VGPU (all 6 hosts)
+    cmp-2 has room, but its compute service is disabled; too little VCPU left (4 of 5 hosts)
 
 1. A rejection of the request, such as a quota, counts only if it allows no more than the hosts do.
 2. A host is *suitable* if only its state (full, disabled, reserved) rejects it: it could take the
    servers later. Only suitable hosts decide. The others, such as hosts without GPUs for a flavor
    that requests one, appear in the list of hosts. ``Reason.is_state`` tells the two apart.
-3. Of several reasons, hosts that take servers come first, then full hosts, then the most frequent
+3. A host with room that would take a server if it were enabled, started, or open for the project
+   comes before full hosts, unless the rule of a server group also limits the number.
+4. Of several reasons, hosts that take servers come first, then full hosts, then the most frequent
    reason. Reasons that are as frequent as the first one are named, too.
 
 The command's views and :mod:`~senlin_affinity.preflight.explanation` call this module. Only who may
@@ -21,11 +24,12 @@ list hosts has a decision with hosts; nobody else reads their names or number.
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.host import Host
@@ -45,8 +49,8 @@ _SHORT: Mapping[str, str] = {
     'server_count.full': 'too many servers',
     _HOST_FULL: 'server group {group} allows {max_server_per_host} per host',
 }
-#: The number of reasons, and of suitable hosts, that are named.
-_MOST_REASONS, _MOST_NAMES = 3, 3
+#: The number of reasons, of suitable hosts, and of hosts with room that are named.
+_MOST_REASONS, _MOST_NAMES, _MOST_OPEN = 3, 3, 2
 
 
 def limiting_reason(decision: Decision) -> str:
@@ -106,11 +110,47 @@ def _of_hosts(decision: Decision) -> Iterator[str]:
     total = len(decision.hosts)
     if suitable:
         unsuitable = len(rejected) - len(suitable)
+        with_room = [each for each in suitable if _has_room(each, decision)]
+        others = [each for each in suitable if each not in with_room]
+        if others and not any(_code(each) == _HOST_FULL for each in others):
+            yield from _with_room(with_room, decision)
+            suitable = others
         yield from _by_state(suitable, decision, total - unsuitable)
         return
-    found = [*_by_kind(kinds, total)]
+    found = [*_by_kind(kinds, decision)]
     yield found[0] if total == 1 else f'no suitable host exists: {found[0]}'
     yield from found[1:]
+
+
+def _code(report: HostReport) -> str:
+    """Return the code of the first rejection."""
+    return report.verdicts[report.rejected_by or ''].code
+
+
+def _has_room(report: HostReport, decision: Decision) -> bool:
+    """Check whether a suitable host has room, so that only a state keeps the servers away."""
+    resources = report.verdicts.get(ResourcesConstraint.name)
+    if report.placed or resources is None or not (resources and resources.bounds.lower):
+        return False
+    fixed = (*decision.about_capacity, SpreadConstraint.name)
+    return not any(name in fixed for name, each in report.verdicts.items() if not each)
+
+
+def _with_room(hosts: Sequence[HostReport], decision: Decision) -> Iterator[str]:
+    """Yield "cmp-2 has room, but its compute service is disabled" for each reason."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for report in hosts:
+        verdict = report.verdicts[report.rejected_by or '']
+        groups[short_sentence(verdict, decision)].append(report.host)
+    phrases = []
+    for words, found in groups.items():
+        names = [*dict.fromkeys(found)]
+        number = len(names)
+        which = ' and '.join(names) if number <= _MOST_OPEN else f'{number:,} hosts'
+        has, its = ('has', 'its') if number == 1 else ('have', 'their')
+        state = agreeing(words, number).replace('the compute', f'{its} compute', 1)
+        phrases.append(f'{which} {has} room, but {state}')
+    yield from _first(phrases)
 
 
 def _of_kind(report: HostReport, decision: Decision) -> Iterator[tuple[str, str]]:
@@ -141,7 +181,7 @@ def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int)
         if len(hosts) < least:
             continue
         number = len(hosts)
-        which = _which(number, eligible, total)
+        which = _which(number, eligible, decision)
         if code == _HOST_FULL:
             phrases.append(f'{words}, and {which} {"is" if number == 1 else "are"} full')
         else:
@@ -152,14 +192,14 @@ def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int)
     yield from _first(phrases)
 
 
-def _by_kind(kinds: Sequence[Collection[tuple[str, str]]], total: int) -> Iterator[str]:
+def _by_kind(kinds: Sequence[Collection[tuple[str, str]]], decision: Decision) -> Iterator[str]:
     """Yield a phrase for each reason of hosts of another kind that decides.
 
     Those that reject every host; without any, those of the hosts with the fewest.
 
     :param kinds: the reasons of each host.
     """
-    fewest = min(map(len, kinds))
+    fewest, total = min(map(len, kinds)), len(decision.hosts)
     every = Counter(reason for reasons in kinds for reason in {*reasons})
     near = Counter(
         reason for reasons in kinds if len(reasons) == fewest for reason in dict.fromkeys(reasons)
@@ -169,7 +209,7 @@ def _by_kind(kinds: Sequence[Collection[tuple[str, str]]], total: int) -> Iterat
     ranked = [(each, len(kinds)) for each in shared] or near.most_common()
     yield from _first(
         [
-            f'{agreeing(words, number)} ({_which(number, total, total)})'
+            f'{agreeing(words, number)} ({_which(number, total, decision)})'
             for (words, _code), number in ranked
         ]
     )
@@ -183,11 +223,15 @@ def _first(phrases: Sequence[str]) -> Iterator[str]:
         yield f'and {hidden} other {"reason" if hidden == 1 else "reasons"}'
 
 
-def _which(number: int, eligible: int, total: int) -> str:
+def _which(number: int, eligible: int, decision: Decision) -> str:
     """Return "all 4 hosts", "2 of 4 hosts", "both suitable hosts" or "2 of 3 suitable hosts".
 
-    The number of all suitable hosts counts if it is not that of all hosts.
+    The number of all suitable hosts counts if it is not that of all hosts. A host that the request
+    names: "cmp-3, which the request names".
     """
+    total = len(decision.hosts)
+    if total == 1 and decision.is_host_named:
+        return f'{decision.hosts[0].host}, which the request names'
     if eligible == total:
         return all_hosts(total) if number == total else f'{number:,} of {total:,} hosts'
     if number < eligible:

@@ -231,8 +231,8 @@ HUGE = {'a': {'free': 160}}
         ({'hosts': {}, 'request': {'count': 3}}, 'None of the 3 servers fits: there is no host.'),
         (
             {'hosts': {'a': {'free': 1}, 'b': {'disabled': True}}, 'request': {'count': 2}},
-            'Only 1 of 2 fit: too little VCPU left (1 of 2 hosts); the compute service is disabled '
-            '(1 of 2 hosts).',
+            'Only 1 of 2 fit: b has room, but its compute service is disabled; too little VCPU '
+            'left (1 of 2 hosts).',
         ),
         (
             {'hosts': {'a': {'free': 1}, 'b': {'resources': None}}, 'request': {'count': 2}},

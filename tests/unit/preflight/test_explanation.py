@@ -411,12 +411,14 @@ OFF = {'disabled': True}
         (
             1,
             {'cmp-1': FULL, 'cmp-2': OFF, 'cmp-3': OFF},
-            'too little VCPU left (1 of 3 hosts); the compute service is disabled (2 of 3 hosts)',
+            'cmp-2 and cmp-3 have room, but their compute service is disabled; too little VCPU '
+            'left (1 of 3 hosts)',
         ),
         (
             1,
             {'cmp-1': FULL, 'cmp-2': FULL, 'cmp-3': {'aggregates': ['fenced']}, 'cmp-4': OFF},
-            'too little VCPU left (2 of 3 suitable hosts: cmp-1, cmp-2)',
+            'cmp-4 has room, but its compute service is disabled; too little VCPU left (2 of 3 '
+            'suitable hosts: cmp-1, cmp-2)',
         ),
         (1, {'cmp-1': {'aggregates': ['fenced']}}, 'in fenced, which is fenced (the only host)'),
         (1, {}, 'there is no host'),

@@ -135,8 +135,41 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
         ),
         (
             {'hosts': {'a': {'free': 0}, 'b': {'disabled': True}, 'c': {'down': True}}},
-            'too little VCPU left (1 of 3 hosts); the compute service is disabled (1 of 3 hosts); '
-            'the compute service is down (1 of 3 hosts)',
+            'b has room, but its compute service is disabled; c has room, but its compute service '
+            'is down; too little VCPU left (1 of 3 hosts)',
+        ),
+        (
+            {'hosts': {**many(4, free=0), 'off': {'disabled': True}, 'bm-1': IRONIC}},
+            'off has room, but its compute service is disabled; too little VCPU left (4 of 5 '
+            'suitable hosts)',
+        ),
+        (
+            {'hosts': {**many(4, free=0), 'off': {'disabled': True, 'free': 0}}},
+            'too little VCPU left (4 of 5 hosts)',
+        ),
+        (
+            {'hosts': {**many(3, disabled=True), 'full': {'free': 0}}},
+            '3 hosts have room, but their compute service is disabled; too little VCPU left (1 of '
+            '4 hosts)',
+        ),
+        (
+            {
+                'hosts': {
+                    **many(4, free=0),
+                    **{name: {'aggregates': ['tenant']} for name in ('own-1', 'own-2')},
+                },
+                'aggregates': {'tenant': {'metadata': {'filter_tenant_id': 'p1'}}},
+                'request': {
+                    'project_id': 'p2',
+                    'enabled_filters': ['AggregateMultiTenancyIsolation'],
+                },
+            },
+            'own-1 and own-2 have room, but are in tenant, which does not accept project p2; too '
+            'little VCPU left (4 of 6 hosts)',
+        ),
+        (
+            {'hosts': many(1, free=0), 'request': {'is_host_named': True}},
+            'too little VCPU left (cmp-1, which the request names)',
         ),
         ({'hosts': many(9, disabled=True)}, 'the compute service is disabled (all 9 hosts)'),
         ({'hosts': {}}, 'there is no host'),
@@ -144,6 +177,14 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
 )
 def test_the_headline(row, words):
     assert headline(row) == words
+
+
+def test_a_reserved_node_is_made_available_in_ironic():
+    row = {'flavor': FOR_GOLD, 'hosts': {'bm-1': {**IRONIC, 'resources': RESERVED}}}
+    decision = plan(request_of(row), snapshot_of(row), CONSTRAINTS, rules_of(row))
+    assert decision.advice() == (
+        'make the node available in Ironic (maintenance, cleaning, provision state)',
+    )
 
 
 class Moody(Constraint):
