@@ -123,7 +123,8 @@ class HostStateConstraint(Constraint):
         """Yield ``started_hosts`` of all hosts that are disabled, down, or have a stale trait.
 
         It may have none. If some were disabled with a reason, the first is without these, a second
-        with all. The text has the reasons, and the number of hosts that were disabled without one.
+        with all. The text has the names and the reasons, and the number of hosts that were disabled
+        without one.
         """
         columns = scenario.columns
         is_idle = columns.flags('has_stale_trait', has_stale_trait)
@@ -143,13 +144,14 @@ class HostStateConstraint(Constraint):
         for some in (plain, idle) if notes else (idle,):
             yield ChangedHosts(
                 'started_hosts',
-                '{hosts} enabled and started',
+                'nova-compute {done} on {names}',
                 is_sufficient=True,
                 hosts=some,
                 lists=(
                     (('enabled_hosts',), frozenset(disabled)),
                     (('started_hosts',), frozenset(down)),
                 ),
+                verbs=('enabled', 'started'),
                 notes=notes,
                 remarks=dict.fromkeys(unexplained, _UNEXPLAINED),
             )

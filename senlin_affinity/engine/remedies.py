@@ -38,7 +38,7 @@ from senlin_affinity.nova.alternatives import with_existing_flavor, without_spec
 from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.constraint import Constraint
 
-_MOST_NOTES = 3
+_MOST_NOTES, _MOST_NAMES = 3, 3
 #: The actions of ``data`` that need more hosts, or other hardware in them.
 _HARDWARE = frozenset({'aggregate_hosts', 'host_traits', 'new_hosts'})
 ANY_HOST = Change(
@@ -359,7 +359,17 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
         if name in texts
     ]
     hosts = f'{number} {"host" if number == 1 else "hosts"}'
-    change = _agreeing(_inserted(proposal, '{hosts}', hosts), number) + _in_words(said)
+    if '{names}' in proposal.change:
+        names_of_few = ', '.join(used) if number <= _MOST_NAMES else hosts
+        change = _inserted(proposal, '{names}', names_of_few)
+    else:
+        change = _inserted(proposal, '{hosts}', hosts)
+    done = [
+        verb
+        for verb, (_path, members) in zip(proposal.verbs, proposal.lists, strict=False)
+        if not members.isdisjoint(used)
+    ]
+    change = _agreeing(change.replace('{done}', ' and '.join(done)), number) + _in_words(said)
     return what_if.remedy(
         replace(proposal, change=change, size=number),
         after,

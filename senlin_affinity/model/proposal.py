@@ -73,8 +73,10 @@ class RaisedNumber(Change):
 class ChangedHosts(Change):
     """The smallest sufficient number of the given hosts, those with the most room first.
 
-    ``change`` contains ``{hosts}``, such as "3 hosts", and perhaps ``{are}``. ``lists`` are the
-    paths of lists in ``data``, each with the service hosts that belong in the list. ``notes`` are
+    ``change`` contains ``{hosts}``, such as "3 hosts", or ``{names}``, the names of up to three
+    hosts, and perhaps ``{are}``. ``lists`` are the paths of lists in ``data``, each with the
+    service hosts that belong in the list. ``{done}`` becomes the ``verbs`` of the lists that are
+    used, such as "enabled and started"; ``verbs`` has one for each list. ``notes`` are
     warnings about service hosts: such a host is used only if all others are not enough, and the
     remedy ranks last. ``details`` are texts about service hosts, and ``remarks`` texts without
     names, of which equal ones are counted; neither changes the order. ``{it}`` becomes "them" for
@@ -83,6 +85,7 @@ class ChangedHosts(Change):
 
     hosts: tuple[Host, ...]
     lists: tuple[tuple[Path, frozenset[str]], ...]
+    verbs: tuple[str, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict, hash=False)
     details: Mapping[str, str] = field(default_factory=dict, hash=False)
     remarks: Mapping[str, str] = field(default_factory=dict, hash=False)

@@ -93,7 +93,7 @@ def test_rx_02_an_administrator_reads_the_whole_decision(command, cloud):
     changes = {each['change']: each['capacity'] for each in decision['remedies']}
     assert changes['a new server group (with Senlin: another cluster, or policy)'] == 2 * SLOTS
     assert (
-        changes['1 host enabled and started (disabled without a reason: check it first)']
+        changes['nova-compute enabled on cmp-3 (disabled without a reason: check it first)']
         == 3 * SLOTS - 1
     )
 

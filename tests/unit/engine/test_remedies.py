@@ -164,7 +164,8 @@ OFF = {'disabled': True, 'free': 2}
         (
             {'hosts': {'cmp-1': OFF, 'cmp-2': OFF}, 'request': {'count': 4}},
             {
-                '2 hosts enabled and started (2 disabled without a reason: check them first)': 2,
+                'nova-compute enabled on cmp-1, cmp-2 (2 disabled without a reason: check them '
+                'first)': 2,
                 '2 more hosts (VCPU 2, MEMORY_MB 1024, DISK_GB 2)': 2,
             },
         ),
@@ -175,15 +176,31 @@ def test_the_size_is_the_number_of_things_that_change(row, sizes):
     assert found.items() >= sizes.items()
 
 
-@pytest.mark.parametrize(('number', 'more'), [(3, ''), (5, '; and 2 more')])
-def test_at_most_three_reasons_of_disabled_hosts_are_named(number, more):
+@pytest.mark.parametrize(
+    ('number', 'names', 'more'),
+    [(3, 'cmp-1, cmp-2, cmp-3', ''), (5, '5 hosts', '; and 2 more')],
+)
+def test_at_most_three_disabled_hosts_and_reasons_are_named(number, names, more):
     hosts = {f'cmp-{n}': {**OFF, 'free': 1, 'reason': f'fan {n}'} for n in range(1, number + 1)}
     remedy = answer({'hosts': hosts, 'request': {'count': number}}).remedies[0]
     assert remedy.change == (
-        f'{number} hosts enabled and started (cmp-1 was disabled: fan 1; cmp-2 was disabled: '
-        f'fan 2; cmp-3 was disabled: fan 3{more})'
+        f'nova-compute enabled on {names} (cmp-1 was disabled: fan 1; cmp-2 was disabled: fan 2; '
+        f'cmp-3 was disabled: fan 3{more})'
     )
     assert remedy.has_operator_note
+
+
+@pytest.mark.parametrize(
+    ('state', 'done'),
+    [
+        ({'disabled': True}, 'enabled'),
+        ({'down': True}, 'started'),
+        ({'disabled': True, 'down': True}, 'enabled and started'),
+    ],
+)
+def test_a_host_is_enabled_or_started_by_name(state, done):
+    remedy = answer({'hosts': {'cmp-1': {'free': 0}, 'cmp-2': state}}).remedies[0]
+    assert remedy.change.partition(' (')[0] == f'nova-compute {done} on cmp-2'
 
 
 @pytest.mark.parametrize('count', [10**6, 10**9, 10**30])

@@ -50,7 +50,7 @@ def explained(row, failed=None, host=None, **question):
     return explain(failed, asked, CloudView(snapshot), CONSTRAINTS, host)
 
 
-STARTED = '1 host enabled and started (disabled without a reason: check it first)'
+STARTED = 'nova-compute enabled on {} (disabled without a reason: check it first)'
 GROUP = {'policy': 'anti-affinity'}
 THREE = {f'cmp-{n}': {} for n in (1, 2, 3)}
 
@@ -74,7 +74,7 @@ def test_the_example_of_the_manual():
     )
     changes = [words for words, _commands in found.remedies()]
     assert changes[0] == 'delete the 4 servers, then request 3'
-    assert f'{STARTED} (capacity 4)' in changes
+    assert f'{STARTED.format("cmp-4")} (capacity 4)' in changes
 
 
 def test_one_of_several_hosts_is_full():
@@ -395,7 +395,7 @@ def test_an_owners_change_has_no_commands_for_a_cluster(failed):
     row = {'hosts': {'cmp-1': {}, 'cmp-2': {'disabled': True}}, 'group': GROUP}
     found = dict(explained(row, failed).remedies())
     assert found['delete the 2 servers, then request 1'] == ()
-    assert found[f'{STARTED} (capacity 2)']
+    assert found[f'{STARTED.format("cmp-2")} (capacity 2)']
     assert bool(found['max_server_per_host: 2 (capacity 2)']) is (failed.action is None)
 
 
