@@ -6,20 +6,27 @@ Source: Nova's AggregateMultiTenancyIsolation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
+    Change,
     CloudSnapshot,
     Constraint,
+    Evaluated,
     Host,
+    OneOf,
     Reason,
     Request,
+    Scenario,
     Verdict,
 )
 from senlin_affinity.nova.aggregate_lookup import aggregates_of, named
 from senlin_affinity.nova.isolated_aggregates import TENANT, tenants
 
 _FILTER = 'AggregateMultiTenancyIsolation'
+#: Each is evaluated.
+_MOST_AGGREGATES = 10
 
 
 class TenantIsolationConstraint(Constraint):
@@ -84,3 +91,33 @@ class TenantIsolationConstraint(Constraint):
         """Yield the filter if any aggregate names projects."""
         if any(tenants(each.metadata) for each in cloud.aggregates or ()):
             yield _FILTER
+
+    def proposals(
+        self, request: Request, scenario: Scenario, evaluation: Evaluated
+    ) -> Iterator[Change]:
+        """Yield ``aggregate_projects``: the best one of the aggregates that keep the project out.
+
+        In a project that the aggregate accepts, the servers fit as if it accepted this one.
+        """
+        project, rejected = request.project_id, evaluation.rejected
+        of_rejected = frozenset().union(*(host.aggregates for host in rejected))
+        closed = (
+            each
+            for each in scenario.cloud.aggregates or ()
+            if each.uuid in of_rejected and tenants(each.metadata)
+        )
+        choices = [
+            Change(
+                'aggregate_projects',
+                f'use a project that aggregate {each.name} accepts, or add this project to its '
+                f'{TENANT}',
+                {
+                    'aggregate_projects': {
+                        'aggregate': {'name': each.name, 'uuid': each.uuid},
+                        'projects': [project],
+                    }
+                },
+            )
+            for each in islice(closed, _MOST_AGGREGATES)
+        ]
+        yield OneOf('aggregate_projects', '', choices=(*choices,))

@@ -14,6 +14,7 @@ Each key of a remedy's ``data`` is an action::
     {'new_hosts': {'number': 2, 'name': 'cmp-1-new', 'amounts': {'VCPU': 64}, ...}}
     {'enabled_hosts': ['cmp-1'], 'started_hosts': ['cmp-2']}   {'removed_consumers': ['cmp-1']}
     {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': '...'}, 'hosts': ['cmp-1']}}
+    {'aggregate_projects': {'aggregate': {'name': 'vip', 'uuid': '...'}, 'projects': ['...']}}
     {'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-1']}}
     {'quotas': {'project_id': '...', 'limits': {'instances': 7}}}    and user_id, user_limits
     {'options': {'most_per_rack': 3}}   {'given_up': ['fence']}          a waived constraint
@@ -41,6 +42,7 @@ from senlin_affinity.model.spread import read_all
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.nova import leftovers
 from senlin_affinity.nova.alternatives import with_aggregate
+from senlin_affinity.nova.isolated_aggregates import TENANT
 from senlin_affinity.scenario.scenario import Scenario
 
 _OfRequest = Callable[[Request, CloudSnapshot, Any], Request]
@@ -104,6 +106,18 @@ def _aggregate_hosts(scenario: Scenario, value: Data, _request: Request) -> Scen
     """Add the hosts to the aggregate, and to its zone if it has one."""
     aggregate = scenario.cloud.aggregates_by_uuid[value['aggregate']['uuid']]
     return scenario.change(value['hosts'], lambda host: with_aggregate(host, aggregate))
+
+
+def _aggregate_projects(scenario: Scenario, value: Data, _request: Request) -> Scenario:
+    """Add the projects to those of the aggregate, which reserves its hosts for them."""
+    uuid, cloud = value['aggregate']['uuid'], scenario.cloud
+    changed = cloud.aggregates_by_uuid[uuid]
+    named = [*filter(None, [changed.metadata.get(TENANT)]), *value['projects']]
+    changed = structs.replace(changed, metadata={**changed.metadata, TENANT: ','.join(named)})
+    known = cloud.aggregates or ()
+    return scenario.with_parts(
+        aggregates=tuple(changed if each.uuid == uuid else each for each in known)
+    )
 
 
 def _host_traits(scenario: Scenario, value: Data, _request: Request) -> Scenario:
@@ -208,6 +222,7 @@ _OF_REQUEST: Mapping[str, _OfRequest] = {
 }
 _OF_CLOUD: Mapping[str, _OfCloud] = {
     'aggregate_hosts': _aggregate_hosts,
+    'aggregate_projects': _aggregate_projects,
     'created_traits': _created_traits,
     'enabled_hosts': lambda scenario, names, _request: scenario.enable(names),
     'host_traits': _host_traits,

@@ -78,7 +78,9 @@ CASES = {
 
 #: Those that need another cloud: of more hosts, with volumes, or without the filter that rejects a
 #: flavor with group_policy (the accuracy kind "rejected queries"). The last three have own tests.
+#: aggregate_projects is for the filter AggregateMultiTenancyIsolation.
 BESIDE = {'hosts', 'boot_from_volume', 'group_policy', 'settings', 'any_host', 'removed_consumers'}
+BESIDE |= {'aggregate_projects'}
 #: What the text of a waiver contains if a flavor without the requirement exists.
 GIVEN_UP = {'traits': FAST, 'aggregate_metadata': SSD}
 #: A hint names servers by ids; the accuracy kind "hints" creates servers with and without them.

@@ -13,6 +13,7 @@ from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.snapshot import Aggregate, Quota
 from senlin_affinity.model.verdict import Verdict
 from tests.support.asked import plan, resolve
+from tests.support.our_constraints import OURS
 from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
 from tests.support.values import replace
@@ -24,6 +25,7 @@ ASKERS = (*OF_GROUP, *OF_SPREAD, 'availability_zone', 'any_zone', 'flavor', 'boo
 #: They need more hosts, or other ones.
 HARDWARE = ('aggregate_hosts', 'host_traits', 'hosts')
 GIVEN_UP = ('rule_given_up', 'soft_policy', 'no_reservation')
+EVERY = tuple(constraint() for constraint in OURS)
 FIVE = {'VCPU': [5, 0], 'MEMORY_MB': [2560, 0], 'DISK_GB': [5, 0]}
 MANY = {name: [10**40, 0] for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
 
@@ -325,6 +327,31 @@ def test_hosts_join_only_an_aggregate_whose_metadata_agrees():
     names = {'name': 'fast', 'uuid': 'fast'}
     assert joined
     assert all(each['aggregate_hosts']['aggregate'] == names for each in joined)
+
+
+def test_a_host_for_another_project_is_opened_before_hosts_are_added():
+    tenant = {'aggregates': ['tenant']}
+    used = {name: [each[0], each[0]] for name, each in FIVE.items()}
+    row = {
+        'hosts': {'cmp-1': {'resources': used}, 'cmp-2': tenant, 'cmp-3': {'aggregates': ['two']}},
+        'aggregates': {
+            'tenant': {'metadata': {'filter_tenant_id': 'p1'}},
+            'two': {'metadata': {'filter_tenant_id2': 'p1'}},
+            'elsewhere': {'metadata': {'filter_tenant_id': 'p1'}},
+        },
+        'request': {
+            'project_id': 'p2',
+            'enabled_filters': ['AggregateMultiTenancyIsolation'],
+        },
+    }
+    first, *others = answer(row, EVERY).remedies
+    assert first.change == (
+        'use a project that aggregate tenant accepts, or add this project to its filter_tenant_id'
+    )
+    assert (first.capacity, first.commands, first.for_tenant) == (10, (), False)
+    assert [each.code for each in others] == ['hosts']
+    row['hosts']['cmp-2'] = {**tenant, 'free': 0}
+    assert 'aggregate two accepts' in answer(row, EVERY).remedies[0].change
 
 
 def test_hosts_that_were_disabled_with_a_reason_are_started_last():
