@@ -14,8 +14,7 @@ _TIMEOUTS = (NotInTime, TimeoutError, ConnectTimeout, requests.Timeout)
 #: Parts of the messages of Nova, of this project's reads, and of a sandbox that starts.
 _WORDS = (
     *('MessagingTimeout', 'Timed out waiting for a reply', 'database is locked'),
-    *('no complete answer within', 'did not finish within', 'the connection was abandoned'),
-    'no progress for',
+    *('no complete answer within', 'did not finish within', 'timed out', 'no progress for'),
 )
 
 
