@@ -34,12 +34,12 @@ def test_the_policy_loads_only_what_an_engine_needs():
 
     It imports openstacksdk, which Senlin's own driver imports for its first action: an import that
     waits for the first hook could read files of another version. Calls are counted, because their
-    number does not depend on how busy the machine is. For 100 of Senlin's, the policy makes 16: its
-    own are 10, and numpy's 6.
+    number does not depend on how busy the machine is. For 100 of Senlin's, the policy makes 17: its
+    own are 11, and numpy's 6.
     """
     modules, share = _run('-c', COST)
     assert modules == '[]'
-    assert float(share) < 0.17
+    assert float(share) < 0.18
 
 
 def test_a_loaded_policy_imports_no_further_module_of_its_package():

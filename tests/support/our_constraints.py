@@ -26,11 +26,12 @@ OURS = tuple(sorted(_registered(), key=lambda constraint: constraint.order))
 
 
 def remedies_of(constraint):
-    """Return the codes of the remedies of a constraint's module, in their order."""
+    """Return the codes of the remedies of a constraint's module, each once, in their order."""
     module = sys.modules[constraint.__module__]
     tree = ast.walk(ast.parse(inspect.getsource(module)))
     calls = sorted((each for each in tree if isinstance(each, ast.Call)), key=lambda x: x.lineno)
-    codes = [code for each in calls if (code := _code(each, vars(module))) is not None]
+    found = (_code(each, vars(module)) for each in calls)
+    codes = [*dict.fromkeys(code for code in found if code is not None)]
     assert bool(codes) is (constraint.proposals is not Constraint.proposals)
     return [*codes, *(['rule_given_up'] if constraint.is_waivable else [])]
 
