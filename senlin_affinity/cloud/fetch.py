@@ -18,7 +18,7 @@ reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
@@ -160,8 +160,9 @@ class _Narrow:
         if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
             return None
         reader = () if self._clients.has_operator else clouds.ids(self._clients.owner)
-        known, self._aggregates_of = self._read_recently(
-            ('aggregates', *reader), partial(hosts.aggregates, compute)
+        key = 'aggregates', *reader
+        known, self._aggregates_of = self._read_recently(key) or self._keep(
+            key, hosts.aggregates(compute)
         )
         view = replace(view, snapshot=structs.replace(view.snapshot, aggregates=known))
         return _Start(view, outline._replace(sets={*self._aggregates_of.values()}))
@@ -205,24 +206,24 @@ class _Narrow:
         None without a flavor, or if its extra specs are hidden.
         """
         read = partial(flavors.flavor, self._owners, are_specs_needed=True)
-        recent = None if self._recent is None else self._recent.get(key)
+        recent = self._read_recently(key)
         if recent is not None:
-            self._has_used_recent = True
             found = read(recent)
             if found is not None and found.name == name:
                 return found
         found = read(name)
-        if found is not None and found.id != name and self._recent is not None:
-            self._recent.keep(key, found.id)
+        if found is not None and found.id != name:
+            self._keep(key, found.id)
         return found
 
-    def _read_recently(self, key: Hashable, read: Callable[[], T]) -> T:
-        """Return what was read in the last minute under a key, else what ``read`` returns."""
-        recent: T | None = None if self._recent is None else self._recent.get(key)
-        if recent is not None:
-            self._has_used_recent = True
-            return recent
-        value = read()
+    def _read_recently(self, key: Hashable) -> Any | None:
+        """Return what was read under a key in the last minute; None without it, and afterwards."""
+        recent = None if self._recent is None else self._recent.get(key)
+        self._has_used_recent |= recent is not None
+        return recent
+
+    def _keep(self, key: Hashable, value: T) -> T:
+        """Keep the value for a minute, unless recent reads are not used any more; return it."""
         return value if self._recent is None else self._recent.keep(key, value)
 
     # --- 2. a sample
@@ -308,16 +309,17 @@ class _Narrow:
         is_joining = sample.must_join_members(request.resolve(view)[0])
         root = self._root_of_members(view) if is_joining else None
         query = candidates.query(request, view, outline.sets, root)
-        found = None if query is None else self._candidates(query, view)
-        if found is None:
+        read = None if query is None else self._candidates(query, view)
+        if read is None:
             return None
-        if is_read := all(host.hypervisor_type for host in found.snapshot.hosts or ()):
+        found, are_hosts_read = read
+        if are_hosts_read:
             fits = candidates.fits(request, found)
         else:
             fits = False if candidates.are_too_few(request, found) else None
         if fits is None:
             return None
-        if is_read:
+        if are_hosts_read:
             found = candidates.compared(request, found)
         if fits:
             return found
@@ -341,8 +343,10 @@ class _Narrow:
         self._members_host = None if name is None else hosts.hypervisor_of(self._compute, name)
         return None if self._members_host is None else self._members_host.id
 
-    def _candidates(self, query: CandidateQuery, view: CloudView) -> CloudView | None:
-        """Return the view with all candidates, and their hypervisors if they are at most ten.
+    def _candidates(self, query: CandidateQuery, view: CloudView) -> tuple[CloudView, bool] | None:
+        """Return the view with all candidates, and whether their hypervisors were read.
+
+        They are read if they are at most ten.
 
         None if they are too many, nested or sharing, if the answer may be incomplete, if aggregates
         differ in Placement, or if a service is too old.
@@ -365,7 +369,7 @@ class _Narrow:
             return None
         if are_few:
             zone_of = self._zones(view)
-            rooms = {each.id: _room(summaries[each.id], each) for each in found}
+            rooms = {each.id: _room(summaries[each.id], each.largest) for each in found}
             built = hosts.hosts(found, zone_of, self._aggregates_of, rooms)
             roots = [each.id for each in found]
         else:
@@ -381,7 +385,7 @@ class _Narrow:
         snapshot = self._with_members(snapshot, [each.service_host for each in found])
         if not are_few:
             snapshot = structs.replace(snapshot, aggregates=None)
-        return replace(view, snapshot=snapshot, coverage=Coverage.CANDIDATES)
+        return replace(view, snapshot=snapshot, coverage=Coverage.CANDIDATES), are_few
 
     def _hypervisors(self, roots: Collection[str]) -> tuple[Hypervisor, ...]:
         """Fetch the hypervisors with these ids, unless it is the known one of all members."""
@@ -499,11 +503,11 @@ class _Narrow:
         return clouds.placement(self._clients.operator, self._timeout)
 
 
-def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> HostInventory:
-    """Convert a provider summary of a host; ``max_unit`` is the size of the hypervisor."""
+def _room(summary: Mapping[str, Any], largest: Mapping[str, int]) -> HostInventory:
+    """Convert a provider summary of a host; ``largest`` are the sizes of its hypervisor."""
     with reading(CANDIDATES):
         resources = {
-            name: Resource(has['capacity'], has['used'], hypervisor.largest.get(name))
+            name: Resource(has['capacity'], has['used'], largest.get(name))
             for name, has in summary['resources'].items()
         }
         return HostInventory(resources, frozenset(summary['traits']))
@@ -512,11 +516,5 @@ def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> HostInventory:
 def _unread(summaries: Mapping[str, Any], zone: str | None) -> Iterator[Host]:
     """Yield a host for each provider summary, called after the provider, in this zone."""
     for root, summary in summaries.items():
-        with reading(CANDIDATES):
-            resources = {
-                name: Resource(has['capacity'], has['used'])
-                for name, has in summary['resources'].items()
-            }
-            yield Host(
-                root, root, '', zone, traits=frozenset(summary['traits']), resources=resources
-            )
+        room = _room(summary, {})
+        yield Host(root, root, '', zone, traits=room.traits, resources=room.resources)

@@ -179,9 +179,8 @@ def _kept_marks(scenario: Scenario, marks: Sequence[Numbers]) -> Numbers:
     """Return the combination of these marks, which is computed once."""
 
     def combine() -> tuple[Sequence[Numbers], Numbers]:
-        return marks, _combined(marks, len(scenario.hosts))[
-            0
-        ]  # an id is in use as long as they are
+        numbers, _firsts = _combined(marks, len(scenario.hosts))
+        return marks, numbers  # no other array has the id of one of these marks while it is kept
 
     return scenario.columns.known(('combined', *map(id, marks)), combine)[1]
 

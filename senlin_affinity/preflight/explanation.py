@@ -268,14 +268,14 @@ class Explanation:
             yield f'{delete if number else ""}request {decision.capacity}', ()
         if decision.fits:
             yield from ((each, ()) for each in self.suggestions)
+        is_deleted_first = self.are_failed_counted
         for remedy in decision.remedies:
             # A cluster has the flavor of its profile, and the group of its policy.
             is_enough = failed.action is None or remedy.kind is Kind.OPERATORS
             commands = remedy.commands if is_enough else ()
-            if self.are_failed_counted:
-                yield f'{delete}{remedy}', (deletion, *commands) if commands else ()
-            else:
-                yield str(remedy), commands
+            if is_deleted_first and commands:
+                commands = (deletion, *commands)
+            yield f'{delete if is_deleted_first else ""}{remedy}', commands
 
     def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
         """Return the explanation for JSON: its own keys, and those of the decision.
