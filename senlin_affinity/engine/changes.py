@@ -1,6 +1,7 @@
 """Apply the changes of a remedy, which are plain data, to a request and a scenario.
 
-Each key of a remedy's ``data`` is an action::
+Each key of a remedy's ``data`` is an action of :data:`ACTIONS`, which says what it changes, and
+which commands carry it out::
 
     {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
                       'rules': {'max_server_per_host': 2},             a new group, without servers
@@ -25,13 +26,16 @@ classes that differ from the defaults.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from typing import Any
 
 from msgspec import structs
 
+from senlin_affinity.engine import commands
 from senlin_affinity.engine.resolution import resolve_member_of
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.proposal import Data, unused
@@ -45,8 +49,20 @@ from senlin_affinity.nova.alternatives import with_aggregate
 from senlin_affinity.nova.isolated_aggregates import TENANT
 from senlin_affinity.scenario.scenario import Scenario
 
-_OfRequest = Callable[[Request, CloudSnapshot, Any], Request]
-_OfCloud = Callable[[Scenario, Any, Request], Scenario]
+
+@dataclass(frozen=True)
+class Action:
+    """What an action does to the request and to the scenario, and the commands for it.
+
+    Either function may be None. ``needs_hardware``: somebody must add hosts, or devices to hosts.
+    ``is_for_tenants``: a user without administrator rights can run the commands.
+    """
+
+    of_request: Callable[[Request, CloudSnapshot, Any], Request] | None = None
+    of_scenario: Callable[[Scenario, Any, Request], Scenario] | None = None
+    commands: commands.Commands | None = None
+    needs_hardware: bool = False
+    is_for_tenants: bool = False
 
 
 def carry_out(data: Data, request: Request, scenario: Scenario) -> tuple[Request, Scenario]:
@@ -55,15 +71,42 @@ def carry_out(data: Data, request: Request, scenario: Scenario) -> tuple[Request
     Raise ValueError for an unknown action.
     """
     for name, value in data.items():
-        before = request
-        if name in _OF_REQUEST:
-            request = _OF_REQUEST[name](request, scenario.cloud, value)
-        if name in _OF_CLOUD:
-            scenario = _OF_CLOUD[name](scenario, value, before)
-        elif name not in _OF_REQUEST:
-            known = {**_OF_REQUEST, **_OF_CLOUD}
-            raise ValueError(f'data: there is no action {name!r}: {meant(name, known)}')
+        if name not in ACTIONS:
+            raise ValueError(f'data: there is no action {name!r}: {meant(name, ACTIONS)}')
+        action, before = ACTIONS[name], request
+        if action.of_request is not None:
+            request = action.of_request(request, scenario.cloud, value)
+        if action.of_scenario is not None:
+            scenario = action.of_scenario(scenario, value, before)
     return request, scenario
+
+
+def needs_hardware(data: Data) -> bool:
+    """Check whether any action of ``data`` adds hosts, or devices to hosts."""
+    return any(ACTIONS[name].needs_hardware for name in data)
+
+
+def commands_of(data: Data, request: Request, scenario: Scenario) -> tuple[str, ...]:
+    """Return the command lines for ``data``, quoted for a shell.
+
+    An action without a command adds none. Without hosts, the user is no administrator, and gets
+    none that only an administrator may run.
+
+    ``{'enabled_hosts': ['cmp-1']}`` gives
+    ``('openstack compute service set --enable cmp-1 nova-compute',)``.
+    """
+    quoted = cache(shlex.quote)
+    lines: list[str] = []
+    for number, (name, value) in enumerate(data.items(), 1):
+        action = ACTIONS[name]
+        if action.commands and (scenario.cloud.hosts is not None or action.is_for_tenants):
+            lines += (
+                words if isinstance(words, str) else ' '.join(('openstack', *map(quoted, words)))
+                for words in action.commands(request, scenario.cloud, value)
+            )
+        if number < len(data):
+            request, scenario = carry_out({name: value}, request, scenario)
+    return tuple(lines)
 
 
 def _with_settings(request: Request, **fields: Any) -> Request:
@@ -195,44 +238,61 @@ def _without(values: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
     return {key: value for key, value in values.items() if key not in removed}
 
 
-_OF_REQUEST: Mapping[str, _OfRequest] = {
-    'availability_zone': lambda request, _cloud, zone: replace(request, availability_zone=zone),
-    'enable_drs_extension': lambda request, _cloud, value: replace(request, is_drs_required=value),
-    'flavor': _flavor,
-    'given_up': lambda request, _cloud, names: _with_settings(
-        request, waived=request.settings.waived.union(names)
+ACTIONS: Mapping[str, Action] = {
+    'aggregate_hosts': Action(None, _aggregate_hosts, needs_hardware=True),
+    'aggregate_projects': Action(None, _aggregate_projects),
+    'availability_zone': Action(
+        lambda request, _cloud, zone: replace(request, availability_zone=zone)
     ),
-    'is_volume_booted': lambda request, _cloud, value: replace(request, is_volume_booted=value),
-    'member_of': lambda request, cloud, expressions: replace(
-        request,
-        member_of=resolve_member_of(tuple(expressions), cloud),
-        member_of_text=tuple(expressions),
+    'created_traits': Action(None, _created_traits, commands.created_traits),
+    'enable_drs_extension': Action(
+        lambda request, _cloud, value: replace(request, is_drs_required=value)
     ),
-    'options': lambda request, _cloud, values: _with_settings(
-        request, options={**request.settings.options, **values}
+    'enabled_hosts': Action(
+        None, lambda scenario, names, _request: scenario.enable(names), commands.enabled_hosts
     ),
-    'removed_extra_specs': _extra_specs,
-    'removed_image_properties': _image_properties,
-    'server_group': _server_group,
-    'requested_host': lambda request, _cloud, _none: (
-        request if request.elsewhere is None else request.elsewhere[0]
+    'flavor': Action(_flavor),
+    'given_up': Action(
+        lambda request, _cloud, names: _with_settings(
+            request, waived=request.settings.waived.union(names)
+        )
     ),
-    'set_extra_specs': _set_extra_specs,
-    'spread': lambda request, _cloud, value: replace(request, spread=read_all(value, 'spread')),
-}
-_OF_CLOUD: Mapping[str, _OfCloud] = {
-    'aggregate_hosts': _aggregate_hosts,
-    'aggregate_projects': _aggregate_projects,
-    'created_traits': _created_traits,
-    'enabled_hosts': lambda scenario, names, _request: scenario.enable(names),
-    'host_traits': _host_traits,
-    'new_hosts': _new_hosts,
-    'quotas': _quotas,
-    'removed_consumers': lambda scenario, names, _request: scenario.change(
-        names, leftovers.without_orphans
+    'host_traits': Action(None, _host_traits, needs_hardware=True),
+    'is_volume_booted': Action(
+        lambda request, _cloud, value: replace(request, is_volume_booted=value)
     ),
-    'requested_host': lambda scenario, _none, request: (
-        scenario if request.elsewhere is None else Scenario.of(request.elsewhere[1])
+    'member_of': Action(
+        lambda request, cloud, expressions: replace(
+            request,
+            member_of=resolve_member_of(tuple(expressions), cloud),
+            member_of_text=tuple(expressions),
+        )
     ),
-    'started_hosts': lambda scenario, names, _request: scenario.start(names),
+    'new_hosts': Action(None, _new_hosts, needs_hardware=True),
+    'options': Action(
+        lambda request, _cloud, values: _with_settings(
+            request, options={**request.settings.options, **values}
+        )
+    ),
+    'quotas': Action(None, _quotas, commands.quotas),
+    'removed_consumers': Action(
+        None,
+        lambda scenario, names, _request: scenario.change(names, leftovers.without_orphans),
+    ),
+    'removed_extra_specs': Action(_extra_specs, None, commands.flavor_without),
+    'removed_image_properties': Action(_image_properties),
+    'requested_host': Action(
+        lambda request, _cloud, _none: (
+            request if request.elsewhere is None else request.elsewhere[0]
+        ),
+        lambda scenario, _none, request: (
+            scenario if request.elsewhere is None else Scenario.of(request.elsewhere[1])
+        ),
+    ),
+    'server_group': Action(_server_group, None, commands.server_group, is_for_tenants=True),
+    'set_extra_specs': Action(_set_extra_specs, None, commands.set_extra_specs),
+    'spread': Action(
+        lambda request, _cloud, value: replace(request, spread=read_all(value, 'spread'))
+    ),
+    'started_hosts': Action(None, lambda scenario, names, _request: scenario.start(names)),
 }

@@ -1,4 +1,8 @@
-"""Generate the ``openstack`` command lines that carry out a remedy, quoted for a shell.
+"""Generate the ``openstack`` commands that carry out one action of a remedy.
+
+Each function of :data:`~senlin_affinity.engine.changes.ACTIONS` gets the request, the cloud, and
+the value of the action, and yields the arguments of ``openstack``, or a whole shell command. No
+command declares a trait, or puts a host into an aggregate: these describe the hardware.
 
 Source: the references of python-openstackclient and osc-placement.
 """
@@ -7,10 +11,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any
 
-from senlin_affinity.engine.changes import carry_out
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import unused
 from senlin_affinity.model.request import Request
@@ -21,37 +23,14 @@ from senlin_affinity.model.server_group import (
 )
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
-from senlin_affinity.scenario.scenario import Scenario
 
 #: osc-placement has traits from this microversion on.
 _PLACEMENT = ('--os-placement-api-version', '1.6')
 
 
-def of(data: Mapping[str, Any], request: Request, scenario: Scenario) -> tuple[str, ...]:
-    """Return the command lines for the data of a remedy; an action without a command adds none.
-
-    Without hosts, the user is no administrator, and gets none that only an administrator may run.
-    No command declares a trait, or puts a host into an aggregate: these describe the hardware.
-
-    ``{'enabled_hosts': ['cmp-1']}`` gives
-    ``('openstack compute service set --enable cmp-1 nova-compute',)``.
-    """
-    quoted = cache(shlex.quote)
-    lines: list[str] = []
-    for number, (name, value) in enumerate(data.items(), 1):
-        if name in (_LINES if scenario.cloud.hosts is not None else _FOR_TENANTS):
-            lines += (
-                words if isinstance(words, str) else ' '.join(('openstack', *map(quoted, words)))
-                for words in _LINES[name](request, scenario.cloud, value)
-            )
-        if number < len(data):
-            request, scenario = carry_out({name: value}, request, scenario)
-    return tuple(lines)
-
-
 #: The arguments of ``openstack``, or a whole shell command.
-_Words = tuple[str, ...] | str
-_Lines = Callable[[Request, CloudSnapshot, Any], Iterator[_Words]]
+Words = tuple[str, ...] | str
+Commands = Callable[[Request, CloudSnapshot, Any], Iterator[Words]]
 
 
 def _named(*names: str) -> tuple[str, ...]:
@@ -59,9 +38,9 @@ def _named(*names: str) -> tuple[str, ...]:
     return ('--', *names) if any(name.startswith('-') for name in names) else names
 
 
-def _server_group(
+def server_group(
     request: Request, _cloud: CloudSnapshot, value: Mapping[str, Any]
-) -> Iterator[_Words]:
+) -> Iterator[Words]:
     """Yield the command that creates the group; nothing unless there is one to replace.
 
     ``('--os-project-id', <id>, '--os-compute-api-version', '2.64', 'server', 'group', 'create',
@@ -81,9 +60,7 @@ def _server_group(
     yield (*scope, *version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
 
 
-def _enabled_hosts(
-    request: Request, cloud: CloudSnapshot, names: Iterable[str]
-) -> Iterator[_Words]:
+def enabled_hosts(request: Request, cloud: CloudSnapshot, names: Iterable[str]) -> Iterator[Words]:
     """Yield ``('compute', 'service', 'set', '--enable', <name>, 'nova-compute')`` for each host.
 
     If only the trait is stale, another command removes it, after all others.
@@ -100,7 +77,7 @@ def _enabled_hosts(
 _QUOTA: Mapping[str, str] = {'metadata_items': '--properties'}
 
 
-def _quotas(request: Request, cloud: CloudSnapshot, value: Mapping[str, Any]) -> Iterator[_Words]:
+def quotas(request: Request, cloud: CloudSnapshot, value: Mapping[str, Any]) -> Iterator[Words]:
     """Yield ``('quota', 'set', '--instances', '7', <project>)``.
 
     Nothing without a project or ``limits``.
@@ -119,17 +96,15 @@ def _quotas(request: Request, cloud: CloudSnapshot, value: Mapping[str, Any]) ->
     )
 
 
-def _created_traits(
-    request: Request, cloud: CloudSnapshot, names: Iterable[str]
-) -> Iterator[_Words]:
+def created_traits(request: Request, cloud: CloudSnapshot, names: Iterable[str]) -> Iterator[Words]:
     """Yield a command that creates each trait."""
     for name in names:
         yield (*_PLACEMENT, 'trait', 'create', name)
 
 
-def _set_extra_specs(
+def set_extra_specs(
     request: Request, _cloud: CloudSnapshot, specs: Mapping[str, str]
-) -> Iterator[_Words]:
+) -> Iterator[Words]:
     """Yield ``('flavor', 'set', '--property', <key=value>, ..., <flavor id>)``."""
     flavor = request.flavor
     if flavor is not None:
@@ -150,9 +125,9 @@ def _enabled_in_placement(host: Host) -> Iterator[str]:
     )
 
 
-def _flavor_without(
+def flavor_without(
     request: Request, cloud: CloudSnapshot, keys: Collection[str]
-) -> Iterator[_Words]:
+) -> Iterator[Words]:
     """Create a flavor of the same size without these extra specs, private to a known project.
 
     Its name is unused, such as "m1-2". Nothing without a flavor or ``keys``.
@@ -169,14 +144,3 @@ def _flavor_without(
     owner = () if project is None else ('--private', '--project', project)
     name = next(unused(flavor.name, (each.name for each in flavors)))
     yield ('flavor', 'create', *words, *owner, *_named(name))
-
-
-_LINES: Mapping[str, _Lines] = {
-    'created_traits': _created_traits,
-    'enabled_hosts': _enabled_hosts,
-    'quotas': _quotas,
-    'removed_extra_specs': _flavor_without,
-    'server_group': _server_group,
-    'set_extra_specs': _set_extra_specs,
-}
-_FOR_TENANTS = ('server_group',)

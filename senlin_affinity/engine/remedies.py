@@ -16,7 +16,7 @@ from itertools import accumulate, compress, count
 from typing import Any
 
 from senlin_affinity.engine import new_hosts
-from senlin_affinity.engine.changes import carry_out
+from senlin_affinity.engine.changes import carry_out, needs_hardware
 from senlin_affinity.engine.decision import TWO, Remedy
 from senlin_affinity.engine.evaluation import Evaluation
 from senlin_affinity.engine.host_reports import HostsAfter
@@ -39,8 +39,6 @@ from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.constraint import Constraint
 
 _MOST_NOTES, _MOST_NAMES = 3, 3
-#: The actions of ``data`` that need more hosts, or other hardware in them.
-_HARDWARE = frozenset({'aggregate_hosts', 'host_traits', 'new_hosts'})
 ANY_HOST = Change(
     'any_host', 'without the requested host', {'requested_host': None}, 0, Kind.REQUESTER
 )
@@ -127,7 +125,7 @@ def _stage(remedy: Remedy) -> int:
 
     0: the requester; 1: an operator, without more hardware; 2: somebody who adds hardware.
     """
-    if not _HARDWARE.isdisjoint(remedy.data):
+    if needs_hardware(remedy.data):
         return 2
     is_own = remedy.kind is Kind.GIVEN_UP and (remedy.for_tenant or 'flavor' in remedy.data)
     return 0 if remedy.kind is Kind.REQUESTER or is_own else 1

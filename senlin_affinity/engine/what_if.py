@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from senlin_affinity.engine import commands
-from senlin_affinity.engine.changes import carry_out
+from senlin_affinity.engine.changes import carry_out, commands_of
 from senlin_affinity.engine.decision import Remedy
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.engine.table import evaluate_hosts
@@ -165,7 +164,7 @@ class WhatIf:
             bool(after.total.caveats) or is_decisive(after),
             proposal.kind,
             planned.data,
-            commands.of(planned.data, self.request, self.before.scenario),
+            commands_of(planned.data, self.request, self.before.scenario),
             proposal.for_tenant,
             has_operator_note,
         )

@@ -71,7 +71,7 @@ def test_the_published_snapshots_are_valid():
 
 
 def test_a_remedy_s_data_may_have_every_action():
-    assert {*PLAN['$defs']['data']['properties']} == {*changes._OF_REQUEST, *changes._OF_CLOUD}
+    assert {*PLAN['$defs']['data']['properties']} == {*changes.ACTIONS}
 
 
 @pytest.mark.parametrize('answer', [{}, {'fits': 'yes'}, {'hosts': [{}]}, {'remedies': [1]}])

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from senlin_affinity.engine import commands
+from senlin_affinity.engine.changes import commands_of
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -111,7 +111,7 @@ NEW_GROUP = {
 )
 def test_lines(data, lines):
     lines = (line if line.startswith('provider=') else f'openstack {line}' for line in lines)
-    assert commands.of(data, *QUESTION.planned) == tuple(lines)
+    assert commands_of(data, *QUESTION.planned) == tuple(lines)
 
 
 def test_a_flavor_is_shared_with_the_requesting_project():
@@ -120,9 +120,9 @@ def test_a_flavor_is_shared_with_the_requesting_project():
     known = replace(QUESTION.cloud, flavors=(FLAVOR, big))
     question = QUESTION.but(project_id='p', cloud=known)
     data = {'removed_extra_specs': ['a b']}
-    (line,) = commands.of(data, *question.planned)
+    (line,) = commands_of(data, *question.planned)
     assert line.endswith(' --property trait:CUSTOM_A=required --private --project p m1.x-3')
-    (line,) = commands.of({'flavor': {'id': 'big', 'name': 'm1.x-2'}, **data}, *question.planned)
+    (line,) = commands_of({'flavor': {'id': 'big', 'name': 'm1.x-2'}, **data}, *question.planned)
     assert '--vcpus 2' in line
     assert line.endswith(' m1.x-2-2')
 
@@ -130,12 +130,12 @@ def test_a_flavor_is_shared_with_the_requesting_project():
 def test_a_group_that_an_attach_creates_needs_no_command():
     new = ServerGroup(NOT_YET, 'web', 'anti-affinity')
     question = QUESTION.but(server_group=new)
-    assert commands.of(NEW_GROUP, *question.planned) == ()
+    assert commands_of(NEW_GROUP, *question.planned) == ()
 
 
 @pytest.mark.parametrize('name', ['$(reboot)', "a'; reboot; '", '--os-token', 'a\nb', '`x`', '"'])
 def test_a_name_is_one_word(name):
-    (line,) = commands.of({'enabled_hosts': [name]}, *QUESTION.planned)
+    (line,) = commands_of({'enabled_hosts': [name]}, *QUESTION.planned)
     begin = ['openstack', 'compute', 'service', 'set', '--enable']
     words = [*begin, *(['--'] if name[0] == '-' else []), name, 'nova-compute']
     assert shlex.split(line) == words
@@ -152,7 +152,7 @@ def test_a_name_is_one_word(name):
 )
 def test_a_user_who_lists_no_hosts_gets_no_command_of_an_administrator(data):
     tenant = QUESTION.but(cloud=replace(QUESTION.cloud, hosts=None))
-    assert len(commands.of(data, *QUESTION.planned)) == 1
-    assert commands.of(data, *tenant.planned) == ()
-    (line,) = commands.of(NEW_GROUP, *tenant.planned)
+    assert len(commands_of(data, *QUESTION.planned)) == 1
+    assert commands_of(data, *tenant.planned) == ()
+    (line,) = commands_of(NEW_GROUP, *tenant.planned)
     assert ' server group create ' in line
