@@ -29,6 +29,8 @@ SHOWN = (
     '100,000 hosts: peak (MiB)',
     'senlin-affinity plan, a small file, as a table: CPU to importing cliff.app',
     'load 10,000 hosts, rich: CPU to json.loads',
+    '10,000 hosts, 100,000 servers: drain a host with 40 servers (s)',
+    '10,000 hosts, 100,000 servers: drain a host with 40 servers: peak (MiB)',
     'take a snapshot of 2,000 hosts: CPU to the bare pages',
     '10,000 hosts: accept 1: requests',
     '10,000 hosts: accept 1: kB',

@@ -13,9 +13,12 @@ Example::
     for each in found.flavors:      # the scarcest first
         print(each.flavor.name, each.bounds.expected, each.runs_out_first)
 
-Question, CloudView, Decision and Capacity are plain values and can be pickled. One view serves
-every question about the same server group, project and image; its allocation candidates are those
-of the question that it was fetched for.
+    plan = api.drain(['cmp-7'], view)       # a view with the servers of the host
+    print(plan.line())          # 31 of 33 servers move in 5 waves; 2 are stuck
+
+Question, CloudView, Decision, Capacity and DrainPlan are plain values and can be pickled. One view
+serves every question about the same server group, project and image; its allocation candidates are
+those of the question that it was fetched for.
 
 Raises: InvalidSpec for an invalid question or file, and for names that the cloud does not have;
 CloudError for a cloud that does not answer; PluginError for a constraint that does not load;
@@ -36,11 +39,14 @@ from senlin_affinity import engine
 from senlin_affinity.cloud.clients import of as clients_of
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.engine import drain as drains
 from senlin_affinity.engine import flavor_capacity
 from senlin_affinity.engine.decision import Decision
+from senlin_affinity.engine.drain import DrainPlan
 from senlin_affinity.engine.flavor_capacity import Capacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.suggestion import meant
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.headline import hosts_to_read
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
@@ -50,11 +56,13 @@ __all__ = (
     'Capacity',
     'CloudView',
     'Decision',
+    'DrainPlan',
     'FetchScope',
     'Question',
     'answer',
     'capacity',
     'clients_of',
+    'drain',
     'fetch',
     'load',
     'run',
@@ -68,6 +76,7 @@ def fetch(
     timeout: float | None = None,
     *,
     flavors: Iterable[str] | None = None,
+    servers_on: Iterable[str] | None = None,
 ) -> CloudView:
     """Fetch what a question needs through an ``openstack.connection.Connection``.
 
@@ -77,6 +86,9 @@ def fetch(
     :param flavors: ids, names or globs of the flavors for :func:`capacity` (``['*']``: all), whose
         allocation candidates are fetched if they use nested or sharing providers. The question
         then names no flavor.
+    :param servers_on: names of service hosts or hypervisors whose servers are fetched, with what
+        their moves depend on under the settings of the question (``['*']``: the servers of all
+        hosts, for a file). Only administrators may list them.
     """
     # Imported here: openstacksdk takes a second to load.
     from senlin_affinity.cloud import whole_cloud
@@ -86,6 +98,8 @@ def fetch(
     needed = FetchScope() if question is None else scope_of(question)
     if flavors is not None:
         needed = replace(needed, question=question, flavors=tuple(flavors))
+    if servers_on is not None:
+        needed = FetchScope(question=question, servers_on=tuple(servers_on))
     return whole_cloud.fetch(clients_of(connection), needed, timeout)
 
 
@@ -201,6 +215,39 @@ def capacity(
     )
     request, cloud = resolve_question(asked, view)
     return flavor_capacity.capacity(request, Scenario.of(cloud), every, chosen, by)
+
+
+def drain(
+    hosts: Iterable[str],
+    view: CloudView,
+    *,
+    targets: Iterable[str] | None = None,
+    question: Question | None = None,
+    constraints: Sequence[Constraint] | None = None,
+) -> DrainPlan:
+    """Plan how all servers of these service hosts move to others, so that the hosts end empty.
+
+    Nothing is carried out. Hosts that are drained together take nothing from each other.
+
+    :param targets: the service hosts that may take servers; None: all others.
+    :param question: the settings of the cloud; the rest of it is not used.
+    """
+    snapshot, drained = view.snapshot, [*dict.fromkeys(hosts)]
+    if snapshot.hosts is None:
+        why = view.unavailable.get('hosts', 'the snapshot does not have them')
+        raise CloudError(f'the hosts are not known: {why}')
+    chosen = load_constraints() if constraints is None else constraints
+    allowed = None if targets is None else [*targets]
+    for path, names in (('hosts', drained), ('targets', allowed or ())):
+        for name in names:
+            if name not in snapshot.hosts_by_name:
+                known = sorted(snapshot.hosts_by_name)
+                raise InvalidSpec(f'there is no host {name!r}: {meant(name, known)}', path)
+    for name in drained:
+        if name not in snapshot.servers_by_host:
+            raise CloudError(f'the servers of host {name} were not read')
+    settings = _read(question or Question(0), chosen).settings
+    return drains.drain(drained, Scenario.of(snapshot), settings, chosen, targets=allowed)
 
 
 def _read(question: Question, constraints: Sequence[Constraint]) -> Question:

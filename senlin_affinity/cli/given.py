@@ -1,7 +1,7 @@
 """Read the files that options name: specs in YAML, and the snapshot of ``--snapshot``.
 
 Raises: InvalidSpec, which names the file (and the line of a YAML error); UsageError for a file that
-cannot be read.
+cannot be read, and for names that the cloud does not have.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from typing import Any, TypeVar
 from senlin_affinity import api
 from senlin_affinity.cli.base import UsageError
 from senlin_affinity.cloud import input_file
-from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.host import Host
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.suggestion import meant
 from senlin_affinity.policy.group_lookup import is_keystone_id
 from senlin_affinity.policy.properties import PROPERTIES
 
 T = TypeVar('T')
+#: More names of hypervisors would fill the terminal.
+_MOST_NAMED = 5
 #: The keys of a request or a response of Senlin that contain a spec, directly or one level below.
 _WRAPPERS = ('policy', 'profile', 'spec')
 
@@ -84,6 +88,28 @@ def view(path: str, stdin: Any, largest: int | None = None) -> api.CloudView:
         return api.CloudView(snapshot_file.parse(snapshot_file.decoded(data)))
     except InvalidSpec as error:
         raise InvalidSpec(str(error), 'standard input') from error
+
+
+def host(view: api.CloudView, name: str) -> Host:
+    """Return the host with this service host or hypervisor; UsageError for none, or several.
+
+    Raise CloudError if the hosts are unknown.
+    """
+    known = view.snapshot.hosts
+    if known is None:
+        why = view.unavailable.get('hosts', 'the snapshot does not have them')
+        raise CloudError(f'the hosts are not known: {why}')
+    found = [each for each in known if each.hypervisor_hostname == name]
+    found = found or [each for each in known if each.host == name]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        names = sorted({each.host for each in known})
+        raise UsageError(f'there is no host {name!r}: {meant(name, names)}')
+    names = [each.hypervisor_hostname for each in found][:_MOST_NAMED]
+    raise UsageError(
+        f'{name} has {len(found)} hypervisors: name one of them, such as {", ".join(names)}'
+    )
 
 
 def check_image(image: object) -> None:

@@ -17,10 +17,7 @@ from senlin_affinity.cli import base, given, request_options
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host, Leftover
-from senlin_affinity.model.suggestion import meant
 
-#: More names of hypervisors would fill the terminal.
-_MOST_NAMED = 5
 _ALL = ('*',)
 _FORBIDDEN = 403
 
@@ -51,12 +48,12 @@ class ShowHost(base.ShowOne):
         consumers, unknown = '', ''
         if parsed_args.snapshot is not None:
             view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
-            host = _find(view, parsed_args.host)
+            host = given.host(view, parsed_args.host)
             unknown = 'reserved amounts and consumers: not in a snapshot'
         else:
             connection = self.cloud_in_place_of_file(timeout)
             view = api.fetch(connection, question, timeout, flavors=_ALL)
-            host = _find(view, parsed_args.host)
+            host = given.host(view, parsed_args.host)
             from senlin_affinity.cloud import host_use
 
             try:
@@ -85,25 +82,6 @@ class ShowHost(base.ShowOne):
             'not known': unknown,
         }
         return tuple(fields), tuple(fields.values())
-
-
-def _find(view: api.CloudView, name: str) -> Host:
-    """Return the host; raise UsageError if there is none, or several."""
-    known = view.snapshot.hosts
-    if known is None:
-        why = view.unavailable.get('hosts', 'the snapshot does not have them')
-        raise CloudError(f'the hosts are not known: {why}')
-    found = [each for each in known if each.hypervisor_hostname == name]
-    found = found or [each for each in known if each.host == name]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        names = sorted({each.host for each in known})
-        raise base.UsageError(f'there is no host {name!r}: {meant(name, names)}')
-    names = [each.hypervisor_hostname for each in found][:_MOST_NAMED]
-    raise base.UsageError(
-        f'{name} has {len(found)} hypervisors: name one of them, such as {", ".join(names)}'
-    )
 
 
 def _state(host: Host) -> str:

@@ -1,4 +1,4 @@
-"""Save a snapshot of the cloud in a file for ``plan --snapshot``.
+"""Save a snapshot of the cloud in a file for the commands with ``--snapshot``.
 
 Exit status 2: no cloud is named, or the path is not writable. 1: a request failed.
 """
@@ -17,7 +17,7 @@ from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import placement_rejection
-from senlin_affinity.preflight.question import resolve_question
+from senlin_affinity.preflight.question import EVERY_HOST, resolve_question
 
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
 _WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
@@ -36,6 +36,11 @@ class SaveSnapshot(base.ShowOne):
             metavar='Z',
             help='limit the allocation candidates to this zone',
         )
+        add(
+            '--servers',
+            action='store_true',
+            help='add all servers of all projects, for "host drain --snapshot"',
+        )
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -50,11 +55,16 @@ class SaveSnapshot(base.ShowOne):
         flavor, zone = parsed_args.flavor, parsed_args.availability_zone
         if zone is not None and flavor is None:
             raise base.UsageError('--availability-zone requires --flavor')
+        if flavor is not None and parsed_args.servers:
+            raise base.UsageError('--servers and --flavor exclude each other')
         question = None if flavor is None else api.Question(1, flavor, availability_zone=zone)
+        servers_on = EVERY_HOST if parsed_args.servers else None
         with _writing(path):
             snapshot_file.check_place(path)  # fail before any request is sent
         taken = whole_cloud.fetch(
-            api.clients_of(self.connection(timeout)), api.FetchScope(question=question), timeout
+            api.clients_of(self.connection(timeout)),
+            api.FetchScope(question=question, servers_on=servers_on),
+            timeout,
         )
         # This fails if the flavor does not exist.
         resolved = None if question is None else resolve_question(question, taken)
@@ -64,6 +74,8 @@ class SaveSnapshot(base.ShowOne):
             words = 'the snapshot has no hosts: "plan" cannot determine whether servers fit'
             self.app.stderr.write(f'warning: {words}\n')
         facts = {'file': path, **_counts(taken.snapshot)}
+        if parsed_args.servers:
+            facts['servers'] = sum(map(len, taken.snapshot.servers_by_host.values()))
         if resolved is not None:
             facts['answer for the flavor'] = _answer(*resolved)
         facts['not known'] = '; '.join(f'{part}: {why}' for part, why in taken.unavailable.items())

@@ -89,14 +89,18 @@ def _show(
     is_long: bool,
 ) -> None:
     width, decision = shutil.get_terminal_size().columns, answer.decision
-    colour = _COLOURS[None if decision.fits_by_upper_bound else decision.fits]
+    show_head(sentences, None if decision.fits_by_upper_bound else decision.fits, stream, width)
+    for line in _rest(answer, remedies, sections, width, is_long=is_long):
+        stream.write(f'{terminal_text.signed(line).rstrip()}\n')
+
+
+def show_head(sentences: Iterable[str], is_good: bool | None, stream: TextIO, width: int) -> None:
+    """Print the answer in sentences; on a terminal, the first one in the colour of the answer."""
     is_coloured = stream.isatty() and 'NO_COLOR' not in os.environ
     for number, text in enumerate(sentences):
         head = '\033[1;{}m{}\033[0m' if is_coloured and number == 0 else '{1}'
         for line in lines(terminal_text.signed(text), width):
-            stream.write(f'{head.format(colour, line)}\n')
-    for line in _rest(answer, remedies, sections, width, is_long=is_long):
-        stream.write(f'{terminal_text.signed(line).rstrip()}\n')
+            stream.write(f'{head.format(_COLOURS[is_good], line)}\n')
 
 
 def _rest(
@@ -104,25 +108,25 @@ def _rest(
 ) -> Iterator[str]:
     decision, view = answer.decision, answer.view
     yield from _helpful(answer, remedies, width)
-    yield from _section('Hosts', view_hosts.groups(answer, is_long=is_long), width)
+    yield from section('Hosts', view_hosts.groups(answer, is_long=is_long), width)
     for title, items in sections:
-        yield from _section(title, items, width)
-    yield from _section('Based on', view_notes.basis(answer), width)
-    yield from _section('What is not known', view_notes.unknown(answer, is_long=is_long), width)
-    yield from _section('What uses the full hosts', view_hosts.uses(answer), width)
+        yield from section(title, items, width)
+    yield from section('Based on', view_notes.basis(answer), width)
+    yield from section('What is not known', view_notes.unknown(answer, is_long=is_long), width)
+    yield from section('What uses the full hosts', view_hosts.uses(answer), width)
     differences = host_status.differences(view.snapshot)
-    yield from _section('Where Nova and Placement differ', differences, width)
+    yield from section('Where Nova and Placement differ', differences, width)
     group = answer.request.server_group
     if group is not None and not decision.is_hosts_known:
         title = f'What is known of server group {group.name}'
-        yield from _section(title, servers_view.together(group), width)
+        yield from section(title, servers_view.together(group), width)
     if is_long:
-        yield from _section('In one line', [decision.line()], width)
+        yield from section('In one line', [decision.line()], width)
         if decision.hosts:
             yield from ('', *view_hosts.table(answer, width))
 
 
-def _section(title: str, items: Iterable[str], width: int) -> Iterator[str]:
+def section(title: str, items: Iterable[str], width: int) -> Iterator[str]:
     """Yield a title and its items, indented; nothing without items."""
     found = [*items]
     if found:
@@ -142,9 +146,9 @@ def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
     unsure = 'if Nova finds no host'
     if answer.is_explained or decision.fits is False:
         unsure = '(whether it helps is not known)'
-    yield from _section(f'What you could change {unsure}', answer.suggestions, width)
+    yield from section(f'What you could change {unsure}', answer.suggestions, width)
     advice = () if found or decision.fits is not False else decision.advice()
-    yield from _section('What the constraints advise', advice, width)
+    yield from section('What the constraints advise', advice, width)
     if decision.fits is False and not (found or answer.suggestions or advice):
         yield from ('', 'No known change would help.')
     for words, commands in found:

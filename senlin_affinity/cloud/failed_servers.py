@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud import images
+from senlin_affinity.cloud import images, server_fields
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.paging import (
     LIMIT,
@@ -31,9 +31,9 @@ from senlin_affinity.cloud.paging import (
     reading,
     the_only,
 )
-from senlin_affinity.cloud.rest import Microversion, OwnerRest
+from senlin_affinity.cloud.rest import OwnerRest
+from senlin_affinity.cloud.server_fields import NEWEST, PINNED_ZONE, ZONE
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
-from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.policy.group_lookup import is_uuid
 from senlin_affinity.preflight.failed_server import (
@@ -44,7 +44,6 @@ from senlin_affinity.preflight.failed_server import (
     cause_of,
 )
 
-_NEWEST: Microversion = (2, 100)
 _READ, _LIST, _ACTIONS = 'read the server', 'list the servers', 'list the actions of the server'
 _AGGREGATES = 'list the aggregates'
 _DELETED = 'DELETED'
@@ -53,7 +52,6 @@ _ALWAYS = '1970-01-01T00:00:00Z'
 #: The event of a host that starts the server.
 _BUILD = 'compute__do_build_and_run_instance'
 _RESERVATION, _INDEX = 'OS-EXT-SRV-ATTR:reservation_id', 'OS-EXT-SRV-ATTR:launch_index'
-_ZONE, _PINNED = 'OS-EXT-AZ:availability_zone', 'pinned_availability_zone'
 _LAUNCHED, _ENDED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
 
 
@@ -73,7 +71,7 @@ class _Servers:
 
     def __init__(self, compute: OwnerRest) -> None:
         self.compute = compute
-        self._version = compute.pick(_NEWEST)
+        self._version = compute.pick(NEWEST)
 
     def by_id(self, server: str) -> dict[str, Any]:
         """Fetch a server as parsed JSON; a deleted one from the list.
@@ -159,9 +157,7 @@ class _Reader:
         self._check_failed(actions)
         failure = self._failure(actions)
         siblings, number, is_least = self._siblings()
-        # Nova returns every hint as a list, also one that was no list.
-        known = (body.get('scheduler_hints') or {}).items()
-        hints = {key: each[0] if len(each) == 1 else each for key, each in known}
+        hints = server_fields.hints(body)
         groups = body.get('server_groups') or [hints.get('group')]
         embedded = body.get('flavor') or {}
         create = next((each for each in actions if each['action'] == 'create'), {})
@@ -172,10 +168,10 @@ class _Reader:
             failure,
             project_id=body.get('tenant_id'),
             user_id=body.get('user_id') or create.get('user_id'),
-            flavor=_flavor(embedded),
+            flavor=server_fields.flavor(embedded),
             flavor_name=embedded.get('original_name') or embedded.get('id'),
             image=self._image(),
-            is_volume_booted=body.get('image') == '',
+            is_volume_booted=server_fields.is_volume_booted(body),
             availability_zone=self._zone(failure),
             server_group=groups[0],
             hints={key: each for key, each in hints.items() if key != 'group'},
@@ -260,8 +256,8 @@ class _Reader:
 
         Below 2.96, only a server that found no host has it.
         """
-        is_own = _PINNED not in self._body and failure.cause is Cause.NO_HOST
-        return self._body.get(_ZONE if is_own else _PINNED) or None
+        is_own = PINNED_ZONE not in self._body and failure.cause is Cause.NO_HOST
+        return self._body.get(ZONE if is_own else PINNED_ZONE) or None
 
     def _lacking(self) -> dict[str, str]:
         """Return a phrase for each part that the response lacks: ``{'--flavor': 'the flavor'}``.
@@ -273,7 +269,7 @@ class _Reader:
         has_hints, has_group = 'scheduler_hints' in body, 'server_groups' in body
         parts = (
             ('--flavor', 'flavor' in body, 'the flavor'),
-            ('--availability-zone', _PINNED in body, 'the requested zone (from 2.96)'),
+            ('--availability-zone', PINNED_ZONE in body, 'the requested zone (from 2.96)'),
             ('--hint', has_hints, 'the scheduler hints (from 2.100)'),
             ('--server-group', has_hints or has_group, 'the server group (from 2.71)'),
             ('--image-property', body.get('image') != '', 'the image properties of the volume'),
@@ -321,17 +317,6 @@ def _since(noun: str, what: str, times: Sequence[str]) -> Iterator[str]:
 def _is_failed(body: Mapping[str, Any]) -> bool:
     """Check whether a server is in ERROR or deleted, and never ran."""
     return body['status'] in ('ERROR', 'DELETED') and not body.get(_LAUNCHED)
-
-
-def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
-    """Return the embedded flavor, its name as id; None below 2.47 or without ``extra_specs``."""
-    if 'original_name' not in embedded or 'extra_specs' not in embedded:
-        return None
-    name = str(embedded['original_name'])
-    keys = ('vcpus', 'ram', 'disk', 'ephemeral', 'swap')
-    vcpus, ram, disk, ephemeral, swap = (int(embedded[key] or 0) for key in keys)
-    specs = {str(key): str(value) for key, value in embedded['extra_specs'].items()}
-    return Flavor(name, name, vcpus, ram, disk, ephemeral, swap, specs)
 
 
 def _escaped(text: str) -> str:

@@ -64,7 +64,22 @@ def complete(
     now = with_access(clients.owner, view.snapshot, request.project_id, found, timeout)
     wanted = {each.id for each in found}
     found = tuple(each for each in now.flavors or () if each.id in wanted)
-    requests = [*_requests(request, found)]
+    view = replace(view, snapshot=now)
+    return of_requests(clients, taken, view, [*_requests(request, found)], timeout)
+
+
+def of_requests(
+    clients: Clients,
+    taken: Taken,
+    view: CloudView,
+    requests: Sequence[Request],
+    timeout: float | None = None,
+) -> CloudView:
+    """Return the view with what the hosts of these requests depend on.
+
+    :param taken: the snapshot of the view, as it was fetched.
+    """
+    now = view.snapshot
     if any(_names_something_new(each, now) for each in requests):
         now = snapshot.with_names(clients.operator, now, timeout)
     sets = [*dict.fromkeys(each for one in requests for each in asked_of_placement(one, now))]

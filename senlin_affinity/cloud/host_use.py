@@ -140,7 +140,7 @@ def _read(
         raise malformed(_HYPERVISORS, f'it has {len(listed)} hypervisors {hypervisor}')
     ((root, servers),) = listed
     amounts, used, inventories = dict[str, Counter[str]](), Counter[str](), list[Any]()
-    for uuid in _tree(placement, root) if is_tree else [root]:
+    for uuid in tree_of(placement, root) if is_tree else [root]:
         path = f'/resource_providers/{quote(uuid, safe="")}/inventories'
         body = placement.get(path, _PROVIDERS, TREES)
         with reading(_PROVIDERS):
@@ -152,7 +152,7 @@ def _read(
     return _Read(tuple(inventories), others, used)
 
 
-def _tree(placement: OperatorRest, root: str) -> list[str]:
+def tree_of(placement: OperatorRest, root: str) -> list[str]:
     """Return the UUIDs of the providers in the tree, the root first."""
     body = placement.get('/resource_providers', _PROVIDERS, TREES, params={'in_tree': root})
     with reading(_PROVIDERS):

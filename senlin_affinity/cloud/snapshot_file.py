@@ -34,6 +34,7 @@ from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.member_of import CanonicalUuids, spelt
+from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ServerGroup, check_policy, check_rules
 from senlin_affinity.model.snapshot import NO_LIMIT, CloudSnapshot, Quota
 from senlin_affinity.model.value import Decoding
@@ -54,6 +55,7 @@ _COMPRESSED = (b'\x1f\x8b', b'BZh', b'\xfd7zXZ', b'(\xb5/\xfd', b'PK\x03\x04')
 #: Larger files are not checked for duplicate keys: programs write them, not people.
 _LARGE = 1 << 20
 _CLASS = re.compile('[A-Z0-9_]+')
+_SERVERS = 'servers_by_host'
 _GRANTS, _RESOURCES, _POOL = map(attrgetter, ('grants', 'resources', 'pool'))
 
 
@@ -69,6 +71,7 @@ class SnapshotFile(CloudSnapshot, frozen=True, kw_only=True):
     answered: frozenset[str] | None = None  # type: ignore[assignment]
     compared_aggregates: frozenset[CanonicalUuids] | None = None  # type: ignore[assignment]
     rejected: Mapping[str, str] | None = None  # type: ignore[assignment]
+    servers_by_host: Mapping[str, tuple[Server, ...]] | None = None  # type: ignore[assignment]
 
 
 def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> CloudSnapshot:
@@ -185,17 +188,27 @@ def render(snapshot: CloudSnapshot) -> Iterator[str]:
             continue
         yield f',\n "{name}": '
         if isinstance(value, tuple):
-            separator = '[\n  '
-            for item in value:
-                yield separator + _encoded(item)
-                separator = ',\n  '
-            yield ']' if value else '[]'
+            yield from _lines(value)
+        elif name == _SERVERS:
+            for number, (host, servers) in enumerate(value.items()):
+                yield f'{"," if number else "{"}\n {_encoded(host)}: '
+                yield from _lines(servers)
+            yield '}'
         else:
             yield _encoded(limits if name == 'quotas' else value)
     yield '}\n'
 
 
 _DEFAULTS = asdict(CloudSnapshot())
+
+
+def _lines(items: Iterable[Any]) -> Iterator[str]:
+    """Yield the text of a list, with a line for each item."""
+    separator = '['
+    for item in items:
+        yield f'{separator}\n  {_encoded(item)}'
+        separator = ','
+    yield ']' if separator == ',' else '[]'
 
 
 def _encoded(value: Any) -> str:
@@ -241,6 +254,7 @@ def _checked(snapshot: CloudSnapshot) -> CloudSnapshot:
         pools=pools,
         server_groups=groups,
         quotas=None if snapshot.quotas is None else _quotas(snapshot.quotas),
+        servers_by_host=_servers(snapshot),
     )
 
 
@@ -317,6 +331,31 @@ def _group(group: ServerGroup, number: int) -> ServerGroup:
     policy = group.policy and check_policy(group.policy, f'{path}.policy')
     _check_unique(f'{path}.members', group.members, 'server')
     return replace(group, rules=check_rules(group.rules, policy, f'{path}.rules'))
+
+
+def _servers(snapshot: CloudSnapshot) -> dict[str, tuple[Server, ...]]:
+    """Return the servers of each host, with the name of the host.
+
+    Raise InvalidSpec for an unknown host, for a server of another host, and for a duplicate id.
+    """
+    names = set(snapshot.host_names)
+    found, known = {}, dict[str, str]()
+    for host, servers in snapshot.servers_by_host.items():
+        path = f'{_SERVERS}.{host}'
+        if snapshot.hosts is not None and host not in names:
+            raise InvalidSpec(f'there is no host {host!r}: {suggestion.meant(host, names)}', path)
+        for number, server in enumerate(servers):
+            if server.host not in (None, host):
+                words = f'must be {host!r}, or be left out, not {server.host!r}'
+                raise InvalidSpec(words, f'{path}[{number}].host')
+            if server.id in known:
+                words = f'is the same as in {known[server.id]}'
+                raise InvalidSpec(words, f'{path}[{number}].id')
+            known[server.id] = f'{path}[{number}]'
+        found[host] = tuple(
+            server if server.host is not None else replace(server, host=host) for server in servers
+        )
+    return found
 
 
 def _quotas(found: Mapping[str, Quota | None]) -> dict[str, Quota]:

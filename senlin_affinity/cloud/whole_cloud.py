@@ -7,6 +7,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from senlin_affinity.cloud import (
+    drained,
     flavor_answers,
     images,
     placement_aggregates,
@@ -50,6 +51,8 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     if needed.server_groups == ():  # the reason would only be that none was requested
         unknown.pop('server_groups', None)
     view = CloudView(taken.snapshot, unknown, owner_sees_hosts=taken.owner_sees_hosts)
+    if needed.servers_on is not None:
+        return drained.complete(clients, taken, view, needed, timeout)
     image = needed.image
     if image is not None:
         try:

@@ -131,7 +131,7 @@ def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
 
 
 def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
-    """Return a new host of each kind (:func:`_empty`), and the number of hosts of its size.
+    """Return a new host of each kind (:func:`empty`), and the number of hosts of its size.
 
     Hosts of one size have equal hypervisor types and inventories; hosts of one kind also equal
     zones, aggregates, traits, nesting, and codes of the constraints that read names or servers.
@@ -150,7 +150,7 @@ def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
     looks = columns.classes(tuple(_LOOK.split())).of_host
     _kind_of, firsts = in_order(_both(_both(looks, sizes), codes[table.row_of]))
     commonness: list[int] = np.bincount(sizes)[sizes[firsts]].tolist()
-    return [_empty(hosts[first]) for first in firsts.tolist()], commonness
+    return [empty(hosts[first]) for first in firsts.tolist()], commonness
 
 
 def _sizes(columns: Columns) -> Numbers:
@@ -181,7 +181,7 @@ def _both(one: Numbers, two: Numbers) -> Numbers:
     return in_order(one * (two.max() + 1) + two)[0]
 
 
-def _empty(host: Host) -> Host:
+def empty(host: Host) -> Host:
     """Return the host as a new one: started, unused, and with "-new" after both names."""
     resources = host.resources and {
         name: structs.replace(has, used=0) for name, has in host.resources.items()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from senlin_affinity.engine import assumptions
 from senlin_affinity.engine.capacity import TotalCapacity
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.model.assumption import Assumption
@@ -63,6 +64,30 @@ def with_unspecified(now: Evaluation) -> Assignment:
     best = enabled if _is_as_good(enabled, now) else now
     assumed = ASSUMED.of(names=names, without=without, number=number, them=them)
     return Assignment(bounded, best.chosen(), (assumed,), enabled)
+
+
+def with_all(now: Evaluation) -> Evaluation:
+    """Return the evaluation with all unspecified filters and options enabled."""
+    return _with(now, _switches(now))
+
+
+def names_deciding(now: Evaluation, enabled: Evaluation, index: int) -> list[str]:
+    """Return the unspecified filters and options that may reject the host at an index.
+
+    They are those of the constraints that guarantee no server there in ``enabled``, the evaluation
+    :func:`with_all`.
+    """
+    verdicts = enabled.table.verdicts(index)
+    names = {name for name, each in verdicts.items() if each.bounds.lower == 0}
+    cloud, switches = now.scenario.cloud, _switches(now)
+    declared = dict.fromkeys(
+        found
+        for each in now.constraints
+        if each.name in names
+        for found in assumptions.of_constraint(now.request, cloud, each)
+        if found in switches
+    )
+    return [each if isinstance(each, str) else each.dest for each in declared if each in switches]
 
 
 def is_decisive(now: Evaluation) -> bool:

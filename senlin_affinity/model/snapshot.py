@@ -19,6 +19,7 @@ from senlin_affinity.model.flavor import PCPU
 from senlin_affinity.model.flavor import Flavor as Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.member_of import CanonicalUuids
+from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.value import Capacity, Value
 
@@ -81,7 +82,8 @@ class CloudSnapshot(Value, frozen=True, dict=True):
     for these only. ``traits`` and ``resource_classes`` are the names of all that exist in
     Placement. ``rejected`` are the queries that Placement answered with 400 for a reason that the
     request and these names do not show, with its messages. ``nova_release`` is the oldest release
-    that this Nova can have according to its microversions, such as 26 for Zed.
+    that this Nova can have according to its microversions, such as 26 for Zed. ``servers_by_host``
+    are all servers of each service host that was read; a host that is missing was not read.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -103,6 +105,7 @@ class CloudSnapshot(Value, frozen=True, dict=True):
     resource_classes: frozenset[str] | None = None
     rejected: Mapping[str, str] = {}
     nova_release: int | None = None
+    servers_by_host: Mapping[str, tuple[Server, ...]] = {}
 
     def with_hosts(self, changed: Mapping[int, Host]) -> CloudSnapshot:
         """Return the snapshot with other hosts at these indexes, in ascending order.

@@ -43,6 +43,9 @@ from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import PolicySpec, load
 from senlin_affinity.preflight.cloud_view import CloudView
 
+#: All hosts, in place of names.
+EVERY_HOST = ('*',)
+
 
 @dataclass(frozen=True)
 class Question:
@@ -174,6 +177,9 @@ class FetchScope:
     * ``servers`` are the ids of servers whose hosts a scheduler hint refers to.
     * ``flavors`` are ids, names or globs of the flavors whose capacity is counted under the
       conditions of ``question``, which names no flavor; None: no capacity is counted.
+    * ``servers_on`` are the hosts whose servers are fetched, by the name of the service host or of
+      its hypervisor, with what a move of these depends on under the settings of ``question``;
+      :data:`EVERY_HOST`: the servers of all hosts, and no more.
     """
 
     server_groups: tuple[str, ...] | None = None
@@ -185,6 +191,7 @@ class FetchScope:
     servers: tuple[str, ...] = ()
     user_id: str | None = None
     flavors: tuple[str, ...] | None = None
+    servers_on: tuple[str, ...] | None = None
 
 
 def scope_of(question: Question) -> FetchScope:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request
@@ -176,6 +177,36 @@ class Scenario:
             used,
             (*self.placements, (request, placed)),
         )
+
+    def remove(self, request: Request, servers: Mapping[int, int]) -> Scenario:
+        """Free what so many servers of the request use on the hosts at these indexes.
+
+        What a sharing provider supplies becomes free for all hosts of its pool.
+        """
+        asked, changed = demand_of(request), dict[int, Host]()
+        pools = {uuid: dict(pool) for uuid, pool in self.cloud.pools.items()}
+
+        def less(index: int, name: str, amount: int) -> None:
+            host = changed.get(index, self.hosts[index])
+            has = dict(host.resources or {})
+            has[name] = structs.replace(has[name], used=max(0, has[name].used - amount))
+            changed[index] = host.but(resources=has)
+
+        for index, number in servers.items():
+            for name, each in ({} if asked is None else asked.amounts).items():
+                has = (self.hosts[index].resources or {}).get(name)
+                if has is None:
+                    continue
+                amount, own = each * number, pools.get(has.pool or '', {})
+                if name not in own:
+                    less(index, name, amount)
+                    continue
+                own[name] = structs.replace(own[name], used=max(0, own[name].used - amount))
+                for at, host in enumerate(self.hosts):
+                    other = (host.resources or {}).get(name)
+                    if other is not None and other.pool == has.pool:
+                        less(at, name, amount)
+        return self.with_hosts(dict(sorted(changed.items())), pools=pools)
 
     def free(self, name: str) -> Numbers:
         """Return the free amount of a resource class on each host; 0 if the host has none."""

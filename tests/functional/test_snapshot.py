@@ -244,3 +244,20 @@ def test_a_non_admin_reads_which_parts_are_unknown(group, named_cloud, tmp_path)
     )
     assert 'hosts: could not list the hypervisors: Nova answered 403' in summary['not known']
     assert done.stderr.startswith('warning: the snapshot has no hosts: ')
+
+
+def test_the_command_saves_the_servers_of_all_hosts(group, named_cloud, tmp_path):
+    file = tmp_path / 'cloud.json'
+    done = save(file, '--servers', OS_CLOUD='sandbox', **named_cloud)
+    assert (done.returncode, done.stderr) == (0, '')
+    by_host = snapshot_file.load(file).servers_by_host
+    assert {host: len(servers) for host, servers in by_host.items()} == {
+        'cmp-1': 1,
+        'cmp-2': 0,
+        'cmp-3': 0,
+        'small': 1,
+        'vc-1': 0,
+    }
+    (server,) = by_host['cmp-1']
+    assert (server.server_group, server.pinned_zone) == (group.id, 'az1')
+    assert (server.flavor.name, server.unknown) == ('m1.tiny', frozenset())

@@ -10,16 +10,22 @@ import textwrap
 import pytest
 
 from senlin_affinity.sandbox.supervisor import Wanted
-from tests.support.transcripts import SOURCE, commands, run, same
+from tests.support.transcripts import ROOT, SOURCE, commands, run, same
 
 #: Commands that start, choose or end the cloud; ``test_sandbox_command`` runs them.
 ELSEWHERE = re.compile(r'make |\. \.venv/|senlin-affinity sandbox|export ')
 
 
+#: The clouds of pages that name one with ``--cloud``.
+CLOUDS = {'howto/before-maintenance': 'etc/senlin-affinity/clouds/maintenance.yaml'}
+
+
 @pytest.fixture
-def cloud(tmp_path):
+def cloud(tmp_path, page):
     """Return the environment of a user of the cloud of ``sandbox up``."""
-    with Wanted().made(lambda _stage: None) as running:
+    file = CLOUDS.get(page)
+    wanted = Wanted() if file is None else Wanted(str(ROOT / file), senlin=False)
+    with wanted.made(lambda _stage: None) as running:
         file = tmp_path / 'clouds.yaml'
         file.write_text(running.clouds_yaml(), encoding='utf-8')
         yield {'OS_CLIENT_CONFIG_FILE': str(file)}
@@ -28,13 +34,14 @@ def cloud(tmp_path):
 @pytest.mark.parametrize(
     ('page', 'user'),
     [
-        ('ask-from-python', 'sandbox'),
-        pytest.param('spread-a-cluster', 'sandbox-demo', marks=pytest.mark.long),
-        pytest.param('explain-a-failed-server', 'sandbox', marks=pytest.mark.long),
+        ('start/ask-from-python', 'sandbox'),
+        pytest.param('start/spread-a-cluster', 'sandbox-demo', marks=pytest.mark.long),
+        pytest.param('start/explain-a-failed-server', 'sandbox', marks=pytest.mark.long),
+        pytest.param('howto/before-maintenance', 'sandbox', marks=pytest.mark.long),
     ],
 )
 def test_a_tutorial_shows_what_its_commands_print(cloud, page, user):
-    path = SOURCE / f'start/{page}.rst'
+    path = SOURCE / f'{page}.rst'
     text = path.read_text(encoding='utf-8')
     wrong = []
     for command, shown in commands(text):

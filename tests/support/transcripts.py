@@ -48,7 +48,7 @@ def run(command, **environment):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
     return '\n'.join(line.rstrip() for line in done.stdout.split('\n')).strip('\n')

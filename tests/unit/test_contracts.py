@@ -17,6 +17,7 @@ SIGNATURES = {
     'api.save': 'view path',
     'api.answer': 'question view constraints remedies',
     'api.run': 'question connection constraints remedies timeout',
+    'api.drain': 'hosts view targets question constraints',
     'testing.check': 'constraint question view',
     'model.member_of.MemberOf.parse': 'values',
     'model.member_of.MemberOf.admits': 'self aggregate_uuids',

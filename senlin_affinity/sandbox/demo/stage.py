@@ -228,6 +228,21 @@ class Nova:
         found = map(self._compute.get_server, servers)
         return {server.name: server.compute_host or '' for server in found}
 
+    def migrate_live(self, server: str, host: str, microversion: str) -> None:
+        """Migrate a server live to a host, and wait until it runs there."""
+        answer = self._compute.post(
+            f'/servers/{server}/action',
+            json={'os-migrateLive': {'host': host, 'block_migration': 'auto'}},
+            microversion=microversion,
+        )
+        if not answer.ok:
+            raise CloudError(f'Nova refused: {answer.text}')
+        wait_for(f'migration of {server}', partial(self._runs_on, server, host))
+
+    def _runs_on(self, server: str, host: str) -> bool:
+        found = self._compute.get_server(server)
+        return bool(found.status == 'ACTIVE' and found.compute_host == host)
+
     def fault(self, server: str) -> tuple[str, str]:
         """Return the status of a server, and why it failed; '' if it did not."""
         found = self._compute.get_server(server)

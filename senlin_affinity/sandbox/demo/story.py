@@ -2,8 +2,8 @@
 
 These are Senlin's page "Affinity Policy V1.0" (the scenarios S1, S2 and S3), and the specifications
 for Nova "Aggregate Instance Type Filter", "Support filtering by forbidden aggregate membership",
-"Complex anti-affinity policies" and "Flavor Extra Spec Validators". The last chapter fills the
-cloud, and shows how many servers still fit.
+"Complex anti-affinity policies" and "Flavor Extra Spec Validators". The last chapters drain a host,
+and fill the cloud until no more servers fit.
 
 A failed check makes the demo fail at its end; an impossible step raises an error.
 """
@@ -11,11 +11,6 @@ A failed check makes the demo fail at its end; an impossible step raises an erro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import yaml
 
 from senlin_affinity import api
 from senlin_affinity.conf.files import example
@@ -23,31 +18,25 @@ from senlin_affinity.engine.flavor_capacity import FlavorCapacity
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.sandbox.blueprint import OPERATOR
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from senlin_affinity.sandbox.demo.maintenance import drain_host
+from senlin_affinity.sandbox.demo.scene import (
+    Scene,
+    attached,
+    create,
+    delete,
+    detach,
+    end_of,
+    in_words,
+    must_succeed,
+    show_servers,
+)
 from senlin_affinity.sandbox.demo.screen import Screen
-from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running
+from senlin_affinity.sandbox.demo.stage import Actor, Nova
 
 CLOUD = 'clouds/demo.yaml'
 DRS_HOST = 'vsphere-drs-1'
 #: The flavors whose capacity is shown.
 COUNTED = ('m1.large', 'm1.small')
-
-
-@dataclass(frozen=True)
-class Scene:
-    """The users, Nova and the output of the demo."""
-
-    user: Actor
-    admin: Actor
-    nova: Nova
-    screen: Screen
-    log: Path
-    image: str
-
-    def operators_log(self) -> str:
-        """Return the last line of the operators' log after its prefix, or ''."""
-        lines = self.log.read_text(encoding='utf-8').splitlines()
-        found = [line for line in lines if ' senlin_affinity.operators ' in line]
-        return found[-1].partition(' preflight: ')[2] if found else ''
 
 
 def run(screen: Screen | None = None, cloud_file: str = CLOUD) -> bool:
@@ -84,7 +73,7 @@ def admit_by_key(scene: Scene) -> None:
     screen.title('The aggregate filter: a host only for flavors with a key')
     screen.say('specification "Aggregate Instance Type Filter"')
     metadata = {'ssd': 'true', 'force_metadata_check': 'True'}
-    screen.table(('aggregate', 'host', 'metadata'), [('ssd', 'cmp-1', _in_words(metadata))])
+    screen.table(('aggregate', 'host', 'metadata'), [('ssd', 'cmp-1', in_words(metadata))])
     with scene.nova.aggregate('ssd', 'cmp-1', metadata):
         landed = _boot(scene, {'fast': 'm1.ssd', 'any-1': 'm1.tiny', 'any-2': 'm1.tiny'})
     screen.check('the server whose flavor has the key is on cmp-1', 'cmp-1', landed['fast'])
@@ -98,7 +87,7 @@ def reserve_host(scene: Scene) -> None:
     screen.title('The request filter: a reserved host that ordinary servers avoid')
     screen.say('specification "Filtering by forbidden aggregate membership"')
     metadata = {'reservation:r1': 'mine'}
-    screen.table(('aggregate', 'host', 'metadata'), [('mine', 'cmp-1', _in_words(metadata))])
+    screen.table(('aggregate', 'host', 'metadata'), [('mine', 'cmp-1', in_words(metadata))])
     with scene.nova.aggregate('mine', 'cmp-1', metadata):
         landed = _boot(scene, {'mine': 'm1.reserved', 'any-1': 'm1.tiny', 'any-2': 'm1.tiny'})
     screen.check('the server with the reservation is on cmp-1', 'cmp-1', landed['mine'])
@@ -129,10 +118,10 @@ def create_group(scene: Scene) -> None:
     screen.say('specifications "Affinity Policy" and "Complex anti-affinity policies"')
     screen.say('policy anti-affinity.yaml (max_server_per_host: 3), a cluster without nodes')
     user = scene.user
-    cluster, policy = _attached(scene, user, 'six', 'anti-affinity.yaml')
+    cluster, policy = attached(scene, user, 'six', 'anti-affinity.yaml')
     group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
     if group:
-        rows = [('policy', group.policy), ('rules', _in_words(group.rules))]
+        rows = [('policy', group.policy), ('rules', in_words(group.rules))]
         screen.table(('server group', group.name), rows)
     rules = group and (group.policy, group.rules)
     wanted = ('anti-affinity', {'max_server_per_host': 3})
@@ -140,12 +129,12 @@ def create_group(scene: Scene) -> None:
     if not group:
         return
     doing = 'scaling out by 6: six servers boot on the real scheduler'
-    _must_succeed(screen, 'the scale-out by 6', doing, user.scale_out(cluster, 6))
-    landed = _show_servers(scene, group)
+    must_succeed(screen, 'the scale-out by 6', doing, user.scale_out(cluster, 6))
+    landed = show_servers(scene, group)
     screen.check('six nodes on two hosts land 3 + 3', {'cmp-1': 3, 'cmp-2': 3}, landed)
-    _detach(screen, user, cluster, policy)
+    detach(screen, user, cluster, policy)
     screen.check('the created group is gone', None, scene.nova.group(group.name))
-    _delete(screen, user, cluster)
+    delete(screen, user, cluster)
 
 
 def inherit_group(scene: Scene) -> None:
@@ -155,22 +144,22 @@ def inherit_group(scene: Scene) -> None:
     group_id = user.create_group('web')
     screen.say('profile server-with-group.yaml (scheduler_hints: {group: web})')
     screen.say('policy inherit.yaml')
-    cluster, policy = _attached(scene, user, 'heirs', 'inherit.yaml', 'server-with-group.yaml')
+    cluster, policy = attached(scene, user, 'heirs', 'inherit.yaml', 'server-with-group.yaml')
     data = user.binding(cluster, policy).get('AffinityPolicy', {}).get('data', {})
-    screen.table(('binding', 'value'), [(key, _in_words(value)) for key, value in data.items()])
+    screen.table(('binding', 'value'), [(key, in_words(value)) for key, value in data.items()])
     found = (data.get('servergroup_id'), data.get('inherited_group'))
     screen.check('the binding inherits the group', (group_id, True), found)
-    _must_succeed(screen, 'the scale-out by 1', 'scaling out by 1', user.scale_out(cluster, 1))
+    must_succeed(screen, 'the scale-out by 1', 'scaling out by 1', user.scale_out(cluster, 1))
     with screen.working('creating a node in the cluster'):
         profile = user.clustering.get_cluster(cluster).profile_id
         node = user.create_node('straight', profile, cluster)
     screen.check('the node that was created in the cluster is up', 'ACTIVE', node.status)
-    landed = _show_servers(scene, scene.nova.group('web'))
+    landed = show_servers(scene, scene.nova.group('web'))
     what = 'both servers are in the group, one on each host'
     screen.check(what, {'cmp-1': 1, 'cmp-2': 1}, landed)
-    _detach(screen, user, cluster, policy)
+    detach(screen, user, cluster, policy)
     screen.check('the inherited group is still there', ['web'], scene.nova.groups())
-    _delete(screen, user, cluster)
+    delete(screen, user, cluster)
 
 
 def refuse_mismatch(scene: Scene) -> None:
@@ -178,8 +167,8 @@ def refuse_mismatch(scene: Scene) -> None:
     screen, user = scene.screen, scene.user
     screen.title('A policy that does not match its group is rejected')
     screen.say('the same profile (group web is anti-affinity), policy affinity.yaml')
-    cluster, policy = _create(user, 'misfit', 'affinity.yaml', 'server-with-group.yaml')
-    ended = _ended(screen, 'attaching the policy', user.attach(cluster, policy))
+    cluster, policy = create(user, 'misfit', 'affinity.yaml', 'server-with-group.yaml')
+    ended = end_of(screen, 'attaching the policy', user.attach(cluster, policy))
     screen.check('the attach failed', 'FAILED', ended.status)
     words = ("Policies specified (affinity) doesn't match", '(anti-affinity)')
     is_named = all(each in ended.reason for each in words)
@@ -193,14 +182,14 @@ def spread_zones(scene: Scene) -> None:
     screen, user = scene.screen, scene.user
     screen.title('A spread over the zones, for everybody')
     screen.say('policy spread-zones.yaml, a user who cannot list hosts; zones az1 and az2')
-    cluster, policy = _attached(scene, user, 'even', 'spread-zones.yaml')
-    _must_succeed(screen, 'the scale-out by 4', 'scaling out by 4', user.scale_out(cluster, 4))
-    landed = _show_servers(scene, scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}'))
+    cluster, policy = attached(scene, user, 'even', 'spread-zones.yaml')
+    must_succeed(screen, 'the scale-out by 4', 'scaling out by 4', user.scale_out(cluster, 4))
+    landed = show_servers(scene, scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}'))
     zone_of = {host: zone for host, _hypervisor, zone, _status in scene.nova.hosts()}
     by_zone = {zone_of[host]: count for host, count in landed.items()}
     screen.check('four nodes on two zones land 2 + 2', {'az1': 2, 'az2': 2}, by_zone)
-    _detach(screen, user, cluster, policy)
-    _delete(screen, user, cluster)
+    detach(screen, user, cluster, policy)
+    delete(screen, user, cluster)
 
 
 def ask_first(scene: Scene) -> None:
@@ -208,8 +197,8 @@ def ask_first(scene: Scene) -> None:
     screen, user = scene.screen, scene.user
     screen.title('The preflight: rejected before any server is created, with the reason')
     screen.say('policy one-per-host.yaml, a non-admin; two hosts are enabled, six nodes requested')
-    cluster, policy = _attached(scene, user, 'many', 'one-per-host.yaml')
-    ended = _ended(screen, 'scaling out by 6', user.scale_out(cluster, 6))
+    cluster, policy = attached(scene, user, 'many', 'one-per-host.yaml')
+    ended = end_of(screen, 'scaling out by 6', user.scale_out(cluster, 6))
     is_refused = 'does not fit: at most 2 of 6; a host may hold 1 of server group' in ended.reason
     screen.check("the scale-out is rejected by the rule of the user's own group", True, is_refused)
     is_helped = 'max_server_per_host: 3 (6 of 6)' in ended.reason
@@ -222,8 +211,8 @@ def ask_first(scene: Scene) -> None:
     hosts = '2 of 6 placed; 0/2 hosts left: server_group.host_full on 2'
     is_only_there = hosts in log and 'hosts left' not in ended.reason
     screen.check('only the log describes the hosts', True, is_only_there)
-    _detach(screen, user, cluster, policy)
-    _delete(screen, user, cluster)
+    detach(screen, user, cluster, policy)
+    delete(screen, user, cluster)
 
 
 def use_drs(scene: Scene) -> None:
@@ -231,19 +220,19 @@ def use_drs(scene: Scene) -> None:
     screen, admin = scene.screen, scene.admin
     screen.title('S3  A vSphere host with DRS')
     screen.say(f'policy drs.yaml, an administrator; {DRS_HOST} is still disabled')
-    cluster, policy = _attached(scene, admin, 'drs', 'drs.yaml')
-    ended = _ended(screen, 'resizing to 2', admin.resize(cluster, 'EXACT_CAPACITY', 2))
+    cluster, policy = attached(scene, admin, 'drs', 'drs.yaml')
+    ended = end_of(screen, 'resizing to 2', admin.resize(cluster, 'EXACT_CAPACITY', 2))
     is_told = 'host_state.disabled on 1' in ended.reason
     screen.check('the resize is rejected, with the reason', True, is_told)
     scene.nova.enable(DRS_HOST)
     screen.say(f'{DRS_HOST} is enabled now')
     resize = admin.resize(cluster, 'EXACT_CAPACITY', 2)
-    _must_succeed(screen, 'the resize to 2', 'resizing to 2', resize)
-    landed = _show_servers(scene, scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}'))
+    must_succeed(screen, 'the resize to 2', 'resizing to 2', resize)
+    landed = show_servers(scene, scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}'))
     screen.check('both nodes are on the DRS host', {DRS_HOST: 2}, landed)
-    _detach(screen, admin, cluster, policy)
+    detach(screen, admin, cluster, policy)
     screen.check('only the inherited group is left', ['web'], scene.nova.groups())
-    _delete(screen, admin, cluster)
+    delete(screen, admin, cluster)
 
 
 def fill_cloud(scene: Scene) -> None:
@@ -285,37 +274,9 @@ CHAPTERS = (
     ask_first,
     use_drs,
     reject_extra_spec,
+    drain_host,
     fill_cloud,
 )
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ', '.join(f'{key}: {number}' for key, number in value.items()) or '(none)'
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _create(user: Actor, name: str, policy: str, profile: str = 'server.yaml') -> tuple[str, str]:
-    profile_spec = yaml.safe_load(example(f'profiles/{profile}').read_text())
-    policy_spec = yaml.safe_load(example(f'policies/{policy}').read_text())
-    cluster = user.create_cluster(name, user.create_profile(profile, profile_spec))
-    return cluster, user.create_policy(policy, policy_spec)
-
-
-def _attached(scene: Scene, user: Actor, *names: str) -> tuple[str, str]:
-    cluster, policy = _create(user, *names)
-    attach = user.attach(cluster, policy)
-    _must_succeed(scene.screen, 'the attach', 'attaching the policy', attach)
-    return cluster, policy
-
-
-def _detach(screen: Screen, user: Actor, cluster: str, policy: str) -> None:
-    _must_succeed(screen, 'the detach', 'detaching the policy', user.detach(cluster, policy))
-
-
-def _delete(screen: Screen, user: Actor, cluster: str) -> None:
-    with screen.working('deleting the cluster'):
-        user.delete_cluster(cluster)
 
 
 def _boot(scene: Scene, flavors: Mapping[str, str]) -> dict[str, str]:
@@ -352,24 +313,3 @@ def _show_capacity(scene: Scene) -> dict[str, int]:
         rows.append((each.flavor.name, *numbers, why))
     scene.screen.table(('flavor', 'capacity', *zones, 'why'), rows)
     return {name: each.bounds.expected or 0 for name, each in found.items()}
-
-
-def _show_servers(scene: Scene, group: Any) -> dict[str, int]:
-    landed = scene.nova.servers_on_hosts(group.id) if group else {}
-    rows = ((host, '■ ' * len(names), ', '.join(names)) for host, names in sorted(landed.items()))
-    scene.screen.table(('host', 'servers', 'names'), rows)
-    return {host: len(names) for host, names in landed.items()}
-
-
-def _ended(screen: Screen, doing: str, running: Running) -> Ended:
-    """Wait until an action ends; print the reason if it fails."""
-    with screen.working(doing):
-        ended = running.ended()
-    if ended.status != 'SUCCEEDED':
-        screen.quote('Senlin says', ended.reason)
-    return ended
-
-
-def _must_succeed(screen: Screen, what: str, doing: str, running: Running) -> None:
-    ended = _ended(screen, doing, running)
-    screen.check(f'{what} succeeded', 'SUCCEEDED', ended.status)

@@ -14,6 +14,7 @@ from senlin_affinity.cloud.snapshot_file import check_place, decoded, load, pars
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from tests.support.tables import check_error, rows
@@ -103,6 +104,15 @@ SNAPSHOT = CloudSnapshot(
 )
 
 
+SERVERS = {
+    'cmp-1': (
+        Server('s1', 'web-1', 'ACTIVE', 'cmp-1', flavor=Flavor('f', 'f', 1, 512, 1)),
+        Server('s2', 'web-2', 'SHUTOFF', 'cmp-1', hints={'different_host': ['s1']}),
+    ),
+    'cmp-2': (),
+}
+
+
 def parse_parts(**parts):
     """Parse a file that contains these parts."""
     return parse(json.dumps({'format': 1, **parts}))
@@ -118,6 +128,24 @@ def test_parse(row):
     with pytest.raises(InvalidSpec) as caught:
         parse(text)
     check_error({'path': '', 'outcome': 'InvalidSpec', **row}, caught.value)
+
+
+def test_servers_are_written_one_a_line_and_parsed_again():
+    snapshot = replace(SNAPSHOT, servers_by_host=SERVERS)
+    text = ''.join(render(snapshot))
+    assert parse(text) == snapshot
+    of_host = text.partition('"servers_by_host": {')[2].splitlines()
+    assert [line[:13] for line in of_host[1:4]] == [
+        ' "cmp-1": [',
+        '  {"id": "s1"',
+        '  {"id": "s2"',
+    ]
+
+
+def test_the_host_of_a_server_may_be_left_out():
+    server = {'id': 's1', 'name': 'web-1', 'status': 'ACTIVE'}
+    found = parse_parts(servers_by_host={'cmp-1': [server]}).servers_by_host
+    assert found == {'cmp-1': (Server('s1', 'web-1', 'ACTIVE', 'cmp-1'),)}
 
 
 def test_every_field_is_parsed():

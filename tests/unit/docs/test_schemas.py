@@ -21,6 +21,7 @@ FILES = {
     'flavor': lambda item: {'flavors': [item]},
     'group': lambda item: {'server_groups': [item]},
     'member': lambda item: {'servers': [item]},
+    'server': lambda item: {'servers_by_host': {str(item.get('host', 'a')): [item]}},
     'quota': lambda item: {'quotas': {'cores': item}},
     None: lambda item: item,
 }

@@ -6,6 +6,7 @@ import pytest
 from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, Flavor
 from tests.unit.docs.test_manual import table, text_of
@@ -18,11 +19,13 @@ TABLES = {
     'flavor': Flavor,
     'group': ServerGroup,
     'member': Member,
+    'server': Server,
 }
 SAID = {
     'an error': (...,),
-    'none': ({}, (), None),
+    'none': ({}, (), None, frozenset()),
     'not known': (None,),
+    'the host whose list it is in': (None,),
     'false': (False,),
     'true': (True,),
 }

@@ -1,0 +1,116 @@
+"""Fetch the servers of hosts, and what their moves to other hosts depend on.
+
+:func:`~senlin_affinity.cloud.whole_cloud.fetch` calls it for ``FetchScope.servers_on``. Requests
+beyond those of a snapshot:
+
+* the servers and their allocations, as in :mod:`senlin_affinity.cloud.servers`;
+* for servers that scheduler hints name: one each, at most
+  :data:`~senlin_affinity.cloud.members.MOST_NAMED`, and the migrations;
+* those of :func:`~senlin_affinity.cloud.flavor_answers.of_requests` for the requests of the moves.
+
+Raises: CloudError, also for a user who may not list the servers of all projects. Without
+Placement's allocations, ``CloudView.unavailable`` has the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from msgspec import structs
+
+from senlin_affinity.cloud import connection, flavor_answers, members, servers
+from senlin_affinity.cloud.clients import Clients
+from senlin_affinity.cloud.paging import allowed
+from senlin_affinity.cloud.rest import OperatorRest
+from senlin_affinity.cloud.snapshot import Taken
+from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.server import Server
+from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
+from senlin_affinity.nova import moves
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.question import EVERY_HOST, FetchScope, Question
+
+#: The key of ``CloudView.unavailable`` for allocations that could not be read.
+ALLOCATIONS = 'allocations'
+
+
+def complete(
+    clients: Clients,
+    taken: Taken,
+    view: CloudView,
+    needed: FetchScope,
+    timeout: float | None = None,
+) -> CloudView:
+    """Return the view with the servers of the hosts; unchanged if the hosts are unknown.
+
+    Names without a host are left out.
+
+    :param taken: the snapshot of the view.
+    """
+    cloud = view.snapshot
+    if cloud.hosts is None:
+        return view
+    owners = connection.compute(clients.owner, timeout)
+    compute = connection.clouds_compute(clients, owners, timeout)
+    wanted = needed.servers_on or ()
+    is_every = wanted == EVERY_HOST
+    chosen = [each for each in cloud.hosts if {each.host, each.hypervisor_hostname} & {*wanted}]
+    names = None if is_every else [*dict.fromkeys(each.host for each in chosen)]
+    by_host: Mapping[str, tuple[Server, ...]] = servers.of_hosts(compute, names, cloud)
+    if not is_every:
+        by_host, unknown = _with_allocations(clients, chosen, by_host, timeout)
+        view = replace(view, unavailable={**view.unavailable, **unknown})
+    cloud = structs.replace(cloud, servers_by_host=by_host)
+    every = [each for of_host in by_host.values() for each in of_host]
+    hinted = {name for each in every for name in scheduler_hints.named(each.hints, None)}
+    if hinted:
+        found = {each.id: _member(each) for each in every if each.id in hinted}
+        read = partial(members.by_ids, compute, sorted(hinted), found)
+        cloud = structs.replace(cloud, servers=_moving(compute, read()))
+    view = replace(view, snapshot=cloud)
+    if is_every:
+        return view
+    settings = (needed.question or Question(0)).settings
+    requests = [moves.request_of(each, moves.kind_of(each), cloud, settings) for each in every]
+    return flavor_answers.of_requests(clients, taken, view, requests, timeout)
+
+
+def _with_allocations(
+    clients: Clients,
+    hosts: Iterable[Host],
+    by_host: Mapping[str, tuple[Server, ...]],
+    timeout: float | None,
+) -> tuple[dict[str, tuple[Server, ...]], dict[str, str]]:
+    """Return the servers with their allocations, and why these could not be read, if so."""
+    found = dict(by_host)
+    placement = connection.placement(clients.operator, timeout)
+    try:
+        for host in hosts:
+            if found[host.host]:
+                of_host = servers.with_allocations(placement, host, found[host.host])
+                found[host.host] = of_host
+    except CloudError as error:
+        return found, {ALLOCATIONS: str(error)}
+    return found, {}
+
+
+def _member(server: Server) -> Member:
+    return Member(
+        server.id,
+        server.host,
+        server.user_id,
+        zone=server.availability_zone,
+        state=server.status,
+    )
+
+
+def _moving(compute: OperatorRest, found: tuple[Member, ...]) -> tuple[Member, ...]:
+    """Return the servers with the hosts of their migrations, if these may be read."""
+    alone = ServerGroup('', '', ANTI_AFFINITY, members=found)
+    read = partial(members.migrations, compute)
+    groups = members.with_migrations((alone,), lambda: allowed(read))
+    return found if groups is None else groups[0].members

@@ -1,0 +1,240 @@
+"""Plan how the servers of hosts move to other hosts, so that the hosts end empty.
+
+Example::
+
+    plan = drain(['cmp-7'], scenario, settings, constraints)
+    plan.moves[0]        web-1 to cmp-3, live, wave 1
+    plan.stuck[0]        db-1: server_group.affinity, "..."
+    plan.line()          '31 of 33 servers move in 5 waves; 2 are stuck'
+
+1. The drained hosts are disabled: none of them takes a server. ``targets`` limits the others.
+2. ``nova.moves`` rejects servers that no host could take, and gives the request of each other one.
+3. The requests are placed one after the other, the hardest first. A server that fits nowhere even
+   if no other server moves is stuck, with the verdicts of its hosts. If the others do not all fit
+   in this order, other orders are tried; what is left then is "not found", which proves nothing.
+4. Moves that may run at the same time are in one wave: members of one group move one after the
+   other, because Nova checks a group before, not after, a concurrent move (bug 1821755). Each move
+   holds resources on both hosts until its wave has ended.
+
+A plan says ``fits`` True only if Nova's scheduler would accept each move, in this order, on its
+named target; False only if a server is stuck, or if no order moves all others; None otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, groupby
+from operator import attrgetter
+
+import numpy as np
+
+from senlin_affinity.engine import assumptions
+from senlin_affinity.engine.drain_orders import Kin, Placed, best_order
+from senlin_affinity.engine.drain_plan import DrainPlan as DrainPlan
+from senlin_affinity.engine.drain_plan import Move as Move
+from senlin_affinity.engine.drain_plan import Stuck as Stuck
+from senlin_affinity.engine.drain_plan import Unblocking as Unblocking
+from senlin_affinity.engine.drain_remedies import unblocking
+from senlin_affinity.engine.drain_targets import Task
+from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.reason import Reason, sentence
+from senlin_affinity.model.request import Request, Settings
+from senlin_affinity.model.server import Server
+from senlin_affinity.model.server_group import Member
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova import moves
+from senlin_affinity.nova.group_members import SYNC
+from senlin_affinity.nova.moves import Kind
+from senlin_affinity.scenario.constraint import Constraint, reasons_of
+from senlin_affinity.scenario.scenario import Scenario
+
+#: The code of a server if there is no other host.
+NO_TARGET = 'move.no_target'
+_REASONS: Mapping[str, Reason] = {
+    **moves.REASONS,
+    NO_TARGET: Reason('there is no other host that may take it'),
+}
+
+
+def drain(
+    hosts: Sequence[str],
+    scenario: Scenario,
+    settings: Settings,
+    constraints: Sequence[Constraint],
+    *,
+    targets: Iterable[str] | None = None,
+) -> DrainPlan:
+    """Plan the moves of all servers of these service hosts.
+
+    :param targets: the service hosts that may take servers; None: all others.
+    """
+    cloud, drained = scenario.cloud, (*dict.fromkeys(hosts),)
+    servers = [each for host in drained for each in cloud.servers_by_host.get(host, ())]
+    wanted = {*scenario.columns.names} if targets is None else {*targets}
+    wanted.difference_update(drained)
+    is_target = np.fromiter((name in wanted for name in scenario.columns.names), bool)
+    of_id = {each.id: each for each in servers}
+    task = Task(_drained(scenario, drained, servers), constraints, settings, is_target, of_id)
+    reasons = {**reasons_of(constraints), **_REASONS}
+    stuck: list[Stuck] = []
+    movable: list[tuple[Server, Kind]] = []
+    for server in servers:
+        kind = moves.kind_of(server)
+        verdict = moves.obstacle(server, kind, task.scenario.cloud, settings)
+        if verdict is None:
+            movable.append((server, kind))
+        else:
+            why = sentence(verdict, reasons)
+            stuck.append(Stuck(server, kind, verdict, why, {}, unblocking(task, server, kind)))
+    every = _kin(task, movable)
+    open_kin = []
+    for kin in every:
+        if kin.room.is_open or _may_open(task, kin, every):
+            open_kin.append(kin)
+        else:
+            stuck += _stuck(task, kin, reasons)
+    best, place_of = best_order(task, open_kin), {name: at for at, name in enumerate(of_id)}
+    return DrainPlan(
+        drained,
+        _in_waves(task, best.placed),
+        tuple(sorted(stuck, key=lambda each: place_of[each.server.id])),
+        tuple(server for kin in best.left for server in kin.servers),
+        best.is_proven,
+        (*_assumed(every),),
+    )
+
+
+def _kin(task: Task, servers: Iterable[tuple[Server, Kind]]) -> list[Kin]:
+    """Return the servers by equal requests, in the order in which these appear."""
+    found: list[tuple[Request, Kind, list[Server]]] = []
+    for server, kind in servers:
+        request = task.request_of(server, kind)
+        for known, of_kind, members in found:
+            if of_kind == kind and known == request:
+                members.append(server)
+                break
+        else:
+            found.append((request, kind, [server]))
+    return [
+        Kin(request, kind, (*members,), task.room(request, task.scenario))
+        for request, kind, members in found
+    ]
+
+
+def _drained(scenario: Scenario, hosts: Iterable[str], servers: Iterable[Server]) -> Scenario:
+    """Return the cloud in which the hosts are disabled.
+
+    Their zones stay available, as no new server is created. The servers that hints of the drained
+    ones name are on their hosts, if these were read.
+    """
+    cloud = scenario.cloud
+    scenario = scenario.disable(hosts)
+    names = {name for each in servers for name in scheduler_hints.named(each.hints, None)}
+    names.difference_update(cloud.located)
+    every = chain.from_iterable(cloud.servers_by_host.values()) if names else ()
+    found = [Member(each.id, each.host) for each in every if each.id in names]
+    more = {'servers': (*(cloud.servers or ()), *found)} if found else {}
+    return scenario.with_parts(closed_zones=cloud.unavailable_zones, **more)
+
+
+def _may_open(task: Task, kin: Kin, every: Iterable[Kin]) -> bool:
+    """Check whether a host may take one of the servers after all others have moved.
+
+    Others free what a shared pool has, and change the hosts that scheduler hints mean.
+    """
+    if not task.is_coupled:
+        return False
+    hints = {
+        name: value
+        for name, value in kin.request.scheduler_hints.items()
+        if task.named.isdisjoint(_texts(value))
+    }
+    request = replace(kin.request, scheduler_hints=hints)
+    gone = {server.id: each.request for each in every for server in each.servers}
+
+    def others(server: Server) -> Mapping[str, Request]:
+        return {name: each for name, each in gone.items() if name != server.id}
+
+    rooms = (task.room(request, task.without(task.scenario, others(each))) for each in kin.servers)
+    return any(room.is_open for room in rooms)
+
+
+def _texts(value: object) -> Iterable[str]:
+    return map(str, value) if isinstance(value, list | tuple) else (str(value),)
+
+
+def _stuck(task: Task, kin: Kin, reasons: Mapping[str, Reason]) -> Iterator[Stuck]:
+    """Yield the servers of equal requests that no host takes, with the verdicts."""
+    room, names = kin.room, task.scenario.columns.names
+    places = np.flatnonzero(task.is_target).tolist()
+    rows = [room.table.rows[row] for row in room.table.row_of[places].tolist()]
+    codes = [row.code for row in rows]
+    hosts = {names[at]: code for at, code in zip(places, codes, strict=True) if code is not None}
+    verdict = room.rejection
+    if verdict is None:
+        verdict = Verdict.rejected(NO_TARGET)
+        if hosts:
+            first = codes.index(Counter(filter(None, codes)).most_common(1)[0][0])
+            verdicts = room.table.verdicts(places[first])
+            verdict = verdicts[rows[first].rejected_by or '']
+    why = sentence(verdict, reasons)
+    remedies = unblocking(task, kin.servers[0], kin.kind)
+    for server in kin.servers:
+        yield Stuck(server, kin.kind, verdict, why, hosts, remedies)
+
+
+def _in_waves(task: Task, placed: Iterable[Placed]) -> tuple[Move, ...]:
+    """Return the moves by wave."""
+    found: list[Move] = []
+    for _stage, group in groupby(placed, key=attrgetter('stage')):
+        begin, last = max((each.wave for each in found), default=0), Counter[str]()
+        for server, kin, index, caveats in (
+            (each.server, each.kin, each.index, each.caveats) for each in group
+        ):
+            keys = task.keys(server, kin.request)
+            wave = 1 + max((last[key] for key in keys), default=0)
+            last.update(dict.fromkeys(keys, 0))
+            for key in keys:
+                last[key] = wave
+            host = task.scenario.hosts[index]
+            found.append(
+                Move(
+                    server,
+                    kin.kind,
+                    host.host,
+                    host.hypervisor_hostname,
+                    begin + wave,
+                    moves.unchecked(server, kin.kind),
+                    (*caveats, *_caveats(task, server, kin.kind, host)),
+                )
+            )
+    return tuple(sorted(found, key=attrgetter('wave')))
+
+
+def _caveats(task: Task, server: Server, kind: Kind, target: Host) -> Iterator[str]:
+    """Yield why Nova may reject a target for a reason that no constraint reads."""
+    yield from moves.caveats(server, kind)
+    for name in scheduler_hints.servers(server.hints, scheduler_hints.SAME_HOST):
+        other = task.servers.get(name)
+        if other is not None and moves.kind_of(other) == moves.LIVE:
+            yield f'nova-scheduler notices the live migration of {other.name} only after {SYNC.key}'
+    index = task.index_of(server)
+    differs = None if index is None else moves.mismatch(kind, task.scenario.hosts[index], target)
+    if differs is not None:
+        yield f'{target.host} is {sentence(differs, _REASONS)}'
+
+
+def _assumed(every: Iterable[Kin]) -> Iterable[Assumption]:
+    """Return the assumptions about the requests, each once."""
+    return dict.fromkeys(
+        each
+        for kin in every
+        for now in (kin.room.now,)
+        for each in assumptions.mattering(
+            assumptions.find(kin.request, now.scenario.cloud, now.declared), now.total
+        )
+    )

@@ -1,0 +1,212 @@
+"""Evaluate the moves of servers from drained hosts, with the engine of new servers.
+
+A server that moves is a request for one server. Servers with equal requests share an evaluation.
+
+Units: numbers of servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from msgspec import structs
+
+from senlin_affinity.engine import unspecified
+from senlin_affinity.engine.assign import choose
+from senlin_affinity.engine.capacity import UNKNOWN_PARTS
+from senlin_affinity.engine.evaluation import Evaluation, evaluate
+from senlin_affinity.engine.table import Table
+from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.request import Request, Settings
+from senlin_affinity.model.server import Server
+from senlin_affinity.model.server_group import AFFINITY, SOFT_AFFINITY, SOFT_POLICIES, Member
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova import moves
+from senlin_affinity.nova.moves import Kind
+from senlin_affinity.scenario.columns import Flags, Numbers
+from senlin_affinity.scenario.constraint import Constraint
+from senlin_affinity.scenario.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Room:
+    """The numbers of servers of one request that the targets take; 0 for other hosts.
+
+    ``expected`` and ``upper`` are those of the table of ``now``; ``certain`` are guaranteed, also
+    if nova.conf enables what nothing specifies (``enabled``). ``rejection`` is that of the request
+    as a whole.
+    """
+
+    now: Evaluation
+    enabled: Evaluation
+    table: Table
+    certain: Numbers
+    expected: Numbers
+    upper: Numbers
+    rejection: Verdict | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any target may take a server."""
+        return bool(self.upper.any())
+
+    def apart(self, scenario: Scenario, number: int) -> Room | None:
+        """Return the room on hosts without new servers, where the evaluation still holds.
+
+        None unless these take so many, as certainly as any, or if other hosts matter to them.
+        """
+        group, now = self.now.request.server_group, self.now
+        is_together = group is not None and group.policy in (AFFINITY, SOFT_AFFINITY)
+        if scenario.columns is not now.scenario.columns or now.domains is not None or is_together:
+            return None
+        if scenario.placed is None:
+            return self
+        is_free = scenario.placed == 0
+        certain, expected = (np.where(is_free, each, 0) for each in (self.certain, self.expected))
+        wanted = certain if self.certain.any() else expected
+        found = replace(self, certain=certain, expected=expected)
+        return found if wanted.sum() >= number else None
+
+    def choose(self, number: int, *, is_tight: bool) -> list[int]:
+        """Return the targets of up to so many servers, by index; [] if none is expected to fit.
+
+        Hosts that are certain come first, alone. With domains, return one target.
+
+        :param is_tight: choose the host with the least free resources, not as Nova does.
+        """
+        left = self.certain if self.certain.any() else self.expected
+        now, places = self.now, np.flatnonzero(left)
+        if now.domains is not None:
+            number = 1
+        if not is_tight:
+            table = replace(self.table, expected=left)
+            return choose(now.request, now.scenario, table, now.domains, number)
+        order = np.lexsort((now.scenario.columns.name_ranks[places], self.table.free[places]))
+        ordered = places[order]
+        found: list[int] = np.repeat(ordered, np.minimum(left[ordered], number))[:number].tolist()
+        return found
+
+    def caveats(self, index: int) -> tuple[str, ...]:
+        """Return why the host at this index may reject a server that is expected to fit there."""
+        if self.certain[index]:
+            return ()
+        if self.enabled is not self.now:
+            names = unspecified.names_deciding(self.now, self.enabled, index)
+            if names:
+                return (f'what nova.conf may enable ({", ".join(names)})',)
+        return tuple(each.text for each in self.now.total.caveats) or (UNKNOWN_PARTS.text,)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Drained hosts, their servers by id, and the hosts that may take these.
+
+    ``scenario`` is the cloud in which the drained hosts are disabled.
+    """
+
+    scenario: Scenario
+    constraints: Sequence[Constraint]
+    settings: Settings
+    is_target: Flags
+    servers: Mapping[str, Server]
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The servers that the scheduler hints of drained servers name."""
+        return frozenset(
+            name for each in self.servers.values() for name in self.hinted(each)
+        ).intersection(self.servers)
+
+    def hinted(self, server: Server) -> tuple[str, ...]:
+        """Return the ids of the servers that the scheduler hints of a server name."""
+        return scheduler_hints.named(server.hints, None)
+
+    @cached_property
+    def is_coupled(self) -> bool:
+        """Whether a move may free what other servers need."""
+        return bool(self.named) or any(map(self.uses_pools, self.servers.values()))
+
+    def keys(self, server: Server, request: Request) -> frozenset[str]:
+        """Return keys; servers with a common key move one after the other.
+
+        The group unless its policy is soft, and the servers that scheduler hints name.
+        """
+        group = request.server_group
+        found = {*self.hinted(server)} & self.named | ({server.id} & self.named)
+        if server.server_group and not (group and group.policy in SOFT_POLICIES):
+            found.add(server.server_group)
+        return frozenset(found)
+
+    def request_of(self, server: Server, kind: Kind) -> Request:
+        """Return the request for the server on another host.
+
+        Drained hosts take nothing, so members on these count for affinity only: without them, more
+        requests are equal.
+        """
+        request = moves.request_of(server, kind, self.scenario.cloud, self.settings)
+        group = request.server_group
+        if group is None or group.policy == AFFINITY:
+            return request
+        members = (
+            each
+            for each in group.members
+            if each.left or each.also_on or each.server not in self.servers
+        )
+        return replace(request, server_group=structs.replace(group, members=(*members,)))
+
+    def room(self, request: Request, scenario: Scenario) -> Room:
+        """Return the numbers of servers that the targets take in a scenario."""
+        now = evaluate(request, scenario, self.constraints, is_brief=True)
+        table = now.table if now.domains is None else now.domains.table
+        certain, enabled = _lower(now), unspecified.with_all(now)
+        if enabled is not now:
+            certain = np.minimum(certain, _lower(enabled))
+        rejection = next((each for each in now.verdicts.values() if each.bounds.upper == 0), None)
+        is_target = self.is_target if rejection is None else np.zeros_like(self.is_target)
+        certain, expected, upper = (
+            np.where(is_target, each, 0) for each in (certain, table.expected, table.upper)
+        )
+        return Room(now, enabled, table, certain, expected, upper, rejection)
+
+    def index_of(self, server: Server) -> int | None:
+        """Return the index of the host of a server; of several hypervisors, that of the server."""
+        indexes = self.scenario.columns.indexes_by_name.get(server.host or '', ())
+        node, hosts = server.hypervisor_hostname, self.scenario.hosts
+        return next(
+            (each for each in indexes if node in (None, hosts[each].hypervisor_hostname)), None
+        )
+
+    def uses_pools(self, server: Server) -> bool:
+        """Check whether the host of a server has resources of a sharing provider."""
+        index = self.index_of(server)
+        resources = None if index is None else self.scenario.hosts[index].resources
+        return any(each.pool for each in (resources or {}).values())
+
+    def without(self, scenario: Scenario, moved: Mapping[str, Request]) -> Scenario:
+        """Return the scenario in which servers, by id, have left their hosts."""
+        for name, request in moved.items():
+            index = self.index_of(self.servers[name])
+            if index is not None and self.uses_pools(self.servers[name]):
+                scenario = scenario.remove(request, {index: 1})
+        return scenario
+
+    def located(self, scenario: Scenario, where: Mapping[str, int]) -> Scenario:
+        """Return the scenario in which servers that scheduler hints name are on other hosts.
+
+        :param where: the index of the host of each server, by id.
+        """
+        found = {name: index for name, index in where.items() if name in self.named}
+        if not found:
+            return scenario
+        kept = (each for each in scenario.cloud.servers or () if each.server not in found)
+        more = (Member(name, scenario.hosts[index].host) for name, index in found.items())
+        return scenario.with_parts(servers=(*kept, *more))
+
+
+def _lower(now: Evaluation) -> Numbers:
+    """Return the guaranteed numbers; 0 if a caveat applies to the request as a whole."""
+    table = now.table if now.domains is None else now.domains.table
+    return table.lower if now.total.bounds.lower else np.zeros_like(table.lower)
