@@ -1,5 +1,7 @@
 """Answer with ``plan`` whether more servers fit, on which hosts, and which changes would help.
 
+With ``--server`` and ``--action``, it answers whether Nova finds a host for an existing server.
+
 Exit statuses are 0 (fits), 4 (fits by an upper bound only), 3 (does not fit), 1 (unknown), 2
 (usage).
 """
@@ -13,12 +15,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from senlin_affinity import api, engine
-from senlin_affinity.cli import base, given, request_options, view_notes
+from senlin_affinity.cli import base, given, request_options, server_actions, view_notes
 from senlin_affinity.cli.view import show_plan
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
 from senlin_affinity.preflight.question import resolve_question
+from senlin_affinity.preflight.server_action import asking, describe, question_of
 from senlin_affinity.preflight.suggestions import suggested
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -39,10 +42,10 @@ class Plan(base.ShowOne):
             '--count',
             metavar='N',
             type=request_options.count,
-            default=1,
             help='the number of new servers (default: 1)',
         )
         add('--flavor', metavar='F', help='the flavor of the servers, by name or id')
+        server_actions.add_options(add)
         add('--profile', metavar='FILE', help='a profile spec: flavor, zone and server group')
         add('--policy', metavar='FILE', help='the affinity policy of the servers')
         add('--server-group', metavar='G', help='the server group of the servers, by name or id')
@@ -106,6 +109,8 @@ class Plan(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Build the question, fetch the snapshot and return the decision."""
+        if parsed_args.server or parsed_args.action:
+            return self._of_action(parsed_args)
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('specify --flavor or --profile')
         constraints = load_constraints()
@@ -134,6 +139,37 @@ class Plan(base.ShowOne):
         )
         self.exit_status = request_options.status(decision, parsed_args)
         answer = decision.as_dict(skipped=not parsed_args.no_skipped)
+        return tuple(answer), tuple(answer.values())
+
+    def _of_action(self, parsed_args: argparse.Namespace) -> base.Shown:
+        """Fetch the server and the cloud, and return the decision about its action."""
+        server_actions.check(parsed_args)
+        constraints, timeout = load_constraints(), parsed_args.timeout
+        settings, found = request_options.read_settings(parsed_args, constraints)
+        connection = self.cloud_in_place_of_file(timeout)
+        named = server_actions.read(api.clients_of(connection), parsed_args)
+        given = request_options.question(parsed_args, settings)
+        asked = question_of(named, dataclasses.replace(given, host=parsed_args.host))
+        view = api.fetch(connection, asked, timeout)
+        repeated = asking(named, asked, view)
+        decision = repeated.decide(constraints)
+        after = api.with_leftovers(connection, view, decision, timeout)
+        if after is not view:
+            view, repeated = after, asking(named, asked, after)
+            decision = repeated.decide(constraints)
+        self._answer = view_notes.Answer(
+            decision,
+            repeated.request,
+            repeated.cloud,
+            view,
+            asked,
+            found,
+            is_explained=True,
+            action=repeated.asked,
+        )
+        self.exit_status = request_options.status(decision, parsed_args)
+        own = describe(repeated.asked)
+        answer = {**own, **decision.as_dict(skipped=not parsed_args.no_skipped)}
         return tuple(answer), tuple(answer.values())
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
@@ -173,7 +209,7 @@ def _question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Qu
     """Return the question of the arguments, with the settings of the cloud."""
     return dataclasses.replace(
         request_options.question(parsed_args, settings),
-        count=parsed_args.count,
+        count=1 if parsed_args.count is None else parsed_args.count,
         policy=given.spec(parsed_args.policy, properties.load) if parsed_args.policy else None,
         profile=given.spec(parsed_args.profile, _profile) if parsed_args.profile else None,
         member_of=tuple(parsed_args.member_of),

@@ -1,5 +1,7 @@
 """Explain with ``server explain`` why a server failed, and whether the same request would fit now.
 
+Of a server that ran, the last action for which Nova chose a host is explained, if it failed.
+
 Options give the parts of the request that Nova does not return, named as in ``openstack server
 create``. Exit statuses are those of ``plan``, about the same request today; 4 also if the request
 would probably fail again, 2 also for a server that did not fail.
@@ -15,20 +17,25 @@ from senlin_affinity import api
 from senlin_affinity.cli import base, request_options
 from senlin_affinity.cli.view import show_explanation
 from senlin_affinity.conf.constraint_plugins import load_constraints
-from senlin_affinity.preflight import explanation
+from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import FailedServer, question_of
+from senlin_affinity.preflight.repetition import explain
 
 
 class ExplainServer(base.ShowOne):
-    """Explain why a server failed, whether its request would fit now, and what would help."""
+    """Explain why a server or its last action failed, and whether it would work now."""
 
     example = 'web-4'
 
-    _explained: explanation.Explanation
+    _explained: Explanation
     _view: api.CloudView
 
     def _add_arguments(self, add: base.Add) -> None:
-        add('server', metavar='SERVER', help='the failed server, by name or id')
+        add(
+            'server',
+            metavar='SERVER',
+            help='the server that failed, or whose last action failed, by name or id',
+        )
         add(
             '--max',
             metavar='N',
@@ -37,8 +44,12 @@ class ExplainServer(base.ShowOne):
             help='the number of servers that were requested together (default: the number that '
             'Nova shows; one for non-admins)',
         )
-        add('--flavor', metavar='F', help='the name or id of the flavor')
-        add('--image', metavar='I', help='the name or id of the image, or "none"')
+        add('--flavor', metavar='F', help='the name or id of the flavor, of a resize the new one')
+        add(
+            '--image',
+            metavar='I',
+            help='the name or id of the image, or "none"; of a rebuild the new one',
+        )
         request_options.add_image_properties(add)
         add('--availability-zone', metavar='Z', help='the requested zone, or zone:host')
         add('--host', metavar='HOST', help='the requested host')
@@ -60,13 +71,14 @@ class ExplainServer(base.ShowOne):
         settings, _found = request_options.read_settings(parsed_args, constraints)
         connection = self.connection(timeout)
         failed, given = self._find(api.clients_of(connection), settings, parsed_args)
-        question, host = question_of(failed, given), getattr(parsed_args, 'host', None)
+        question = question_of(failed, given)
+        host = getattr(parsed_args, 'host', None) or failed.host
         self._view = api.fetch(connection, question, timeout)
-        explained = explanation.explain(failed, question, self._view, constraints, host)
+        explained = explain(failed, question, self._view, constraints, host)
         view = api.with_leftovers(connection, self._view, explained.decision, timeout)
         if view is not self._view:
             self._view = view
-            explained = explanation.explain(failed, question, view, constraints, host)
+            explained = explain(failed, question, view, constraints, host)
         self._explained = explained
         self.exit_status = request_options.status(
             explained.decision, parsed_args, is_doubtful=explained.would_fail_again

@@ -30,10 +30,12 @@ from senlin_affinity.engine.decision import TWO, Decision
 from senlin_affinity.model import terminal_text
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.nova import host_status
+from senlin_affinity.nova.actions import ServerAction
 from senlin_affinity.nova.group_policy import FILTERS, enforced_policy, why_not_enforced
 from senlin_affinity.nova.quotas import IN_WORDS, METADATA_ITEMS
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.headline import limiting_reason
+from senlin_affinity.preflight.server_action import OBSTACLE
 
 #: SGR codes of the first line: green, red, yellow.
 _COLOURS = {True: 32, False: 31, None: 33}
@@ -147,7 +149,7 @@ def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
     if answer.is_explained or decision.fits is False:
         unsure = '(whether it helps is not known)'
     yield from section(f'What you could change {unsure}', answer.suggestions, width)
-    advice = () if found or decision.fits is not False else decision.advice()
+    advice = () if found or decision.fits is not False else _advice(decision)
     yield from section('What the constraints advise', advice, width)
     if decision.fits is False and not (found or answer.suggestions or advice):
         yield from ('', 'No known change would help.')
@@ -159,9 +161,21 @@ def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
         yield from lines(note, width, '  ', '  ')
 
 
+def _advice(decision: Decision) -> Sequence[str]:
+    """Return the advice of the constraints, or only that for an action that nova-api rejects."""
+    obstacle = decision.request.get(OBSTACLE)
+    if obstacle is None:
+        return decision.advice()
+    advice = decision.reasons[obstacle.code].advice
+    return (advice,) if advice else ()
+
+
 def _plan_sentences(answer: Answer) -> Iterator[str]:
     """Yield whether the servers fit, and what is special about their server group."""
     decision, group = answer.decision, answer.request.server_group
+    if answer.action is not None:
+        yield from _of_action(answer.action, decision)
+        return
     yield fit(decision)
     if decision.fits and decision.wanted and (limit := _limiting_quota(decision)):
         yield f'The limit is {limit}.'
@@ -169,6 +183,25 @@ def _plan_sentences(answer: Answer) -> Iterator[str]:
         yield f'{servers_view.violation(group, decision.violated)}.'
     if group is not None and group.policy in FILTERS and enforced_policy(answer.request) is None:
         yield f'{why_not_enforced(group.policy)}.'
+
+
+def _of_action(asked: ServerAction, decision: Decision) -> Iterator[str]:
+    """Yield whether Nova finds a host for the action, and what it does not consider."""
+    server, noun = asked.server, asked.action.noun
+    what = f'the {noun} of {server.name}'
+    if decision.fits is None:
+        yield f'It is not known whether Nova finds a host for {what}.'
+    elif decision.fits is False and OBSTACLE not in decision.request:
+        yield f'Nova finds no host for {what}: {limiting_reason(decision)}.'
+    elif decision.fits is False:
+        yield f'Nova rejects {what}: {limiting_reason(decision)}.'
+    else:
+        number = sum(bool(each.placed) or each.code is None for each in decision.hosts)
+        hosts = f'{number:,} of {counted(len(decision.hosts), "host")}'
+        sure = 'probably accepts' if decision.fits_by_upper_bound else 'accepts'
+        yield f'Nova {sure} {hosts} for {what}.'
+        if decision.fits_by_upper_bound:
+            yield f'Not known: {"; ".join(decision.not_known)}.'
 
 
 def fit(decision: Decision) -> str:

@@ -13,6 +13,7 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.suggestion import typo_of
+from senlin_affinity.nova.actions import ServerAction
 from senlin_affinity.nova.quotas import quotas_of
 
 _DENIED = 'Nova answered 403'
@@ -31,8 +32,8 @@ class Answer:
     """A decision, and what it is based on.
 
     ``options`` are the effective options by the file that sets them. ``is_file``: the snapshot
-    comes from a file. ``is_explained``: the project is that of a failed server.
-    ``suggestions``: what the requester could change.
+    comes from a file. ``is_explained``: the project is that of a server.
+    ``suggestions``: what the requester could change. ``action``: the decision is about this action.
     """
 
     decision: api.Decision
@@ -44,6 +45,7 @@ class Answer:
     is_file: bool = False
     is_explained: bool = False
     suggestions: Sequence[str] = ()
+    action: ServerAction | None = None
 
 
 def of_remedies(answer: Answer) -> str:
@@ -66,7 +68,7 @@ def basis(answer: Answer) -> Iterator[str]:
         yield f'project: {found}'
         if requester := user(answer):
             yield f'user: {requester}'
-    if answer.request.are_quotas_ignored:
+    if answer.request.are_quotas_ignored and answer.action is None:
         yield 'quotas are ignored'
     if assumptions := answer.decision.decisive_assumptions:
         yield f'assuming {", ".join(item.text for item in assumptions)}'

@@ -26,8 +26,8 @@ from senlin_affinity.policy import profile
 from senlin_affinity.policy.group_lookup import is_uuid
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight.failed_server import (
+    ActionFailure,
     Cause,
-    CreationFailure,
     FailedServer,
     SenlinAction,
     action_cause,
@@ -114,7 +114,7 @@ class _ActionReader:
             '',
             f'{action["action"]} of {self._what}{words}',
             str(action['status']),
-            CreationFailure(cause, reason, at, source='Senlin'),
+            ActionFailure(cause, reason, at, source='Senlin'),
             project_id=self._entity['project'],
             user_id=self._entity['user'],
             flavor_name=profile.flavor(spec),

@@ -1,7 +1,7 @@
 """Fetch a failed server, its siblings and its request, as far as Nova returns them.
 
-``changes-since`` also lists deleted servers to their owners, until the operator archives the
-database. Siblings share a ``reservation_id``, by which only administrators list them.
+If the server ran, its last action for which Nova chose a host is read instead of its creation.
+Siblings share a ``reservation_id``, by which only administrators list them.
 
 Source: the compute API reference: the embedded flavor from 2.47, ``server_groups`` from 2.71 (for a
 single server), ``pinned_availability_zone`` from 2.96 (the requested zone or the default), the
@@ -14,41 +14,34 @@ evidence of a change, because every heartbeat sets it.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
 
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud import images, server_fields
+from senlin_affinity.cloud import last_actions, server_fields
 from senlin_affinity.cloud.clients import Clients, OwnerClient
-from senlin_affinity.cloud.paging import (
-    LIMIT,
-    allowed,
-    by_marker,
-    check_identity,
-    reading,
-    the_only,
+from senlin_affinity.cloud.last_actions import LastAction
+from senlin_affinity.cloud.named_servers import (
+    ALWAYS,
+    NamedServers,
+    floored,
+    image_of,
+    server_of,
 )
-from senlin_affinity.cloud.rest import OwnerRest
-from senlin_affinity.cloud.server_fields import NEWEST, PINNED_ZONE, ZONE
-from senlin_affinity.model.errors import AffinityError, InvalidSpec
+from senlin_affinity.cloud.paging import LIMIT, reading
+from senlin_affinity.cloud.server_fields import PINNED_ZONE, ZONE
 from senlin_affinity.model.image import Image
-from senlin_affinity.policy.group_lookup import is_uuid
+from senlin_affinity.nova.actions import Action, ServerAction
 from senlin_affinity.preflight.failed_server import (
+    ActionFailure,
     Cause,
-    CreationFailure,
     FailedServer,
     Sibling,
     cause_of,
 )
 
-_READ, _LIST, _ACTIONS = 'read the server', 'list the servers', 'list the actions of the server'
-_AGGREGATES = 'list the aggregates'
-_DELETED = 'DELETED'
-#: Lists every server, also deleted ones.
-_ALWAYS = '1970-01-01T00:00:00Z'
+_READ = 'read the server'
 #: The event of a host that starts the server.
 _BUILD = 'compute__do_build_and_run_instance'
 _RESERVATION, _INDEX = 'OS-EXT-SRV-ATTR:reservation_id', 'OS-EXT-SRV-ATTR:launch_index'
@@ -56,91 +49,21 @@ _LAUNCHED, _ENDED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
 
 
 def find(clients: Clients, named: str, timeout: float | None = None) -> FailedServer:
-    """Fetch the failed server with this id or name.
+    """Fetch the server with this id or name whose creation, or last action, failed.
 
-    Raise InvalidSpec for none or several, and if its creation did not fail.
+    Raise InvalidSpec for none or several, and if neither failed.
     """
-    nova = _Servers(clouds.compute(clients.owner, timeout))
-    body = nova.by_id(named) if is_uuid(named) else nova.by_name(named)
+    nova = NamedServers(clouds.compute(clients.owner, timeout))
+    body = nova.find(named)
     with reading(_READ):
         return _Reader(clients.owner, nova, body, timeout).read()
-
-
-class _Servers:
-    """The requests for servers and their actions."""
-
-    def __init__(self, compute: OwnerRest) -> None:
-        self.compute = compute
-        self._version = compute.pick(NEWEST)
-
-    def by_id(self, server: str) -> dict[str, Any]:
-        """Fetch a server as parsed JSON; a deleted one from the list.
-
-        If only its actions are visible: ``{'id': 'x', 'name': 'x', 'status': 'DELETED'}``. Raise
-        InvalidSpec without actions.
-        """
-        body = self._get(f'/servers/{quote(server, safe="")}', _READ, 'server')
-        if body is not None:
-            check_identity(body['id'], server, _READ)
-            return dict(body)
-        actions = self.actions(server)
-        if not actions:
-            raise InvalidSpec(f'there is no server {server!r}')
-        since = _floored(max(str(each['start_time']) for each in actions))
-        every = {'changes-since': since, 'uuid': server}
-        found = self.all_listed(**every) or self.listed(**every)
-        named = (each for each in found if each['id'] == server)
-        return next(named, {'id': server, 'name': server, 'status': _DELETED})
-
-    def by_name(self, name: str) -> dict[str, Any]:
-        """Fetch the only server with this name, of the own project or else of any.
-
-        Deleted servers count if all are. Raise InvalidSpec for none or several.
-        """
-        every = {'name': f'^{_escaped(name)}$', 'changes-since': _ALWAYS}
-        own = (each for each in self.listed(**every) if each['name'] == name)
-        found = [*own] or [each for each in self.all_listed(**every) if each['name'] == name]
-        found = [each for each in found if each['status'] != _DELETED] or found
-        only = the_only(found, 'server', name)
-        return only if only['status'] == _DELETED else self.by_id(str(only['id']))
-
-    def listed(self, **query: str) -> Iterator[dict[str, Any]]:
-        """Yield the servers that a query finds, on all pages, as parsed JSON."""
-        path = '/servers/detail'
-        return by_marker(self.compute, path, 'servers', _LIST, self._version, **query)
-
-    def all_listed(self, **query: str) -> list[dict[str, Any]]:
-        """Return the servers of all projects that a query finds; [] for a non-admin."""
-        return allowed(lambda: [*self.listed(all_tenants='1', **query)]) or []
-
-    def actions(self, server: str) -> Sequence[Mapping[str, Any]]:
-        """Return the actions of a server, even a deleted one; () for a 404 or 403."""
-        path = f'/servers/{quote(server, safe="")}/os-instance-actions'
-        return self._get(path, _ACTIONS, 'instanceActions') or ()
-
-    def aggregates(self) -> Sequence[Mapping[str, Any]]:
-        """Return all aggregates as parsed JSON; () for a 403."""
-        return self._get('/os-aggregates', _AGGREGATES, 'aggregates') or ()
-
-    def events(self, server: str, action: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return the events of an action; () for a 404 or 403."""
-        request = quote(str(action['request_id']), safe='')
-        path = f'/servers/{quote(server, safe="")}/os-instance-actions/{request}'
-        return (self._get(path, _ACTIONS, 'instanceAction') or {}).get('events') or ()
-
-    def _get(self, path: str, what: str, key: str) -> Any:
-        """Return ``body[key]`` of a GET request; None for a 404 or a 403."""
-        get = partial(self.compute.get, path, what, self._version, may_be_missing=True)
-        body = allowed(get)
-        with reading(what):
-            return None if body is None else body[key]
 
 
 class _Reader:
     """The conversion of one server, and the requests for what belongs to it."""
 
     def __init__(
-        self, owner: OwnerClient, nova: _Servers, body: dict[str, Any], timeout: float | None
+        self, owner: OwnerClient, nova: NamedServers, body: dict[str, Any], timeout: float | None
     ) -> None:
         self._owner, self._nova, self._body, self._timeout = owner, nova, body, timeout
         self._id, self._name = str(body['id']), str(body['name'])
@@ -148,20 +71,24 @@ class _Reader:
         self._hidden: dict[str, str] = {}
 
     def read(self) -> FailedServer:
-        """Return the server with its image, siblings and failure.
+        """Return the server with its image, siblings and failure, or with the action that failed.
 
-        ``hidden`` has a phrase for each part that the response lacks. Raise InvalidSpec as
-        :meth:`_check_failed`.
+        ``hidden`` has a phrase for each part that the response lacks. Raise InvalidSpec if its last
+        action did not fail.
         """
         body, actions = self._body, self._nova.actions(self._id)
-        self._check_failed(actions)
-        failure = self._failure(actions)
-        siblings, number, is_least = self._siblings()
+        tried = None if _is_failed(body) else last_actions.of(self._nova, body, actions)
+        failure = self._failure(actions) if tried is None else tried.failure
+        siblings, number, is_least = self._siblings() if tried is None else ((), 1, False)
+        image, is_complete = image_of(self._owner, body, self._timeout)
+        if image is not None and not is_complete:
+            words = f'image {image.id}, which Glance does not show'
+            self._hidden['--image-property'] = words
         hints = server_fields.hints(body)
         groups = body.get('server_groups') or [hints.get('group')]
         embedded = body.get('flavor') or {}
         create = next((each for each in actions if each['action'] == 'create'), {})
-        return FailedServer(
+        found = FailedServer(
             self._id,
             self._name,
             str(body['status']),
@@ -170,7 +97,7 @@ class _Reader:
             user_id=body.get('user_id') or create.get('user_id'),
             flavor=server_fields.flavor(embedded),
             flavor_name=embedded.get('original_name') or embedded.get('id'),
-            image=self._image(),
+            image=image,
             is_volume_booted=server_fields.is_volume_booted(body),
             availability_zone=self._zone(failure),
             server_group=groups[0],
@@ -181,23 +108,27 @@ class _Reader:
             hidden={**self._hidden, **self._lacking()},
             changes=self._changes(failure, siblings),
         )
+        return found if tried is None else self._of_action(tried, found)
 
-    def _check_failed(self, actions: Sequence[Mapping[str, Any]]) -> None:
-        """Raise InvalidSpec unless the server is in ERROR or deleted, and never ran.
+    def _of_action(self, tried: LastAction, found: FailedServer) -> FailedServer:
+        """Return the server as the action that failed found it."""
+        hidden = {key: each for key, each in found.hidden.items() if key != '--host'}
+        is_resize, image = tried.action is Action.RESIZE, found.image
+        known = None if '--image-property' in found.hidden else found.image
+        if tried.action is Action.REBUILD:  # Nova keeps the properties of the new image
+            image = Image(properties=(self._body.get('image') or {}).get('properties') or {})
+        return replace(
+            found,
+            flavor=None if is_resize else found.flavor,
+            flavor_name=tried.flavor_name if is_resize else found.flavor_name,
+            image=image,
+            availability_zone=self._body.get(PINNED_ZONE) or None,
+            hidden={**hidden, **tried.hidden},
+            attempt=ServerAction(tried.action, server_of(self._body, known)),
+            host=tried.host,
+        )
 
-        "web is ACTIVE; its last action, resize, succeeded"; for (): ": its creation did not fail".
-        """
-        if _is_failed(self._body):
-            return
-        is_at = f'{self._name} is {self._body["status"]}'
-        if not actions:
-            raise InvalidSpec(f'{is_at}: its creation did not fail')
-        last = max(actions, key=lambda each: str(each['start_time']))
-        ended = 'succeeded' if last['message'] is None else 'failed'
-        why = '' if last['message'] is None else ', but this command explains failed creations only'
-        raise InvalidSpec(f'{is_at}; its last action, {last["action"]}, {ended}{why}')
-
-    def _failure(self, actions: Iterable[Mapping[str, Any]]) -> CreationFailure:
+    def _failure(self, actions: Iterable[Mapping[str, Any]]) -> ActionFailure:
         """Return the failure by the fault of the server, or else by its create action.
 
         Then, the message is the first detail of a failed event. Without a message, the cause is
@@ -215,7 +146,7 @@ class _Reader:
         if builds and message is None:  # rescheduled: a race, or failed starts
             cause = Cause.RETRIES if len(builds) > 1 else Cause.BUILD
         at = fault.get('created') or (create or {}).get('start_time')
-        return CreationFailure(cause, message, at and _floored(at), (*tried,))
+        return ActionFailure(cause, message, at and floored(at), (*tried,))
 
     def _siblings(self) -> tuple[tuple[Sibling, ...], int, bool]:
         """Return the servers of the request, their number, and whether some may be missing.
@@ -224,7 +155,7 @@ class _Reader:
         at least the highest launch index + 1. A non-admin sees only this server.
         """
         reservation = self._body.get(_RESERVATION)
-        query = {'reservation_id': str(reservation), 'changes-since': _ALWAYS}
+        query = {'reservation_id': str(reservation), 'changes-since': ALWAYS}
         found = (self._nova.all_listed(**query) if reservation else []) or [self._body]
         siblings = tuple(
             Sibling(str(each['id']), str(each['name']), str(each['status']), _is_failed(each))
@@ -234,24 +165,7 @@ class _Reader:
         number = max(len(siblings), highest)
         return siblings, number, not reservation or number > len(siblings)
 
-    def _image(self) -> Image | None:
-        """Fetch the image, with the properties that it had at the request; None for a volume.
-
-        Nova's properties override Glance's. If Glance fails, only Nova's remain, and ``_hidden``
-        says so.
-        """
-        embedded = self._body.get('image')
-        if not embedded:
-            return None
-        identity, properties = str(embedded['id']), dict(embedded.get('properties') or {})
-        try:
-            image = images.find(self._owner, identity, self._timeout)
-        except AffinityError:
-            self._hidden['--image-property'] = f'image {identity}, which Glance does not show'
-            return Image(identity, properties=properties)
-        return Image(identity, properties={**image.properties, **properties}, status=image.status)
-
-    def _zone(self, failure: CreationFailure) -> str | None:
+    def _zone(self, failure: ActionFailure) -> str | None:
         """Return the requested zone, or the default one; None if unknown.
 
         Below 2.96, only a server that found no host has it.
@@ -277,7 +191,7 @@ class _Reader:
         )
         return {option: what for option, is_shown, what in parts if not is_shown}
 
-    def _changes(self, failure: CreationFailure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
+    def _changes(self, failure: ActionFailure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
         """Return a sentence about the other servers that ran and ended since the failure, if any.
 
         ``('2 servers were deleted, the last at 2026-11-24 09:14 UTC',)``. Of the first 1000 changed
@@ -317,13 +231,3 @@ def _since(noun: str, what: str, times: Sequence[str]) -> Iterator[str]:
 def _is_failed(body: Mapping[str, Any]) -> bool:
     """Check whether a server is in ERROR or deleted, and never ran."""
     return body['status'] in ('ERROR', 'DELETED') and not body.get(_LAUNCHED)
-
-
-def _escaped(text: str) -> str:
-    """Return the text, escaped for regular expressions: ``web-1\\.b``."""
-    return re.sub(r'([.^$*+?{}\[\]\\|()])', r'\\\1', text)
-
-
-def _floored(text: str) -> str:
-    """Return the time as ``changes-since`` accepts it: ``2026-01-01T00:00:00Z``."""
-    return f'{text[:19]}Z'

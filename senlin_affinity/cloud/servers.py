@@ -97,6 +97,13 @@ def with_allocations(
     )
 
 
+def server_of(body: Mapping[str, Any]) -> Server:
+    """Convert the JSON of one server, which shows its groups from 2.71."""
+    found = _Reader(CloudSnapshot()).server(body, body.get(_HOST) or None)
+    groups = body.get('server_groups')
+    return replace(found, server_group=groups[0] if groups else found.server_group)
+
+
 class _Reader:
     """The conversion of servers, whose equal flavors become one object."""
 
@@ -107,7 +114,7 @@ class _Reader:
         self._by_id = {each.id: each for each in cloud.flavors or ()}
         self._flavors: dict[str, Flavor | None] = {}
 
-    def server(self, body: Mapping[str, Any], host: str) -> Server:
+    def server(self, body: Mapping[str, Any], host: str | None) -> Server:
         """Convert the JSON of a server."""
         hints, identity = server_fields.hints(body), str(body['id'])
         hinted = hints.pop(server_fields.GROUP, None)

@@ -22,6 +22,7 @@ from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstr
 from senlin_affinity.constraints.candidates import CandidatesConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.flavor import FlavorConstraint
+from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
 from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
@@ -112,6 +113,7 @@ _OURS: tuple[Any, ...] = (
     CandidatesConstraint,
     DrsConstraint,
     FlavorConstraint,
+    HostStateConstraint,
     ImageAggregatesConstraint,
     ImageHypervisorConstraint,
     IsolatedHostsConstraint,

@@ -26,6 +26,7 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.nova import host_status
+from senlin_affinity.nova.actions import SAME_HOST
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
 from senlin_affinity.scenario.scenario import Scenario
@@ -43,6 +44,7 @@ class HostStateConstraint(Constraint):
     needs = ('hosts',)
     reads_flavor = ()
     reads = ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
+    options = (SAME_HOST,)
     enforced_by_placement = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'host_state.up': Reason(

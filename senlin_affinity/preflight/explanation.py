@@ -1,4 +1,4 @@
-"""Explain why a server failed: plan the same request again, without the failed servers.
+"""Why a server failed, and the decision about its request today, in sentences.
 
 The failed servers still count in their server group and in the quotas. A second decision, which
 counts them, shows whether they must be deleted first.
@@ -7,35 +7,21 @@ counts them, shows whether they must be deleted first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from msgspec import structs
-
-from senlin_affinity import engine
-from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.constraints.flavor import FlavorConstraint
-from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.engine.decision import Decision
-from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.scheduler_hints import unmodelled
-from senlin_affinity.model.server_group import ANTI_AFFINITY
-from senlin_affinity.model.snapshot import CloudSnapshot, Quota
-from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
-from senlin_affinity.preflight import disclosure, likely_cause
-from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.actions import Action
+from senlin_affinity.nova.quotas import INSTANCES, SERVER_GROUP_MEMBERS
 from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
 from senlin_affinity.preflight.headline import limiting_reason
-from senlin_affinity.preflight.question import Question, resolve_question
-from senlin_affinity.preflight.suggestions import suggested
-from senlin_affinity.scenario.scenario import Scenario
 
 _NOT_PLACEMENT = 'This is not a placement failure. The rest is about hosts and quotas only.'
 _NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'
+_ADMINS_ONLY = 'Nova shows the message of a failed action to administrators only.'
 _NO_MESSAGE = 'Nova has no message for this failure.'
 _CHECKED_LATE = (
     'Nova checks quotas twice; between the checks, servers were created or a limit was lowered.'
@@ -49,12 +35,6 @@ _BY_PLACEMENT = (
 _BY_FILTERS = "Placement had hosts for one such server, but the scheduler's filters left too few."
 _PASS = 'Pass --nova-conf.'
 _NO_RECORD = 'Nova keeps no record of changes to hosts, traits or quotas.'
-#: Of ``_consume_selected_host`` in nova-scheduler, until the computes report their servers again
-#: (``scheduler_instance_sync_interval``).
-_STILL_COUNTED = (
-    'For two minutes after the failure, nova-scheduler may count the failed servers '
-    'on the chosen hosts.'
-)
 
 
 @dataclass(frozen=True)
@@ -140,7 +120,8 @@ class Explanation:
         elif failure.cause is Cause.QUOTA:
             yield _CHECKED_LATE
         elif failure.cause is Cause.NOT_SHOWN:  # Nova shows the hosts to administrators, too
-            yield _NO_MESSAGE if self.decision.is_hosts_known else _NOT_SHOWN
+            hidden = _NOT_SHOWN if self.failed.attempt is None else _ADMINS_ONLY
+            yield _NO_MESSAGE if self.decision.is_hosts_known else hidden
         if failure.is_by_filters is not None and not self.decision.is_hosts_known:
             yield _BY_FILTERS if failure.is_by_filters else _BY_PLACEMENT
         yield from self._fit()
@@ -159,7 +140,8 @@ class Explanation:
         least = 'at least ' if failed.is_number_at_least else ''
         together = f' (one of {least}{failed.number} servers requested together)'
         deleted = ', and is deleted' if failed.status == 'DELETED' else ''
-        return f'{failed.name} {what}{at}{together if failed.number > 1 else ""}{deleted}.'
+        who = failed.name if failed.attempt is None else f'The {_attempt(failed)}'
+        return f'{who} {what}{at}{together if failed.number > 1 else ""}{deleted}.'
 
     def _named(self, cause: str) -> str:
         """Return the likely cause as a sentence, and whether nova.conf would tell."""
@@ -187,22 +169,27 @@ class Explanation:
 
         Then what these count in limited quotas (:meth:`_counts`), if anything.
         """
-        decision = self.decision
-        words = 'The same request would fail today.'
+        decision, same = self.decision, f'same {self.failed.what}'
+        fits, fit = ('fits', 'fit') if self.failed.attempt is None else ('works', 'work')
+        words = f'The {same} would fail today.'
         if decision.fits is None:
-            words = 'Whether the same request would fit today is not known.'
+            words = f'Whether the {same} would {fit} today is not known.'
         elif self.would_fail_again:
-            words = 'The same request would probably fail again.'
+            words = f'The {same} would probably fail again.'
         elif decision.fits is False and self.of_hosts.fits is not False:
-            words = f'The same request would fail today: {limiting_reason(decision)}.'
+            words = f'The {same} would fail today: {limiting_reason(decision)}.'
         elif decision.fits_by_upper_bound:
-            words = f'It probably fits today. Not known: {"; ".join(decision.not_known)}.'
+            words = f'It probably {fits} today. Not known: {"; ".join(decision.not_known)}.'
         elif decision.fits:
             after = ', after the failed servers are deleted' if self.must_delete_first else ''
-            words = f'It fits today{after}.'
+            words = f'It {fits} today{after}.'
         counts = ', '.join(self._counts())
         still = 'still counts' if len(self.failed.remaining) == 1 else 'still count'
         return f'{words} {_failed_names(self.failed)} {still}: {counts}.' if counts else words
+
+    @property
+    def _again(self) -> str:
+        return _AGAIN if self.failed.attempt is None else f'Repeat the {self.failed.what}.'
 
     def _counts(self) -> Iterator[str]:
         """Yield what the failed servers take of limited quotas.
@@ -228,11 +215,11 @@ class Explanation:
         if not self.of_hosts.fits:
             return
         if failure.origin is Cause.RETRIES and self.likely_cause is None:
-            yield f'{_RACE} {_AGAIN}'
+            yield f'{_RACE} {self._again}'
         elif failure.origin is Cause.GROUP_CHECK and not self.request.is_host_named:
             named = ', or the request named the host, which Nova does not return'
             is_hidden = bool(self.failed.hidden)
-            yield f'{_SAME_TIME}{named if is_hidden else ""}. {_AGAIN}'
+            yield f'{_SAME_TIME}{named if is_hidden else ""}. {self._again}'
         if failure.origin not in (Cause.NO_HOST, Cause.NOT_SHOWN):
             return
         hidden = assumed = ''
@@ -306,204 +293,21 @@ class Explanation:
         }
         if (action := failed.action) is not None:
             own['action'] = {**asdict(action), 'cause': action.cause.value}
+        if failed.attempt is not None:
+            own['attempt'] = {
+                'action': failed.attempt.action.value,
+                'flavor': self.request.flavor and self.request.flavor.name,
+                'host': failed.host,
+            }
         return own | self.decision.as_dict(skipped=skipped)
 
 
-def explain(
-    failed: FailedServer,
-    question: Question,
-    view: CloudView,
-    constraints: Sequence[Constraint],
-    host: str | None = None,
-) -> Explanation:
-    """Decide the request of a failed server again, without the servers that failed.
-
-    :param question: the result of ``failed_server.question_of``.
-    :param host: the only host to use (InvalidSpec if it does not exist); None: any.
-    """
-    notes: list[str] = []
-    question = _with_known_group(question, view.snapshot, notes)
-    whole = _with_known_zone(question, view.snapshot, notes)
-    if failed.flavor is not None and question.flavor == failed.flavor_name:
-        whole = _with_flavor(whole, failed.flavor, notes)
-    snapshot = whole if host is None else _only_on(whole, host)
-    request, cloud = _of_settings(*resolve_question(question, replace(view, snapshot=snapshot)))
-    notes += (f'Not modelled: {what}.' for what in unmodelled(request))
-    counted = None
-    if failed.remaining:
-        counted = engine.plan(request, Scenario.of(cloud), constraints, remedies=False)
-        request, cloud = without_failed(request, cloud, failed)
-    if host is not None:
-        elsewhere = _of_settings(*resolve_question(question, replace(view, snapshot=whole)))
-        if failed.remaining:
-            elsewhere = without_failed(*elsewhere, failed)
-        request = replace(request, is_host_named=True, elsewhere=elsewhere)
-    decision = engine.plan(request, Scenario.of(cloud), constraints)
-    group = request.server_group
-    if failed.number > 1 and failed.failure.is_by_filters and group is not None:
-        notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
-    required = (*_host_requirements(request), *disclosure.requirements(request, constraints))
-    explained = Explanation(failed, request, cloud, decision, counted, (*notes,), required)
-    return _with_suggestions(_with_cause(explained, constraints), constraints)
-
-
-def _of_settings(request: Request, cloud: CloudSnapshot) -> tuple[Request, CloudSnapshot]:
-    """Return the request whose extra specs and image properties nova-api has accepted.
-
-    A file of nova.conf may lack what nova-api has, such as PCI aliases.
-    """
-    settings = request.settings
-    accepted = replace(settings, waived=settings.waived | {FlavorConstraint.name})
-    return replace(request, settings=accepted), cloud
-
-
-def _with_suggestions(explained: Explanation, constraints: Sequence[Constraint]) -> Explanation:
-    """Return the explanation with what the requester could change, if Nova found no host."""
-    failed, decision = explained.failed, explained.decision
-    failure = failed.failure
-    if failure.cause is not Cause.NO_HOST or (decision.fits and not explained.would_fail_again):
-        return explained
-    found = suggested(
-        decision,
-        explained.request,
-        explained.cloud,
-        constraints,
-        is_by_filters=failure.is_by_filters,
-        server=failed.id,
-    )
-    return replace(explained, suggestions=(*found,))
-
-
-def _with_cause(explained: Explanation, constraints: Sequence[Constraint]) -> Explanation:
-    """Return the explanation with the likely cause, and with the decision that it follows from."""
-    request, failure, scheduled = explained.request, explained.failed.failure, None
-    likely = likely_cause.of_message(failure)
-    if failure.origin in (Cause.NO_HOST, Cause.RETRIES):
-        accepted, cloud = _accepted(request, explained.cloud)
-        scheduled = engine.plan(accepted, Scenario.of(cloud), constraints, remedies=False)
-    if scheduled is not None and failure.cause is Cause.NO_HOST and likely is None:
-        is_by_filters = failure.is_by_filters
-        likely = likely_cause.of_bound(
-            scheduled, accepted, constraints, is_by_filters=is_by_filters
-        )
-    options = (each for item in constraints for each in item.options if each.nova)
-    return replace(
-        explained,
-        scheduled=scheduled,
-        likely_cause=likely,
-        is_nova_conf_read=all(map(request.settings.is_explicit, options)),
-    )
-
-
-def _accepted(request: Request, cloud: CloudSnapshot) -> tuple[Request, CloudSnapshot]:
-    """Return the request without what nova-api checks: quotas, image, and access to the flavor.
-
-    Nova had accepted the request before it looked for hosts.
-    """
-    flavor, settings = request.flavor, request.settings
-    checked = {QuotaConstraint.name, ImageConstraint.name}
-    accepted = replace(
-        request,
-        flavor=flavor and structs.replace(flavor, is_shared=True),
-        settings=replace(settings, waived=settings.waived | checked),
-    )
-    # Without a project, the cloud lacks no quotas.
-    return accepted, structs.replace(cloud, quotas={}, project_id=None)
-
-
-def without_failed(
-    request: Request, cloud: CloudSnapshot, failed: FailedServer
-) -> tuple[Request, CloudSnapshot]:
-    """Return the request and the cloud without the failed servers, in the group and in quotas.
-
-    Of the quotas, only ``instances`` changes if nova.conf says that Nova counts cores and ram in
-    Placement, where failed servers have no allocation.
-    """
-    flavor = request.flavor
-    ids = {each.id for each in failed.remaining}
-    number = len(ids)
-    is_by_placement = request.option(USAGE) or request.option(DRIVER) != DRIVER.default
-    figures = {INSTANCES: number}
-    if flavor is not None and not is_by_placement:
-        figures |= {CORES: number * flavor.vcpus, RAM: number * flavor.ram}
-    is_of_user = failed.user_id in (None, cloud.user_id)
-    quotas = cloud.quotas and {
-        name: _with_less_usage(quota, figures.get(name, 0), is_of_user=is_of_user)
-        for name, quota in cloud.quotas.items()
-    }
-    group = request.server_group
-    if group is not None:
-        left = tuple(each for each in group.members if each.server not in ids)
-        request = replace(request, server_group=structs.replace(group, members=left))
-    return request, structs.replace(cloud, quotas=quotas)
-
-
-def _host_requirements(request: Request) -> Iterator[str]:
-    """Yield the flavor with its extra specs, then the image properties, if there are any.
-
-    "flavor m1: 2 VCPU, 2048 MiB of memory, 20 GiB of disk, hw:cpu_policy=dedicated".
-    """
-    flavor, properties = request.flavor, request.image_properties
-    if flavor is not None:
-        specs = ''.join(f', {key}={value}' for key, value in flavor.extra_specs.items())
-        sizes = f'{flavor.vcpus} VCPU, {flavor.ram} MiB of memory, {flavor.disk} GiB of disk'
-        yield f'flavor {flavor.name}: {sizes}{specs}'
-    if properties:
-        yield f'image: {", ".join(f"{key}={value}" for key, value in properties.items())}'
-
-
-def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[str]) -> Question:
-    """Return the question without a group that no longer exists; add a note about it."""
-    group, known = question.server_group, snapshot.server_groups
-    if group is None or known is None or any(group in (each.id, each.name) for each in known):
-        return question
-    notes.append(f'Server group {group} no longer exists. The answer ignores it.')
-    return replace(question, server_group=None)
-
-
-def _with_known_zone(
-    question: Question, snapshot: CloudSnapshot, notes: list[str]
-) -> CloudSnapshot:
-    """Return the snapshot with the requested zone; add a note if it did not have the zone."""
-    zone, known = question.availability_zone, snapshot.availability_zones
-    if zone is None or question.target.is_forced or known is None or zone in known:
-        return snapshot
-    notes.append(f'No host is in availability zone {zone} any more, so Nova rejects the request.')
-    return structs.replace(snapshot, availability_zones=known | {zone})
-
-
-def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> CloudSnapshot:
-    """Return the snapshot with the flavor of the request; add a note if it differs from today's.
-
-    The id and the access are today's.
-    """
-    listed = snapshot.flavors or ()
-    now = next((each for each in listed if each.name == then.name), None)
-    used = then if now is None else structs.replace(then, id=now.id, is_shared=now.is_shared)
-    if used != now and snapshot.flavors is not None:
-        what = 'no longer exists' if now is None else 'has changed since'
-        notes.append(f'Flavor {then.name} {what}. The answer uses the flavor of the request.')
-    return structs.replace(snapshot, flavors=(used, *(each for each in listed if each is not now)))
-
-
-def _only_on(snapshot: CloudSnapshot, host: str) -> CloudSnapshot:
-    """Return the snapshot with one host; raise InvalidSpec if known hosts lack it."""
-    found = snapshot.hosts and tuple(each for each in snapshot.hosts if each.host == host)
-    if found == ():
-        raise InvalidSpec(f'there is no host {host!r}', 'host')
-    return structs.replace(snapshot, hosts=found)
-
-
-def _with_less_usage(quota: Quota, number: int, *, is_of_user: bool) -> Quota:
-    """Return the quota with its usage reduced by ``number``, to at least 0; None stays.
-
-    :param is_of_user: reduce the usage of the user, too.
-    """
-    of_user = quota.of_user
-    if of_user is not None and is_of_user:
-        of_user = _with_less_usage(of_user, number, is_of_user=is_of_user)
-    used = None if quota.used is None else max(0, quota.used - number)
-    return structs.replace(quota, used=used, of_user=of_user)
+def _attempt(failed: FailedServer) -> str:
+    """Return 'resize of web-1 to big', 'live migration of web-1 to cmp-2'."""
+    attempt, target = failed.attempt, failed.host
+    if attempt is not None and attempt.action is Action.RESIZE:
+        target = failed.flavor_name
+    return f'{failed.what} of {failed.name}{f" to {target}" if target else ""}'
 
 
 def _failed_names(failed: FailedServer) -> str:

@@ -19,6 +19,7 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server_group import DELETED
+from senlin_affinity.nova.actions import ServerAction
 from senlin_affinity.policy import profile
 from senlin_affinity.preflight.question import Question
 
@@ -111,6 +112,12 @@ _EXCEPTIONS: tuple[tuple[Cause, str, str], ...] = (
     (Cause.CLAIM, r'^Insufficient compute resources', ''),
     (
         Cause.HYPERVISOR,
+        r'^Unacceptable CPU info|compatibility with the (?:source )?CPU',
+        'the CPU of the chosen host lacks what the server uses',
+    ),
+    (Cause.HYPERVISOR, r'^Migration pre-check error', ''),
+    (
+        Cause.HYPERVISOR,
         r'^(internal error|unsupported configuration|operation failed|invalid argument|XML error'
         r'|Requested operation is not valid|Cannot access storage file)|libvirt|qemu|hypervisor',
         '',
@@ -127,13 +134,15 @@ _ACTION_MESSAGES = (
 )
 NOVA = 'Nova'
 _NO_HOST = 'No valid host was found.'
+#: nova-conductor's words for a move, which hide the reason, and those about a rebuild.
+_OF_CONDUCTOR = ('No valid host found for ', 'Image traits ')
 #: The reason after it if Placement returned candidates.
 _FILTERED = 'There are not enough hosts available'
 
 
 @dataclass(frozen=True)
-class CreationFailure:
-    """The failure of a creation: the message (None: not shown), its time and the hosts tried.
+class ActionFailure:
+    """The failure of an action: the message (None: not shown), its time and the hosts tried.
 
     ``source`` is the service of the message.
     """
@@ -148,11 +157,13 @@ class CreationFailure:
     def is_by_filters(self) -> bool | None:
         """Whether the filters left too few hosts; False: Placement had no candidate.
 
-        None for another cause than NO_HOST, without a message, and with :attr:`rejection`.
+        None for another cause than NO_HOST, with :attr:`rejection`, and if the message does not
+        tell.
         """
         if self.cause is not Cause.NO_HOST or self.message is None or self.rejection:
             return None
-        return _FILTERED in self.message
+        reason = self.message.removeprefix(_NO_HOST).strip()
+        return None if reason.startswith(_OF_CONDUCTOR) else _FILTERED in reason
 
     @property
     def rejection(self) -> str:
@@ -161,7 +172,8 @@ class CreationFailure:
         "Scheduling failed: A" of "No valid host was found. Scheduling failed: A".
         """
         reason = (self.message or '').removeprefix(_NO_HOST).strip()
-        return '' if self.cause is not Cause.NO_HOST or _FILTERED in reason else reason
+        is_known = _FILTERED in reason or reason.startswith(_OF_CONDUCTOR)
+        return '' if self.cause is not Cause.NO_HOST or is_known else reason
 
     @property
     def last_exception(self) -> str | None:
@@ -219,12 +231,14 @@ class FailedServer:
       specifies it. ``changes`` are those of the cloud since the failure.
     * ``action`` is the action of Senlin that created the server. Without a server (``id`` is ''),
       the name is that of the node or of the action.
+    * ``attempt`` is the action that failed on a server that ran (None: its creation), and ``host``
+      the target that it named, if Nova shows it.
     """
 
     id: str
     name: str
     status: str
-    failure: CreationFailure
+    failure: ActionFailure
     project_id: str | None = None
     user_id: str | None = None
     flavor: Flavor | None = None
@@ -240,6 +254,13 @@ class FailedServer:
     hidden: Mapping[str, str] = field(default_factory=dict, hash=False)
     changes: tuple[str, ...] = ()
     action: SenlinAction | None = None
+    attempt: ServerAction | None = None
+    host: str | None = None
+
+    @property
+    def what(self) -> str:
+        """The noun of what failed: 'request', 'live migration'."""
+        return 'request' if self.attempt is None else self.attempt.action.noun
 
     @property
     def remaining(self) -> tuple[Sibling, ...]:
@@ -296,8 +317,11 @@ def question_of(failed: FailedServer, given: Question) -> Question:
     """
     flavor = given.flavor or failed.flavor_name
     if flavor is None:
-        words = 'is deleted, and Nova shows only its actions: specify at least --flavor'
-        raise InvalidSpec(f'{failed.name} {words}')
+        words = f'{failed.name} is deleted, and Nova shows only its actions: specify at least'
+        if failed.attempt is not None:
+            hidden = failed.hidden.get('--flavor', 'the flavor')
+            words = f'Nova does not show {hidden} of the {failed.what} of {failed.name}: specify'
+        raise InvalidSpec(f'{words} --flavor')
     hints = {**failed.hints, **given.scheduler_hints}
     hinted = profile.group_hint({'scheduler_hints': hints})
     zone = failed.availability_zone if given.availability_zone is None else given.availability_zone

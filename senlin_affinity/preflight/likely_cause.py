@@ -18,10 +18,10 @@ from senlin_affinity.engine.unspecified import ASSUMED
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.reason import caveat
 from senlin_affinity.model.request import Request
-from senlin_affinity.preflight.failed_server import HEADLINES, Cause, CreationFailure
+from senlin_affinity.preflight.failed_server import HEADLINES, ActionFailure, Cause
 
 
-def of_message(failure: CreationFailure) -> str | None:
+def of_message(failure: ActionFailure) -> str | None:
     """Return what Nova's message means, if it names a cause; None if it does not.
 
     'the last attempt failed because a network has no free address: No fixed IP ...'.

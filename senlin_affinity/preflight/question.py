@@ -277,7 +277,7 @@ def _resolved(question: Question, view: CloudView, target: Target) -> tuple[Requ
         settings = dataclasses.replace(settings, enabled_filters=())
     if question.host is not None:
         is_host_named = True
-        cloud = _only_on(question.host, cloud, view)
+        cloud = only_on(question.host, cloud, view)
     image, image_properties = _image(question, view)
     request = resolve(
         cloud,
@@ -335,7 +335,7 @@ def _forced(
     return target, structs.replace(cloud, hosts=found)
 
 
-def _only_on(host: str, snapshot: CloudSnapshot, view: CloudView) -> CloudSnapshot:
+def only_on(host: str, snapshot: CloudSnapshot, view: CloudView) -> CloudSnapshot:
     """Return the snapshot with the hypervisors of one service host only.
 
     The hosts are unknown if the owner may not list them. Raise InvalidSpec if there is no such

@@ -17,10 +17,8 @@ Nova requires this trait, and the constraint only sets an upper bound.
 from __future__ import annotations
 
 import argparse
-import ast
 import itertools
 import random
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,14 +30,17 @@ import requests
 from senlin_affinity import api
 from senlin_affinity.cloud import failed_servers
 from senlin_affinity.conf.constraint_plugins import load_constraints
-from senlin_affinity.preflight.explanation import Explanation, explain
+from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import Cause, question_of
+from senlin_affinity.preflight.repetition import explain
 from tests.accuracy import asking, table
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.comparison import MOST_TRIED
 from tests.accuracy.kinds import KINDS
 from tests.accuracy.run import BATCH
 from tests.accuracy.stage import Stage
+from tests.support import scheduler_log
+from tests.support.scheduler_log import DEBUG
 
 #: The constraint of each filter that Nova always runs, and that no constraint declares.
 FILTERS = {
@@ -53,7 +54,6 @@ BY_PLACEMENT = ('resources', 'traits', 'availability_zone', 'reservations', 'hos
 NOT_BY_PLACEMENT = ('host_state.down',)
 UNCERTAIN = 'traits.no_owner'
 _DISABLED = 'host_state.disabled'
-_RESULTS = re.compile(r"instance ID '([\w-]+)'\. Filter results: (\[\(.*\)\])")
 COLUMNS = (
     'Clouds',
     'Failures',
@@ -63,8 +63,6 @@ COLUMNS = (
     'Differences',
     'Not compared',
 )
-#: The configuration of a sandbox that logs the filters.
-DEBUG = {'DEFAULT': {'debug': True}}
 
 
 @dataclass(frozen=True)
@@ -198,40 +196,13 @@ def _of_likely_cause(stage: Stage, case: Case, found: Explanation) -> Iterator[D
 
 def _offered(stage: Stage) -> set[str]:
     """Return the hosts in Placement's answer to Nova's last query."""
-    with requests.Session() as session:
-        session.trust_env = False
-        known = session.get(f'{stage.cloud.base_url}/_sandbox/requests').json()
-    queries = [
-        each['query']
-        for each in known
-        if each['path'] == '/allocation_candidates' and 'openstacksdk' not in each['user_agent']
-    ]
-    if not queries:  # a request filter of Nova rejects the request
-        return set()
-    path, placement = f'/allocation_candidates?{queries[-1]}', stage.admin.connection.placement
-    answer = placement.get(path, microversion='1.36')
-    if answer.status_code == requests.codes.bad_request:  # such as an unknown resource class
-        return set()
-    body = answer.json()
     names = {uuid: name for name, uuid in stage.uuids.items()}
-    roots = {each['root_provider_uuid'] for each in body['provider_summaries'].values()}
-    return {names[root] for root in roots if root in names}
+    return scheduler_log.offered(stage.cloud, stage.admin.connection.placement, names)
 
 
 def _removed(stage: Stage, server: str) -> Mapping[str, str]:
     """Return the filter that removed each host, from the log of nova-scheduler."""
-    text = (stage.cloud.log_dir / 'nova.log').read_text(encoding='utf-8', errors='replace')
-    found = [each for each in _RESULTS.findall(text) if each[0] == server]
-    if not found:
-        return {}
-    results = ast.literal_eval(found[-1][1])
-    left = _offered(stage)
-    removed = {}
-    for name, remaining in results:
-        passed = {host for host, _node in remaining or ()}
-        removed.update(dict.fromkeys(left - passed, name))
-        left &= passed
-    return removed
+    return scheduler_log.removed(stage.cloud, server, _offered(stage))
 
 
 def _clear_requests(stage: Stage) -> None:

@@ -111,6 +111,12 @@ class Operator:
             self.compute.create_flavor_extra_specs(flavor, specs)
         self._newest = flavor.id
 
+    def _server_unset(self, options, server):
+        assert options == {'pinned-availability-zone': [True]}
+        body = {'server': {'pinned_availability_zone': None}}
+        answer = self.compute.put(f'/servers/{server}', json=body, microversion='2.104')
+        sdk.raise_from_response(answer)
+
     def _server_delete(self, options, *servers):
         assert options == {}
         for server in servers:
@@ -221,7 +227,7 @@ def _read(words):
     for word in words:
         if not word.startswith('--'):
             names.append(word)
-        elif word in ('--enable', '--private'):
+        elif word in ('--enable', '--private', '--pinned-availability-zone'):
             options[word[2:]] = [True]
         else:
             options.setdefault(word[2:], []).append(next(words))

@@ -34,6 +34,7 @@ def host(name, free=8, **more):
 
 
 FLAVOR = ('--count', '1', '--flavor', 'f')
+OF_SERVER = ('--server', 's', '--action')
 SMALL = {'id': '1', 'name': 'small', 'vcpus': 1, 'ram': 512, 'disk': 1}
 CLOUD = {
     'format': 1,
@@ -395,8 +396,25 @@ def test_an_unknown_name_or_file_is_an_error(plan, options, message):
         ((*FLAVOR, '--spread', 'rack'), 'argument --spread: must be by='),
         ((*FLAVOR, '--spread', 'by=a,by=b'), "once, not 'by=a,by=b'"),
         (FLAVOR, 'error: name a cloud with --os-cloud, or a file with --snapshot'),
+        (('--server', 's'), 'error: --server and --action go together'),
+        (('--action', 'migrate'), 'error: --server and --action go together'),
+        (('--server', 's', '--action', 'stop'), "argument --action: invalid choice: 'stop'"),
+        ((*OF_SERVER, 'resize'), 'error: --action resize needs --flavor'),
+        ((*OF_SERVER, 'rebuild'), 'error: --action rebuild needs --image'),
+        ((*OF_SERVER, 'migrate', *FLAVOR), 'error: --count, --flavor: not with --action migr'),
+        ((*OF_SERVER, 'unshelve', '--image', 'i'), 'error: --image: not with --action unshelve'),
+        (
+            (*OF_SERVER, 'resize', *FLAVOR, '--host', 'h'),
+            'error: --count, --host: not with --action resize',
+        ),
+        (
+            (*OF_SERVER, 'evacuate', '--hint', 'a=b', '--image-property', 'a=b'),
+            'error: --hint, --image-property: not with --action evacuate',
+        ),
+        ((*OF_SERVER, 'migrate', '--snapshot', 'f'), 'error: --snapshot: not with --action migr'),
+        ((*OF_SERVER, 'migrate'), 'error: name a cloud'),
     ],
-    ids=range(10),
+    ids=range(21),
 )
 def test_a_usage_error_is_one_line(run, options, message):
     done = run('plan', *options)

@@ -9,11 +9,13 @@ from senlin_affinity.api import Question
 from senlin_affinity.cli import view, view_hosts
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.model.server_group import Member
+from senlin_affinity.nova.actions import Action
 from senlin_affinity.preflight.cloud_view import CloudView
 from tests.support.asked import plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 from tests.support.values import replace
 from tests.unit.preflight.test_explanation import GROUP, THREE, explained, failed_server
+from tests.unit.preflight.test_server_action import asked
 
 CLOUD = {
     'hosts': {**THREE, 'cmp-4': {'disabled': True}, 'cmp-5': {'free': 0}},
@@ -442,3 +444,53 @@ def test_advice_is_not_below_a_sentence_that_nothing_helps():
     text = planned(answer_of({'hosts': None, 'quotas': {'instances': [1, 1]}}))
     assert '\n\nWhat the constraints advise\n  raise the instances quota' in text
     assert 'No known change' not in text
+
+
+# -- an action on a server
+
+
+def of_action(action, hosts=None, **more):
+    request = asked(action, hosts, **more)
+    decision = request.decide(CONSTRAINTS)
+    known = CloudView(request.cloud)
+    answer = Answer(decision, request.request, request.cloud, known, action=request.asked)
+    return planned(replace(answer, is_explained=True))
+
+
+@pytest.mark.parametrize(
+    ('action', 'hosts', 'words'),
+    [
+        (Action.MIGRATE, THREE, 'Nova accepts 2 of 2 hosts for the cold migration of web-1.\n'),
+        (
+            Action.LIVE_MIGRATE,
+            THREE,
+            'Nova probably accepts 2 of 2 hosts for the live migration of web-1.\n'
+            'Not known: what Nova checks only on the chosen host (CPU model and',
+        ),
+        (
+            Action.MIGRATE,
+            {'cmp-1': {}, 'cmp-2': {'free': 0}},
+            'Nova finds no host for the cold migration of web-1: too little VCPU left (the',
+        ),
+        (
+            Action.EVACUATE,
+            THREE,
+            'Nova rejects the evacuation of web-1: the compute service of cmp-1 is up, and',
+        ),
+    ],
+)
+def test_an_action_begins_with_what_nova_does(action, hosts, words):
+    text = of_action(action, hosts)
+    assert text.startswith(words)
+    assert 'quotas are ignored' not in text
+
+
+def test_an_action_without_the_hosts():
+    text = of_action(Action.MIGRATE, view={'owner_sees_hosts': False})
+    assert text.startswith('It is not known whether Nova finds a host for the cold migration of')
+
+
+def test_an_obstacle_has_only_its_own_advice():
+    text = of_action(Action.EVACUATE, {**THREE, 'cmp-2': {'disabled': True}})
+    advice = text.partition('What the constraints advise\n')[2].partition('\n\n')[0]
+    assert advice == '  migrate the server'

@@ -10,8 +10,8 @@ import pytest
 from senlin_affinity.cloud import clients, failed_actions
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.preflight.failed_server import (
+    ActionFailure,
     Cause,
-    CreationFailure,
     FailedServer,
     SenlinAction,
     question_of,
@@ -109,7 +109,7 @@ def test_a_rejection_is_repeated_with_the_policy_and_its_group():
         '',
         'CLUSTER_SCALE_OUT of cluster web (3 nodes)',
         'FAILED',
-        CreationFailure(Cause.POLICY, REJECTED, at, source='Senlin'),
+        ActionFailure(Cause.POLICY, REJECTED, at, source='Senlin'),
         'p',
         'u',
         flavor_name='tiny',

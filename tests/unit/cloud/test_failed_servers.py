@@ -331,12 +331,6 @@ def test_a_server_that_boots_from_a_volume():
             [action(message=None)],
             'is ACTIVE; its last action, create, succeeded$',
         ),
-        (
-            server(1, 'ERROR', **{'OS-SRV-USG:launched_at': CREATED}),
-            [action('resize', time='2026-12'), action(message=None)],
-            'is ERROR; its last action, resize, failed, '
-            'but this command explains failed creations only$',
-        ),
         (server(1, 'BUILD'), [], 'is BUILD: its creation did not fail$'),
     ],
 )

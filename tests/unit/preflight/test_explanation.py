@@ -10,16 +10,16 @@ from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.explanation import explain, without_failed
 from senlin_affinity.preflight.failed_server import (
+    ActionFailure,
     Cause,
-    CreationFailure,
     FailedServer,
     SenlinAction,
     Sibling,
     question_of,
 )
 from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.repetition import explain, without_failed
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
 from tests.support.values import replace
 
@@ -31,7 +31,7 @@ FILTERS = ('ComputeFilter', 'ServerGroupAntiAffinityFilter')
 def failed_server(number=4, status='ERROR', message=NOT_ENOUGH, cause=Cause.NO_HOST, **more):
     siblings = [Sibling(f'id-{n}', f'web-{n}', status) for n in range(1, number + 1)]
     last = siblings[-1]
-    failure = CreationFailure(cause, message, '2026-11-24T09:14:05Z', more.pop('tried', ()))
+    failure = ActionFailure(cause, message, '2026-11-24T09:14:05Z', more.pop('tried', ()))
     values = {'flavor_name': 'small', 'siblings': (*siblings,), 'number': number}
     return FailedServer(last.id, last.name, status, failure, **{**values, **more})
 

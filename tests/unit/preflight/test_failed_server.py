@@ -6,8 +6,8 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.preflight.failed_server import (
     MODELLED,
+    ActionFailure,
     Cause,
-    CreationFailure,
     FailedServer,
     Sibling,
     action_cause,
@@ -90,7 +90,7 @@ LAST = (
     ],
 )
 def test_the_exception_of_the_last_attempt(text, origin, meaning):
-    failure = CreationFailure(Cause.RETRIES, LAST + text)
+    failure = ActionFailure(Cause.RETRIES, LAST + text)
     assert (failure.last_exception, failure.origin) == (text, origin)
     assert meaning in failure.meaning
     assert bool(meaning) is bool(failure.meaning)
@@ -98,19 +98,19 @@ def test_the_exception_of_the_last_attempt(text, origin, meaning):
 
 @pytest.mark.parametrize('message', [f'{LAST}None', RAN_OUT, None])
 def test_no_exception_of_the_last_attempt(message):
-    failure = CreationFailure(Cause.RETRIES, message)
+    failure = ActionFailure(Cause.RETRIES, message)
     assert (failure.last_exception, failure.origin) == (None, Cause.RETRIES)
 
 
 def test_a_reason_of_senlin_is_no_exception_of_nova():
     message = 'Maximum number of ports exceeded'
-    assert CreationFailure(Cause.POLICY, message, source='Senlin').meaning == ''
-    assert CreationFailure(Cause.PORT, message).meaning
+    assert ActionFailure(Cause.POLICY, message, source='Senlin').meaning == ''
+    assert ActionFailure(Cause.PORT, message).meaning
 
 
 def test_a_request_filter_rejects_the_request():
     """Nova then asks neither Placement nor the scheduler's filters."""
-    failure = CreationFailure(
+    failure = ActionFailure(
         Cause.NO_HOST, 'No valid host was found. Scheduling failed: No hosts for me'
     )
     assert (failure.rejection, failure.is_by_filters) == (
@@ -120,17 +120,17 @@ def test_a_request_filter_rejects_the_request():
 
 
 def test_whether_placement_or_the_filters_left_no_host():
-    assert CreationFailure(Cause.NO_HOST, 'No valid host was found. ').is_by_filters is False
+    assert ActionFailure(Cause.NO_HOST, 'No valid host was found. ').is_by_filters is False
     filtered = 'No valid host was found. There are not enough hosts available.'
-    assert CreationFailure(Cause.NO_HOST, filtered).is_by_filters is True
-    assert CreationFailure(Cause.QUOTA, filtered).is_by_filters is None
-    assert CreationFailure(Cause.NOT_SHOWN).is_by_filters is None
+    assert ActionFailure(Cause.NO_HOST, filtered).is_by_filters is True
+    assert ActionFailure(Cause.QUOTA, filtered).is_by_filters is None
+    assert ActionFailure(Cause.NOT_SHOWN).is_by_filters is None
 
 
 def server(**more):
     siblings = tuple(Sibling(f'id-{n}', f'web-{n}', 'ERROR') for n in (1, 2, 3))
     values = {
-        'failure': CreationFailure(Cause.NO_HOST, 'No valid host was found. '),
+        'failure': ActionFailure(Cause.NO_HOST, 'No valid host was found. '),
         'flavor_name': 'tiny',
         'project_id': 'p',
         'availability_zone': 'az-1',

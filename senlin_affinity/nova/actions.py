@@ -1,0 +1,228 @@
+"""What Nova requires of a server whose host an action chooses, and the hosts that it considers.
+
+Example::
+
+    resize = ServerAction(Action.RESIZE, server, flavor=big)
+    obstacle(resize, cloud, settings)      Verdict.rejected('move.status', ...), or None
+    request_of(resize, cloud, settings)    a Request for one server, and the cloud without its host
+
+* The rules of migrations and evacuations are those of :mod:`~senlin_affinity.nova.moves`.
+* A resize is a cold migration with another flavor. If nova.conf allows it
+  (``allow_resize_to_same_host``), the own host counts, too, and the server's usage is held there.
+* An unshelve is a request for a server without a host, which may be on any. One that was shelved,
+  but not offloaded, starts on its host, and nova-scheduler is not asked.
+* A rebuild with another image considers only the own host. nova-scheduler asks Placement nothing,
+  and runs only the filters that read the image (:data:`OF_REBUILD`); nova-conductor compares the
+  traits that the image requires with those of the host. A rebuild with the same image chooses none.
+
+Source: nova/compute/api.py, nova/conductor/manager.py, nova/scheduler/host_manager.py, and
+``RUN_ON_REBUILD`` of nova/scheduler/filters, of Nova 34.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.request import Request, Settings
+from senlin_affinity.model.server import Server
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova import moves
+from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
+
+SAME_HOST = Option(
+    'allow_resize_to_same_host',
+    False,
+    'Whether a resize may keep the server on its host. Use the value in section [DEFAULT] of '
+    'nova.conf.',
+    nova='DEFAULT',
+)
+
+
+class Action(enum.Enum):
+    """An action for which Nova chooses a host. The values are public (options and JSON)."""
+
+    RESIZE = 'resize'
+    MIGRATE = 'migrate'
+    LIVE_MIGRATE = 'live-migrate'
+    EVACUATE = 'evacuate'
+    UNSHELVE = 'unshelve'
+    REBUILD = 'rebuild'
+
+    @property
+    def noun(self) -> str:
+        """Return the action as a noun, such as 'live migration'."""
+        return _NOUNS.get(self, self.value)
+
+
+_NOUNS: Mapping[Action, str] = {
+    Action.MIGRATE: 'cold migration',
+    Action.LIVE_MIGRATE: 'live migration',
+    Action.EVACUATE: 'evacuation',
+}
+_KINDS: Mapping[Action, moves.Kind] = {
+    Action.MIGRATE: moves.COLD,
+    Action.LIVE_MIGRATE: moves.LIVE,
+    Action.EVACUATE: moves.EVACUATE,
+}
+#: The status of a shelved server that is still on its host.
+_SHELVED = 'SHELVED'
+#: The statuses from which nova-api accepts the other actions.
+_STATUSES: Mapping[Action, tuple[str, ...]] = {
+    Action.RESIZE: ('ACTIVE', 'SHUTOFF'),
+    Action.UNSHELVE: (_SHELVED, 'SHELVED_OFFLOADED'),
+    Action.REBUILD: ('ACTIVE', 'SHUTOFF', 'ERROR'),
+}
+#: The names of the constraints that a rebuild must satisfy.
+OF_REBUILD = frozenset(
+    ('image', 'image_aggregates', 'image_hypervisor', 'isolated_hosts', 'traits')
+)
+#: The image properties and extra specs that give a server a NUMA topology.
+_NUMA = ('numa', 'cpu_policy', 'cpu_thread_policy', 'mem_page_size', 'emulator_threads_policy')
+#: The sentences of the codes of :func:`obstacle`.
+REASONS: Mapping[str, Reason] = {
+    **moves.REASONS,
+    'move.image_traits': Reason('the image requires {traits}, which the flavor forbids'),
+}
+
+
+@dataclass(frozen=True)
+class ServerAction:
+    """An action on a server.
+
+    ``flavor`` is the new one of a resize (None: unknown), ``image`` the new one of a rebuild.
+    """
+
+    action: Action
+    server: Server
+    flavor: Flavor | None = None
+    image: Image | None = None
+
+    @property
+    def stays(self) -> bool:
+        """Whether the server stays on its host, and keeps what it uses there."""
+        return self.action is Action.REBUILD or self.server.status == _SHELVED
+
+    @property
+    def checked(self) -> frozenset[str]:
+        """The names of the constraints that a server must satisfy which :attr:`stays`."""
+        return OF_REBUILD if self.action is Action.REBUILD else frozenset()
+
+
+def obstacle(asked: ServerAction, cloud: CloudSnapshot, settings: Settings) -> Verdict | None:
+    """Return why Nova rejects the action for any host; None if nothing is known against it."""
+    action, server, kind = asked.action, asked.server, _KINDS.get(asked.action)
+    if kind is not None:
+        return moves.obstacle(server, kind, cloud, settings)
+    if server.task_state is not None:
+        return Verdict.rejected('move.busy', server=server.name, task_state=server.task_state)
+    if server.status not in _STATUSES[action]:
+        facts = {'server': server.name, 'accepted': ', '.join(_STATUSES[action])}
+        return Verdict.rejected('move.status', status=server.status, **facts)
+    if action is Action.REBUILD and asked.image is not None and server.flavor is not None:
+        both = _traits(asked.image.properties, 'required')
+        both &= _traits(server.flavor.extra_specs, 'forbidden')
+        if both:
+            return Verdict.rejected('move.image_traits', traits=', '.join(sorted(both)))
+    return None
+
+
+def request_of(
+    asked: ServerAction, cloud: CloudSnapshot, settings: Settings
+) -> tuple[Request, CloudSnapshot]:
+    """Return the request for one server, and the cloud with the hosts that Nova considers.
+
+    For a resize, nova-api checks the flavor again, and for a rebuild, the image.
+    """
+    action, server = asked.action, asked.server
+    if action is Action.RESIZE:
+        server = structs.replace(server, flavor=asked.flavor)
+    request = moves.request_of(server, _KINDS.get(action, moves.COLD), cloud, settings)
+    if action is Action.REBUILD:
+        return _rebuilt(request, asked), _only(cloud, lambda host: host.host == server.host)
+    if asked.stays:
+        return request, _only(cloud, lambda host: host.host == server.host)
+    if action is Action.UNSHELVE:
+        return _without_itself(request, server), cloud
+    if action is Action.RESIZE:
+        request = _checking(request, 'flavor', settings)
+        if settings.value(SAME_HOST):
+            return request, cloud
+    source = cloud.hosts_by_name.get(server.host or '')
+    kind = _KINDS.get(action, moves.COLD)
+
+    def is_considered(host: Host) -> bool:
+        if host.host == server.host:
+            return False
+        return source is None or moves.mismatch(kind, source, host) is None
+
+    return request, _only(cloud, is_considered)
+
+
+def unchecked(asked: ServerAction) -> tuple[str, ...]:
+    """Return what nova-scheduler does not decide, or this module does not know, as phrases."""
+    kind, server = _KINDS.get(asked.action), asked.server
+    if kind is not None:
+        return (*moves.unchecked(server, kind), *moves.caveats(server, kind))
+    if asked.action is not Action.REBUILD:
+        return moves.caveats(server, moves.COLD)
+    return ('the NUMA topology, which the image must not change',) * _may_change_numa(asked)
+
+
+def _rebuilt(request: Request, asked: ServerAction) -> Request:
+    """Return the request with the new image, without what Nova asks of Placement."""
+    request = _checking(request, 'image', replace(request.settings, waived=frozenset()))
+    flavor, settings = request.flavor, request.settings
+    if flavor is not None:
+        specs = {key: each for key, each in flavor.extra_specs.items() if not _is_trait(key)}
+        flavor = structs.replace(flavor, extra_specs=specs)
+    off = {option.key: False for option in (IMAGE_TYPES, IMAGE_METADATA)}
+    settings = replace(settings, options={**settings.options, **off})
+    return replace(request, flavor=flavor, image=asked.image, settings=settings, is_host_named=True)
+
+
+def _checking(request: Request, name: str, settings: Settings) -> Request:
+    """Return the request with a constraint that the moves waive."""
+    waived = request.settings.waived - {name} | settings.waived
+    return replace(request, settings=replace(request.settings, waived=waived))
+
+
+def _without_itself(request: Request, server: Server) -> Request:
+    """Return the request of a server without a host, which does not count in its group."""
+    group = request.server_group
+    if group is None:
+        return request
+    others = (each for each in group.members if each.server != server.id)
+    return replace(request, server_group=structs.replace(group, members=(*others,)))
+
+
+def _only(cloud: CloudSnapshot, is_considered: Callable[[Host], bool]) -> CloudSnapshot:
+    """Return the cloud with the hosts that Nova considers; unknown hosts stay."""
+    if cloud.hosts is None:
+        return cloud
+    return structs.replace(cloud, hosts=tuple(filter(is_considered, cloud.hosts)))
+
+
+def _may_change_numa(asked: ServerAction) -> bool:
+    before, after = asked.server.image_properties, asked.image
+    keys = {*before, *(() if after is None else after.properties)}
+    return any(key.startswith('hw_') and key.removeprefix('hw_').startswith(_NUMA) for key in keys)
+
+
+def _is_trait(key: str) -> bool:
+    return key.startswith('trait') and ':' in key
+
+
+def _traits(values: Mapping[str, str], state: str) -> frozenset[str]:
+    """Return the traits with this state: 'CUSTOM_A' of ``{'trait:CUSTOM_A': 'required'}``."""
+    found = (key.partition(':')[2] for key, each in values.items() if each == state)
+    return frozenset(filter(None, found))

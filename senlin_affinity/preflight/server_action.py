@@ -1,0 +1,274 @@
+"""Ask whether an action on a server would find a host: ``plan --server``, and ``server explain``.
+
+Example::
+
+    resize = ServerAction(Action.RESIZE, server)
+    question = question_of(resize, Question(1, 'big'))    what to fetch
+    asked = asking(resize, question, view)
+    asked.decide(constraints).fits                        False: nova-scheduler rejects every host
+
+A server keeps its group, its hints and, but for a rebuild, its image. So a remedy changes the
+hosts, the quotas, the requested host or the pinned zone, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from msgspec import structs
+
+from senlin_affinity import engine
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.constraints.quota import DRIVER, USAGE
+from senlin_affinity.engine.decision import Decision, Remedy
+from senlin_affinity.engine.resolution import resolve
+from senlin_affinity.extra_specs.releases import Releases
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.request import QUOTA, Request, Settings
+from senlin_affinity.model.server import Server
+from senlin_affinity.model.snapshot import CloudSnapshot, Quota
+from senlin_affinity.model.value import Texts
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.actions import (
+    REASONS,
+    Action,
+    ServerAction,
+    obstacle,
+    request_of,
+    unchecked,
+)
+from senlin_affinity.nova.quotas import CORES, RAM
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.question import Question, only_on
+from senlin_affinity.scenario.column import Column
+from senlin_affinity.scenario.scenario import Scenario
+
+#: What a remedy may change (:mod:`~senlin_affinity.engine.changes`).
+_CHANGED = frozenset(
+    (
+        *('aggregate_hosts', 'aggregate_projects', 'created_traits', 'enabled_hosts'),
+        *('host_traits', 'new_hosts', 'quotas', 'removed_consumers', 'requested_host'),
+        *('started_hosts', 'availability_zone'),
+    )
+)
+_ZONE = 'availability_zone'
+#: The name under which a decision has the rejection by nova-api.
+OBSTACLE = 'move'
+#: The microversion from which a pinned zone can be removed.
+_UNPIN = '2.104'
+
+
+class OwnHostConstraint(Constraint):
+    """The host of a rebuilt server has room for this one server."""
+
+    name = 'own_host'
+    order = 0
+    summary = 'a rebuilt server stays on its host, and keeps what it uses there'
+    needs = ()
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'own_host.kept': Reason('the server keeps what it uses on this host')
+    }
+
+    def column(self, request: Request, scenario: Scenario) -> Column:
+        """Return PASS ``kept`` with room for one server, about every host."""
+        verdict = Verdict.passed('own_host.kept', room=1)
+        return Column.of_all(verdict, len(scenario.hosts))
+
+
+@dataclass(frozen=True)
+class ActionRequest:
+    """An action, the request for a host, and the cloud with the hosts that Nova considers.
+
+    ``obstacle`` is why nova-api rejects the action for any host, if it does. ``is_late_checked``:
+    what Nova checks only on the chosen host counts.
+    """
+
+    asked: ServerAction
+    request: Request
+    cloud: CloudSnapshot
+    obstacle: Verdict | None = None
+    is_late_checked: bool = True
+
+    def decide(self, constraints: Sequence[Constraint], *, remedies: bool = True) -> Decision:
+        """Return whether Nova finds a host; an obstacle is a rejection of the request.
+
+        What Nova checks only after it has chosen a host makes the answer "at most".
+        """
+        if self.asked.stays:
+            own = [each for each in constraints if each.name in self.asked.checked]
+            constraints = [OwnHostConstraint(), *own]
+        scenario = Scenario.of(self.cloud)
+        # Nova chooses no host for an action that it rejects.
+        request = self.request if self.obstacle is None else replace(self.request, count=0)
+        decision = engine.plan(request, scenario, constraints, remedies=remedies)
+        decision = replace(decision, remedies=(*self._helpful(decision.remedies),), tried=())
+        if self.obstacle is not None:
+            return replace(
+                decision,
+                fits=False,
+                wanted=self.request.count,
+                capacity=0,
+                capacity_certain=0,
+                request={OBSTACLE: self.obstacle, **decision.request},
+                reasons={**decision.reasons, **REASONS},
+                remedies=(),
+            )
+        left = unchecked(self.asked) if self.is_late_checked and decision.fits else ()
+        if not left:
+            return decision
+        late = f'what Nova checks only on the chosen host ({"; ".join(left)})'
+        return replace(decision, at_most=(*decision.at_most, late), capacity_certain=0)
+
+    def _helpful(self, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
+        """Yield the remedies that an existing server can follow, with the commands for a zone."""
+        server = self.asked.server
+        for each in remedies:
+            if not each.data.keys() <= _CHANGED or each.data.get(_ZONE) is not None:
+                continue
+            if _ZONE in each.data:
+                words = f'{server.name} unpinned from zone {server.pinned_zone}'
+                change = each.change.replace('no availability_zone', words)
+                commands = (*each.commands, *self._unpinning())
+                yield replace(each, change=change, commands=commands)
+            else:
+                yield each
+
+    def _unpinning(self) -> Iterator[str]:
+        """Yield the command that removes the pinned zone, if this Nova has one."""
+        release = self.cloud.nova_release
+        if release is not None and release >= Releases.of_microversion((2, 104)).oldest:
+            client = f'openstack --os-compute-api-version {_UNPIN}'
+            yield f'{client} server unset --pinned-availability-zone {self.asked.server.id}'
+
+    def accepted(self, request: Request, cloud: CloudSnapshot) -> ActionRequest:
+        """Return the action as nova-scheduler gets it, with this request and cloud.
+
+        The event of a check on a chosen host would have named that host.
+        """
+        return replace(self, request=request, cloud=cloud, obstacle=None, is_late_checked=False)
+
+
+def question_of(asked: ServerAction, given: Question) -> Question:
+    """Return the question about the action: what ``given`` does not specify is the server's."""
+    server = asked.server
+    flavor = given.flavor or (None if server.flavor is None else server.flavor.name)
+    if flavor is None:
+        raise InvalidSpec(f'Nova does not show the flavor of {server.name}: specify --flavor')
+    return replace(
+        given,
+        count=1,
+        flavor=flavor,
+        server_group=server.server_group,
+        availability_zone=server.pinned_zone,
+        image=given.image or Image(properties=server.image_properties),
+        is_volume_booted=server.is_volume_booted,
+        project_id=server.project_id,
+        user_id=server.user_id,
+        scheduler_hints=server.hints,
+    )
+
+
+def asking(asked: ServerAction, question: Question, view: CloudView) -> ActionRequest:
+    """Return the action with values in place of names, and the request for a host.
+
+    Raise InvalidSpec for a flavor or a host that does not exist.
+
+    :param question: that of :func:`question_of`. Its host is the requested target.
+    """
+    cloud, settings = view.snapshot, question.settings
+    if not view.owner_sees_hosts:
+        cloud = structs.replace(cloud, hosts=None)
+    image = view.images.get(question.image) if isinstance(question.image, str) else question.image
+    if image is not None:
+        added = question.image_properties or {}
+        image = replace(image, properties={**image.properties, **added})
+    is_new = asked.action is Action.REBUILD
+    server = _specified(asked.server, question, None if is_new else image)
+    flavor = _flavor(question, cloud)
+    server = structs.replace(
+        server, flavor=server.flavor or flavor, server_group=_group_id(question, cloud)
+    )
+    flavor = flavor if asked.action is Action.RESIZE else None
+    asked = replace(asked, server=server, flavor=flavor, image=image if is_new else None)
+    request, known = request_of(asked, cloud, settings)
+    if asked.action in (Action.RESIZE, Action.UNSHELVE):
+        waived = request.settings.waived - {QUOTA} | settings.waived
+        request = replace(request, settings=replace(request.settings, waived=waived))
+        known = structs.replace(known, quotas=_quotas(asked, known.quotas, settings))
+    if question.host is not None:
+        elsewhere = request, known
+        known = only_on(question.host, known, view)
+        request = replace(request, is_host_named=True, elsewhere=elsewhere)
+    return ActionRequest(asked, request, known, obstacle(asked, cloud, settings))
+
+
+def _specified(server: Server, question: Question, image: Image | None) -> Server:
+    """Return the server with what the question specifies, which is then known."""
+    given = {
+        'pinned_zone': question.availability_zone is not None,
+        'hints': bool(question.scheduler_hints),
+        'image_properties': isinstance(question.image, str) or bool(question.image_properties),
+    }
+    return structs.replace(
+        server,
+        pinned_zone=question.availability_zone,
+        hints=question.scheduler_hints,
+        image_properties=server.image_properties if image is None else image.properties,
+        is_volume_booted=question.is_volume_booted,
+        unknown=Texts(name for name in server.unknown if not given.get(name)),
+    )
+
+
+def _flavor(question: Question, cloud: CloudSnapshot) -> Flavor | None:
+    """Return the flavor that the question names; None if the flavors are not known."""
+    return resolve(cloud, 1, question.flavor or '').flavor
+
+
+def _group_id(question: Question, cloud: CloudSnapshot) -> str | None:
+    """Return the id of the server group that the question names, by name or id."""
+    named = question.server_group
+    found = (each.id for each in cloud.server_groups or () if named in (each.id, each.name))
+    return next(found, named)
+
+
+def _quotas(
+    asked: ServerAction, quotas: Mapping[str, Quota] | None, settings: Settings
+) -> Mapping[str, Quota] | None:
+    """Return the quotas that Nova checks, as if the server were not counted yet.
+
+    A resize may need more cores and ram, and an unshelve needs all of its own if Placement counts
+    them. Unified limits count a resized server twice.
+    """
+    is_unified = settings.value(DRIVER) != DRIVER.default
+    if quotas is None or (asked.action is Action.RESIZE and is_unified):
+        return quotas
+    before, after = asked.server.flavor, asked.flavor
+    if asked.action is Action.UNSHELVE or before is None or after is None:
+        is_counted = is_unified or settings.value(USAGE)
+        return {name: quotas[name] for name in (CORES, RAM) if name in quotas and is_counted}
+    grown = {CORES: (before.vcpus, after.vcpus), RAM: (before.ram, after.ram)}
+    return {
+        name: _less(quotas[name], old)
+        for name, (old, new) in grown.items()
+        if name in quotas and new > old
+    }
+
+
+def _less(quota: Quota, number: int) -> Quota:
+    """Return the quota with this much less usage, also of its user; None stays."""
+    of_user = None if quota.of_user is None else _less(quota.of_user, number)
+    used = None if quota.used is None else max(0, quota.used - number)
+    return structs.replace(quota, used=used, of_user=of_user)
+
+
+def describe(asked: ServerAction) -> Mapping[str, Any]:
+    """Return the action for JSON."""
+    server: Server = asked.server
+    named = {'id': server.id, 'name': server.name, 'status': server.status, 'host': server.host}
+    flavor = None if asked.flavor is None else asked.flavor.name
+    return {'action': asked.action.value, 'server': named, 'flavor': flavor}
