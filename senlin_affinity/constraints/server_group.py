@@ -33,6 +33,7 @@ from senlin_affinity.model.server_group import (
     ServerGroup,
 )
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Caveat
 from senlin_affinity.nova.alternatives import may_create_group, new_group, soft_group
 from senlin_affinity.nova.group_members import (
     ATTEMPTS,
@@ -232,6 +233,23 @@ class ServerGroupConstraint(Constraint):
         is_set = is_late_check_set and request.settings.is_explicit(ATTEMPTS)
         if not is_only_checked_late(request) and request.memo(checked_late, cloud) and not is_set:
             yield LATE_CHECK
+
+    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[Caveat]:
+        """Yield one if the scheduler does not run the filter of the group's policy.
+
+        nova-conductor then rejects every server of the group, if it has the same configuration
+        (``_get_group_details`` of nova/scheduler/utils.py), also for a forced host.
+        """
+        group, asked = request.server_group, request
+        name = FILTERS.get(group.policy) if group is not None else None
+        if request.elsewhere is not None:  # the request for a host has no filters
+            asked = request.elsewhere[0]
+        if name is not None and not asked.is_forced and not asked.is_enforced(name):
+            yield Caveat(
+                'server_group.filter',
+                f'whether nova-conductor has {name} among its enabled_filters (without it, Nova '
+                'rejects every server of the group)',
+            )
 
     def without(self, request: Request) -> Data:
         """Return the change to a soft policy of the group; {} without one."""

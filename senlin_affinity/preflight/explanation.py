@@ -73,7 +73,8 @@ class Explanation:
     def would_fail_again(self) -> bool:
         """Whether the request fits by the plan, but would probably fail again."""
         failure = self.failed.failure
-        is_evidence = failure.cause is Cause.NO_HOST or failure.origin is Cause.CLAIM
+        lasting = Cause.CLAIM, Cause.GROUP_FILTER
+        is_evidence = failure.cause is Cause.NO_HOST or failure.origin in lasting
         return bool(self.decision.fits and self.likely_cause and is_evidence)
 
     @property

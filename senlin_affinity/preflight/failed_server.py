@@ -35,6 +35,7 @@ class Cause(enum.Enum):
     IMAGE = 'image'
     CLAIM = 'claim'
     GROUP_CHECK = 'group_check'
+    GROUP_FILTER = 'group_filter'
     HYPERVISOR = 'hypervisor'
     BUILD = 'build'
     NOT_SHOWN = 'not_shown'
@@ -56,6 +57,7 @@ HEADLINES: Mapping[Cause, str] = {
     Cause.IMAGE: 'failed because of its image',
     Cause.CLAIM: 'failed because the chosen host had too few resources',
     Cause.GROUP_CHECK: 'failed because it would have violated its server group',
+    Cause.GROUP_FILTER: 'failed because Nova does not run the filter of its server group',
     Cause.HYPERVISOR: 'failed because the hypervisor could not start it',
     Cause.POLICY: 'was rejected by the affinity policy',
     Cause.LOCK: 'failed, because another action held the lock,',
@@ -65,7 +67,7 @@ HEADLINES: Mapping[Cause, str] = {
 #: The causes that the preflight models: the placement of the server, and the quotas.
 MODELLED = (
     *(Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN, Cause.POLICY),
-    *(Cause.CLAIM, Cause.GROUP_CHECK),
+    *(Cause.CLAIM, Cause.GROUP_CHECK, Cause.GROUP_FILTER),
 )
 #: What nova-conductor and nova-compute put before the text of an exception.
 _LAST = re.compile(r'\bLast exception: (.+)', re.DOTALL)
@@ -77,6 +79,11 @@ _EXCEPTIONS: tuple[tuple[Cause, str, str], ...] = (
         Cause.GROUP_CHECK,
         r'instance group policy was violated',
         'its host did not satisfy the policy of its server group',
+    ),
+    (
+        Cause.GROUP_FILTER,
+        r'ServerGroup policy is not supported',
+        "the enabled_filters of nova-conductor lack the filter of the group's policy",
     ),
     (
         Cause.PORT,

@@ -70,11 +70,11 @@ class Guest:
 
 @dataclass(frozen=True)
 class Drain:
-    """A cloud, its servers, and the hosts to drain, one set after the other."""
+    """A cloud, its servers, and the first hosts to drain; later ones have servers."""
 
     case: Case
     guests: tuple[Guest, ...]
-    rounds: tuple[tuple[str, ...], ...]
+    first: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ def generate(seed: int) -> Drain:
         hosts[name] = {**size, 'disk_gb': rng.choice((10, 20))}
         if rng.random() < 0.3:
             hosts[name]['availability_zone'] = 'az1'
-    rounds = tuple((*rng.sample(names, rng.choice((1, 1, 2))),) for _ in range(_ROUNDS))
+    first = (*rng.sample(names, rng.choice((1, 1, 2))),)
     for name in names:
-        if name not in rounds[0] and rng.random() < 0.1:
+        if name not in first and rng.random() < 0.1:
             hosts[name]['disabled'] = True
     fast = tuple(name for name in names if rng.random() < 0.5)
     flavors: dict[str, dict[str, Any]] = {
@@ -132,8 +132,8 @@ def generate(seed: int) -> Drain:
         groups=groups,
         traits=dict.fromkeys(fast, ('CUSTOM_FAST',)),
     )
-    guests = (_guest(rng, case, rounds[0], number) for number in range(rng.randint(4, _MOST)))
-    return Drain(case, (*guests,), rounds)
+    guests = (_guest(rng, case, first, number) for number in range(rng.randint(4, _MOST)))
+    return Drain(case, (*guests,), first)
 
 
 def _guest(rng: random.Random, case: Case, drained: Sequence[str], number: int) -> Guest:
@@ -256,6 +256,14 @@ def carry_out(stage: Stage, drain: Drain, hosts: tuple[str, ...], path: str) -> 
     )
 
 
+def _with_servers(stage: Stage, drain: Drain, number: int) -> tuple[str, ...]:
+    """Return one or two hosts that have servers; the first hosts of the drain if none has."""
+    rng = random.Random(f'{drain.case.seed} {number}')
+    listed = stage.admin.call('GET', '/servers/detail?all_tenants=1')['servers']
+    used = sorted({each['OS-EXT-SRV-ATTR:host'] for each in listed} - {None})
+    return (*rng.sample(used, min(len(used), rng.choice((1, 1, 2)))),) or drain.first
+
+
 def _movable(stage: Stage, drain: Drain, hosts: Sequence[str], plan: DrainPlan) -> Iterator[str]:
     """Yield the servers that are called stuck, and that Nova moves to a host."""
     enabled = {name for name, host in drain.case.hosts.items() if not host.get('disabled')}
@@ -310,7 +318,8 @@ def outcomes(seeds: Sequence[int]) -> Iterator[Outcome]:
                     drain = generate(seed)
                     stage.set_up(drain.case)
                     put(stage, drain)
-                    for hosts in drain.rounds:
+                    for number in range(_ROUNDS):
+                        hosts = _with_servers(stage, drain, number) if number else drain.first
                         yield carry_out(stage, drain, hosts, path)
                         _open_again(stage, drain, hosts)
                     stage.clear()

@@ -262,6 +262,21 @@ def test_assumptions_about_members():
     assert codes(resolved()) == []
 
 
+@pytest.mark.parametrize(
+    ('policy', 'filters', 'codes'),
+    [
+        ('anti-affinity', (), ['server_group.filter']),
+        ('affinity', ('ServerGroupAntiAffinityFilter',), ['server_group.filter']),
+        ('anti-affinity', ('ServerGroupAntiAffinityFilter',), []),
+        ('soft-affinity', (), []),
+    ],
+)
+def test_without_the_filter_of_the_policy_nova_may_reject_the_group(policy, filters, codes):
+    """nova-conductor answers "ServerGroup policy is not supported" if it has the same filters."""
+    asked = resolved(ServerGroup('g', 'web', policy), filters=filters)
+    assert [each.code for each in ServerGroupConstraint().caveats(*asked)] == codes
+
+
 @pytest.mark.parametrize('row', rows('server_group_room'))
 def test_servers_placed_one_by_one(row):
     """Hosts are not chosen for balance here (D2-12: the limit does not balance)."""

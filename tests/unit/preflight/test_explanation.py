@@ -218,6 +218,15 @@ def test_the_exception_of_the_last_attempt_is_the_cause(
     assert is_asked_again is (is_again and are_hosts_known)
 
 
+def test_a_group_whose_filter_nova_does_not_run_fails_again():
+    message = 'ServerGroup policy is not supported: ServerGroupAntiAffinityFilter not configured'
+    failed = failed_server(1, message=message, cause=Cause.GROUP_FILTER)
+    said = [*explained({'hosts': THREE}, failed).sentences()]
+    assert 'failed because Nova does not run the filter of its server group' in said[0]
+    assert 'The same request would probably fail again.' in said
+    assert not any('Nothing visible has changed' in each for each in said)
+
+
 def test_an_exception_without_another_attempt_is_the_cause():
     failed = failed_server(1, message='Maximum number of ports exceeded', cause=Cause.PORT)
     said = [*explained({'hosts': THREE}, failed).sentences()]

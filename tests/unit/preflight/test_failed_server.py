@@ -42,6 +42,10 @@ RAN_OUT = 'Exceeded maximum number of retries. Exhausted all hosts available for
         ('Maximum number of ports exceeded', Cause.PORT),
         ('Insufficient compute resources: Claim pci failed.', Cause.CLAIM),
         ('Anti-affinity instance group policy was violated', Cause.GROUP_CHECK),
+        (
+            'ServerGroup policy is not supported: ServerGroupAntiAffinityFilter not configured',
+            Cause.GROUP_FILTER,
+        ),
         ('internal error: qemu unexpectedly closed the monitor: -netdev', Cause.HYPERVISOR),
         ('Something else', Cause.OTHER),
     ],
