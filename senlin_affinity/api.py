@@ -13,6 +13,14 @@ Example::
     for each in found.flavors:      # the scarcest first
         print(each.flavor.name, each.bounds.expected, each.runs_out_first)
 
+    plan = api.plan_workload([question, another], view)
+    plan.fits       # do the servers of all questions fit together?
+
+Question, CloudView, Decision, Capacity and WorkloadPlan are plain values and can be pickled. One
+view serves every question about the same server group, project and image; its allocation candidates
+are those of the question that it was fetched for.
+
+
     plan = api.drain(['cmp-7'], view)       # a view with the servers of the host
     print(plan.line())          # 31 of 33 servers move in 5 waves; 2 are stuck
 
@@ -44,12 +52,14 @@ from senlin_affinity.engine import flavor_capacity
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.drain import DrainPlan
 from senlin_affinity.engine.flavor_capacity import Capacity
+from senlin_affinity.engine.workload import WorkloadPlan, plan_requests
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.headline import hosts_to_read
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
+from senlin_affinity.preflight.workload import Workload, resolve_workload, scope_of_workload
 from senlin_affinity.scenario.scenario import Scenario
 
 __all__ = (
@@ -59,12 +69,15 @@ __all__ = (
     'DrainPlan',
     'FetchScope',
     'Question',
+    'Workload',
+    'WorkloadPlan',
     'answer',
     'capacity',
     'clients_of',
     'drain',
     'fetch',
     'load',
+    'plan_workload',
     'run',
     'save',
 )
@@ -72,7 +85,7 @@ __all__ = (
 
 def fetch(
     connection: Any,
-    question: Question | None = None,
+    question: Question | Workload | None = None,
     timeout: float | None = None,
     *,
     flavors: Iterable[str] | None = None,
@@ -80,8 +93,8 @@ def fetch(
 ) -> CloudView:
     """Fetch what a question needs through an ``openstack.connection.Connection``.
 
-    :param question: None fetches all server groups, which serves any question, but neither an
-        image nor allocation candidates.
+    :param question: or a list of questions; None fetches all server groups, which serves any
+        question, but neither an image nor allocation candidates.
     :param timeout: read timeout in seconds; None: the connection's ``api_timeout``, else 60.
     :param flavors: ids, names or globs of the flavors for :func:`capacity` (``['*']``: all), whose
         allocation candidates are fetched if they use nested or sharing providers. The question
@@ -93,6 +106,9 @@ def fetch(
     # Imported here: openstacksdk takes a second to load.
     from senlin_affinity.cloud import whole_cloud
 
+    if isinstance(question, Workload):
+        scope = scope_of_workload(_read_all(question, load_constraints()))
+        return whole_cloud.fetch(clients_of(connection), scope, timeout)
     if question is not None:
         question = _read(question, load_constraints())
     needed = FetchScope() if question is None else scope_of(question)
@@ -215,6 +231,40 @@ def capacity(
     )
     request, cloud = resolve_question(asked, view)
     return flavor_capacity.capacity(request, Scenario.of(cloud), every, chosen, by)
+
+
+def plan_workload(
+    requests: Workload | Iterable[Question],
+    view: CloudView,
+    constraints: Sequence[Constraint] | None = None,
+    *,
+    remedies: bool = True,
+) -> WorkloadPlan:
+    """Plan several requests of one project together; quotas and new groups count over the list.
+
+    :param requests: a new server group that several of them name is the same object, of
+        ``ServerGroup.planned``.
+    :param constraints: None: all that are installed.
+    :param remedies: whether to search for remedies for the first request that does not fit.
+    """
+    chosen = load_constraints() if constraints is None else constraints
+    workload = _read_all(Workload.of(requests), chosen)
+    found, cloud = resolve_workload(workload, view)
+    return plan_requests(
+        found,
+        Scenario.of(cloud),
+        chosen,
+        new_groups=len(workload.server_groups),
+        remedies=remedies,
+        not_read=workload.not_read,
+        removed=workload.removed,
+    )
+
+
+def _read_all(workload: Workload, constraints: Sequence[Constraint]) -> Workload:
+    """Return the workload with the options of each question parsed."""
+    questions = tuple(_read(each, constraints) for each in workload.questions)
+    return replace(workload, questions=questions)
 
 
 def drain(

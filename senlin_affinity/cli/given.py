@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import msgspec
+
 from senlin_affinity import api
 from senlin_affinity.cli.base import UsageError
 from senlin_affinity.cloud import input_file
@@ -43,6 +45,41 @@ def spec(path: str, reader: Callable[[Any], T]) -> T:
     except InvalidSpec as error:
         mistakes = [InvalidSpec(str(each), path) for each in error.mistakes]
         raise InvalidSpec.joined(mistakes) from error
+
+
+def stack(path: str, reader: Callable[[Any], T]) -> T:
+    """Parse a file of requests, and return the reader's result.
+
+    JSON, as Terraform writes it, may be as large as a snapshot.
+    """
+    from senlin_affinity.cloud import strict_yaml
+
+    try:
+        data = input_file.read(path)
+        document = _json(data) if data.lstrip()[:1] == b'{' else None
+        if document is None:
+            if len(data) > input_file.LARGEST_TEXT << 20:
+                raise InvalidSpec(f'is larger than {input_file.LARGEST_TEXT} MiB, the limit')
+            document = strict_yaml.parse(data, path)
+        return reader(document)
+    except OSError as error:
+        raise UsageError(f'{path} cannot be read: {error.strerror}') from error
+    except InvalidSpec as error:
+        mistakes = [_in_file(each, path) for each in error.mistakes]
+        raise InvalidSpec.joined(mistakes) from error
+
+
+def _json(data: bytearray) -> Any:
+    """Return the document in JSON; None for anything else."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _in_file(mistake: InvalidSpec, path: str) -> InvalidSpec:
+    """Return a mistake that begins with the path of the file."""
+    return mistake if mistake.path == path else InvalidSpec(str(mistake), path)
 
 
 def _check_unwrapped(document: object, path: str) -> None:

@@ -1,9 +1,10 @@
 """Answer with ``plan`` whether more servers fit, on which hosts, and which changes would help.
 
 With ``--server`` and ``--action``, it answers whether Nova finds a host for an existing server.
+With a file, it is about all of its requests together: see :mod:`~senlin_affinity.cli.workload`.
 
-Exit statuses are 0 (fits), 4 (fits by an upper bound only), 3 (does not fit), 1 (unknown), 2
-(usage).
+Exit statuses are 0 (fits), 4 (fits by an upper bound only; or no order was found in which several
+requests fit), 3 (does not fit), 1 (unknown), 2 (usage).
 """
 
 from __future__ import annotations
@@ -11,11 +12,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from senlin_affinity import api, engine
-from senlin_affinity.cli import base, given, request_options, server_actions, view_notes
+from senlin_affinity.cli import (
+    base,
+    given,
+    request_options,
+    server_actions,
+    view_notes,
+    workload,
+)
 from senlin_affinity.cli.view import show_plan
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.policy import properties
@@ -36,8 +44,24 @@ class Plan(base.ShowOne):
     example = '--count 6 --flavor m1.small --server-group web'
 
     _answer: view_notes.Answer
+    _options: Mapping[str, Sequence[str]]
+    _shown: workload.Shown | None = None
 
     def _add_arguments(self, add: base.Add) -> None:
+        add(
+            'file',
+            nargs='?',
+            metavar='FILE',
+            help='plan all servers of a file together: a list of servers in YAML, the output of '
+            '"terraform show -json PLANFILE", or a Heat template',
+        )
+        add(
+            '--parameter',
+            metavar='K=V',
+            **request_options.REPEATED,
+            type=request_options.pair,
+            help='a parameter of the Heat template in FILE; may be repeated',
+        )
         add(
             '--count',
             metavar='N',
@@ -109,13 +133,22 @@ class Plan(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Build the question, fetch the snapshot and return the decision."""
+        if parsed_args.file is not None:
+            return self._several(parsed_args)
+        if parsed_args.parameter:
+            raise base.UsageError('--parameter needs a file: the Heat template')
         if parsed_args.server or parsed_args.action:
             return self._of_action(parsed_args)
         if not parsed_args.flavor and not parsed_args.profile:
-            raise base.UsageError('specify --flavor or --profile')
+            raise base.UsageError('specify --flavor or --profile, or a file of requests')
         constraints = load_constraints()
         settings, found = request_options.read_settings(parsed_args, constraints)
-        asked, view = self._view(parsed_args, _question(parsed_args, settings))
+        self._options = found
+        asked = _question(parsed_args, settings)
+        if parsed_args.snapshot is not None:
+            given.check_image(asked.image)
+        whose, view = self._view(parsed_args, asked)
+        asked = dataclasses.replace(asked, **whose)
         request, cloud = resolve_question(asked, view)
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in view_notes.misspelt(request.settings.enabled_filters, modelled):
@@ -146,6 +179,7 @@ class Plan(base.ShowOne):
         server_actions.check(parsed_args)
         constraints, timeout = load_constraints(), parsed_args.timeout
         settings, found = request_options.read_settings(parsed_args, constraints)
+        self._options = found
         connection = self.cloud_in_place_of_file(timeout)
         named = server_actions.read(api.clients_of(connection), parsed_args)
         given = request_options.question(parsed_args, settings)
@@ -172,37 +206,54 @@ class Plan(base.ShowOne):
         answer = {**own, **decision.as_dict(skipped=not parsed_args.no_skipped)}
         return tuple(answer), tuple(answer.values())
 
+    def _several(self, parsed_args: argparse.Namespace) -> base.Shown:
+        """Return the plan of all requests of a file."""
+        constraints = load_constraints()
+        settings, found = request_options.read_settings(parsed_args, constraints)
+        self._options = found
+        requests = workload.read(parsed_args, settings)
+        whose, view = self._view(parsed_args, requests)
+        requests = requests.but(**whose)
+        plan = api.plan_workload(requests, view, constraints)
+        is_file = parsed_args.snapshot is not None
+        self._shown = workload.Shown(plan, requests, view, found, is_file=is_file)
+        self.exit_status = workload.status(plan, parsed_args)
+        answer = plan.as_dict(skipped=not parsed_args.no_skipped)
+        return tuple(answer), tuple(answer.values())
+
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print a table of this project, or one of cliff's other formats."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
-            for file, options in self._answer.options.items():
+            for file, options in self._options.items():
                 if options:
                     LOG.info('options read from %s: %s', file, ', '.join(options))
             return super().produce_output(parsed_args, column_names, data)
+        if self._shown is not None:
+            self._shown.show(self.app.stdout, self.formatter, parsed_args)
+            return 0
         show_plan(self._answer, self.app.stdout, is_long=parsed_args.long)
         return 0
 
     def _view(
-        self, parsed_args: argparse.Namespace, question: api.Question
-    ) -> tuple[api.Question, api.CloudView]:
-        """Return the question with the ids of its project and user, and the snapshot."""
+        self, parsed_args: argparse.Namespace, asked: api.Question | api.Workload
+    ) -> tuple[dict[str, Any], api.CloudView]:
+        """Return the ids of the project and the user that are named, and the snapshot."""
         project, user, timeout = parsed_args.project, parsed_args.user, parsed_args.timeout
         if parsed_args.snapshot is not None:
-            given.check_image(question.image)
             view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
             given.check_ids(project, user, view.snapshot)
-            return question, view
+            return {}, view
         connection = self.cloud_in_place_of_file(timeout)
         from senlin_affinity.cloud import projects
 
-        owner = api.clients_of(connection).owner
+        owner, whose = api.clients_of(connection).owner, dict[str, Any]()
         if project is not None:
-            project = projects.find(owner, project, timeout)
-            question = dataclasses.replace(question, project_id=project)
+            whose['project_id'] = projects.find(owner, project, timeout)
         if user is not None:
-            user = projects.find_user(owner, user, timeout)
-            question = dataclasses.replace(question, user_id=user)
-        return question, api.fetch(connection, question, timeout)
+            whose['user_id'] = projects.find_user(owner, user, timeout)
+        if isinstance(asked, api.Workload):
+            return whose, api.fetch(connection, asked.but(**whose), timeout)
+        return whose, api.fetch(connection, dataclasses.replace(asked, **whose), timeout)
 
 
 def _question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:

@@ -128,6 +128,14 @@ def _rest(
             yield from ('', *view_hosts.table(answer, width))
 
 
+def explained(name: str, answer: Answer, width: int) -> Iterator[str]:
+    """Yield a sentence about a request that does not fit, what would help, and the hosts."""
+    yield from ('', *lines(f'{name}: {fit(answer.decision)}', width))
+    remedies = ((str(each), each.commands) for each in answer.decision.remedies)
+    yield from _helpful(answer, remedies, width)
+    yield from section('Hosts', view_hosts.groups(answer), width)
+
+
 def section(title: str, items: Iterable[str], width: int) -> Iterator[str]:
     """Yield a title and its items, indented; nothing without items."""
     found = [*items]

@@ -17,6 +17,7 @@ stay "at most", and ``CloudView.unavailable`` has the reason. InvalidSpec as
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -66,6 +67,35 @@ def complete(
     found = tuple(each for each in now.flavors or () if each.id in wanted)
     view = replace(view, snapshot=now)
     return of_requests(clients, taken, view, [*_requests(request, found)], timeout)
+
+
+def of_questions(
+    clients: Clients,
+    taken: Taken,
+    view: CloudView,
+    questions: Sequence[Question],
+    timeout: float | None = None,
+) -> CloudView:
+    """Return the view with what the answers to a list of questions depend on.
+
+    A question that is not valid is left out: its mistake is raised when it is answered.
+    """
+    if view.snapshot.hosts is None:
+        return view
+    requests = [*_valid(questions, view)]
+    found = {each.flavor.id: each.flavor for each in requests if each.flavor is not None}
+    if requests:
+        project = requests[0].project_id
+        now = with_access(clients.owner, view.snapshot, project, (*found.values(),), timeout)
+        view = replace(view, snapshot=now)
+    return of_requests(clients, taken, view, [*_valid(questions, view)], timeout)
+
+
+def _valid(questions: Iterable[Question], view: CloudView) -> Iterator[Request]:
+    """Yield the requests of the questions that are valid."""
+    for question in questions:
+        with contextlib.suppress(InvalidSpec):
+            yield resolve_question(question, view)[0]
 
 
 def of_requests(

@@ -23,11 +23,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raise OSError for a file that cannot be read, and InvalidSpec (with the path of the file, and
     the line) for invalid content.
     """
-    name = os.fspath(path)
     try:
-        return yaml.load(input_file.read(path, input_file.LARGEST_TEXT).decode(), Loader)
-    except OSError:
-        raise
+        data = input_file.read(path, input_file.LARGEST_TEXT)
+    except InvalidSpec as error:
+        raise InvalidSpec(str(error), os.fspath(path)) from error
+    return parse(data, os.fspath(path))
+
+
+def parse(data: bytes | bytearray, name: str) -> Any:
+    """Return the document in the content of a file; raise InvalidSpec with the name."""
+    try:
+        return yaml.load(data.decode(), Loader)
     except UnicodeDecodeError as error:
         raise InvalidSpec('is not UTF-8 text', name) from error
     except InvalidSpec as error:

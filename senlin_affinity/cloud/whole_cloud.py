@@ -61,6 +61,10 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
             if needed.is_image_needed and isinstance(error, InvalidSpec):
                 raise
             view = replace(view, unavailable={**unknown, IMAGE: str(error)})
+    if needed.questions:
+        return flavor_answers.of_questions(
+            clients, taken, _with_images(clients, view, needed, timeout), needed.questions, timeout
+        )
     if needed.flavors is not None:
         question = needed.question or Question(0)
         return flavor_answers.complete(clients, taken, view, question, needed.flavors, timeout)
@@ -87,6 +91,19 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     if answered.rejected and placement_rejection.find(request, explained):
         answered = explained
     return replace(view, snapshot=answered)
+
+
+def _with_images(
+    clients: Clients, view: CloudView, needed: FetchScope, timeout: float | None
+) -> CloudView:
+    """Add the images of a list, a request for each; the reason if Glance cannot be read."""
+    found = {}
+    for name in needed.images:
+        try:
+            found[name] = images.find(clients.owner, name, timeout)
+        except CloudError as error:
+            return replace(view, images=found, unavailable={**view.unavailable, IMAGE: str(error)})
+    return replace(view, images=found)
 
 
 def _resolved(question: Question | None, view: CloudView) -> tuple[Request, CloudSnapshot] | None:

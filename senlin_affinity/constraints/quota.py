@@ -18,7 +18,6 @@ from senlin_affinity.constraints.base import (
     Change,
     Constraint,
     Evaluated,
-    Option,
     Reason,
     Request,
     Verdict,
@@ -26,28 +25,12 @@ from senlin_affinity.constraints.base import (
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova import quotas
-from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.nova.quotas import Cost, Counting, quotas_of
+from senlin_affinity.nova.quota_charges import DRIVER as DRIVER
+from senlin_affinity.nova.quota_charges import USAGE as USAGE
+from senlin_affinity.nova.quota_charges import costs_of, ways_of
+from senlin_affinity.nova.quotas import Counting, quotas_of
 from senlin_affinity.scenario.scenario import Scenario
 
-DRIVER = Option(
-    'quota_driver',
-    'nova.quota.DbQuotaDriver',
-    'The quota driver. Use the value in section [quota] of nova.conf.',
-    'driver',
-    'quota',
-    nova='quota',
-)
-USAGE = Option(
-    'is_usage_from_placement',
-    False,
-    'Whether Nova reads the usage of cores and ram from Placement. Use the value in section '
-    '[quota] of nova.conf.',
-    'count_usage_from_placement',
-    'quota',
-    nova='quota',
-)
-_UNIFIED = 'nova.quota.UnifiedLimitsDriver'
 NO_USERS = Assumption('quota.user', 'no lower quota of the user')
 METADATA = Assumption('quota.metadata_items', 'a quota metadata_items of at least {items}')
 
@@ -90,9 +73,9 @@ class QuotaConstraint(Constraint):
         of_metadata = quotas.too_much_metadata(known, request.metadata_items)
         if of_metadata is not None:
             return of_metadata
-        verdicts = [quotas.room_for_servers(known, _costs(request), wanted)]
+        verdicts = [quotas.room_for_servers(known, costs_of(request), wanted)]
         if group is not None:
-            user, ways = request.user_id, _ways(request)
+            user, ways = request.user_id, ways_of(request)
             verdicts.append(quotas.room_for_members(known, group, wanted, user, ways))
         elif verdicts[0].code == 'quota.unknown':
             return Verdict.skipped('quota.no_group')
@@ -130,7 +113,7 @@ class QuotaConstraint(Constraint):
         if known is None or verdict is None or verdict:
             return
         raised: dict[str, Quota] = {}
-        for name, costs in _costs(request).items():
+        for name, costs in costs_of(request).items():
             quota = known.get(name)
             if quota is not None and quota.used is not None:
                 raised[name] = _raised(quota, max(cost.of(wanted) for cost in costs))
@@ -165,7 +148,7 @@ def are_quotas_known(request: Request, cloud: CloudSnapshot) -> bool:
     """
     if cloud.project_id is None:
         return True
-    known, has_users = quotas_of(request, cloud) or {}, _ways(request) != {Counting.UNIFIED}
+    known, has_users = quotas_of(request, cloud) or {}, ways_of(request) != {Counting.UNIFIED}
     return all(
         name in known and _is_known(known[name], name, has_users=has_users)
         for name in _used(request)
@@ -184,28 +167,9 @@ def _is_known(quota: Quota, name: str, *, has_users: bool) -> bool:
 
 def _used(request: Request) -> Iterator[str]:
     """Yield the names of the quotas that limit the number of servers of the request."""
-    yield from _costs(request)
+    yield from costs_of(request)
     if request.server_group is not None:
         yield quotas.SERVER_GROUP_MEMBERS
-
-
-def _ways(request: Request) -> frozenset[Counting]:
-    """Return the ways in which Nova may count usage, as explicit options allow."""
-    rules, driver = request.settings, request.option(DRIVER)
-    ways = frozenset(Counting)
-    if rules.is_explicit(DRIVER):
-        if driver == _UNIFIED:
-            return frozenset([Counting.UNIFIED])
-        if driver == DRIVER.default:
-            ways -= {Counting.UNIFIED}
-    if rules.is_explicit(USAGE):
-        ways -= {Counting.DATABASE if request.option(USAGE) else Counting.PLACEMENT}
-    return ways
-
-
-def _costs(request: Request) -> Mapping[str, frozenset[Cost]]:
-    """Return the possible costs of a server by quota."""
-    return quotas.costs(request.flavor, demand_of(request), _ways(request))
 
 
 def _raised(quota: Quota, units: int) -> Quota:

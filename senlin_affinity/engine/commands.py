@@ -17,7 +17,6 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import unused
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import (
-    NOT_YET,
     RULES_MICROVERSION,
     SOFT_POLICIES_MICROVERSION,
 )
@@ -48,7 +47,7 @@ def server_group(
     rules; the first two words depend on ``project_id``.
     """
     old = request.server_group
-    if old is None or old.id == NOT_YET:
+    if old is None or old.is_planned:
         return  # an attach creates it
     rules = (('--rule', f'{name}={number}') for name, number in value['rules'].items())
     words = [word for pair in rules for word in pair]

@@ -18,8 +18,8 @@ Raises: ConstraintError for a constraint that fails.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from senlin_affinity.engine import assumptions
 from senlin_affinity.engine.decision import Decision, PlacedServer
@@ -31,6 +31,8 @@ from senlin_affinity.engine.unspecified import Assignment, with_unspecified
 from senlin_affinity.model import member_locations
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.request import Request
+from senlin_affinity.nova import quota_charges
+from senlin_affinity.scenario.columns import Columns
 from senlin_affinity.scenario.constraint import Constraint, reasons_of
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -49,20 +51,45 @@ class Step:
 
 
 def decide(
-    requests: Iterable[Request], scenario: Scenario, constraints: Sequence[Constraint]
+    requests: Iterable[Request],
+    scenario: Scenario,
+    constraints: Sequence[Constraint],
+    choose: Callable[[Evaluation, Assignment], Sequence[int] | None] | None = None,
 ) -> Iterator[Step]:
     """Yield a step for each request; each step counts the servers of all earlier requests.
 
-    Raise PluginError for a constraint of another class.
+    Quotas count them, too. Raise PluginError for a constraint of another class.
+
+    :param choose: returns the host index of each server; None, as without it, chooses as Nova does.
     """
     for item in constraints:
         if not isinstance(item, Constraint):
             raise PluginError(f'{item!r} is not an instance of a subclass of Constraint')
+    begin, placed = scenario.columns, list[tuple[Request, int]]()
     for request in requests:
+        scenario = _charged(scenario, begin, placed, request)
         evaluation = evaluate(request, scenario, constraints)
         assignment = with_unspecified(evaluation)
+        chosen = None if choose is None else choose(evaluation, assignment)
+        if chosen is not None:
+            assignment = assignment._replace(chosen=chosen)
         scenario = scenario.place(request, Counter(assignment.chosen))
+        placed.append((request, len(assignment.chosen)))
         yield Step(evaluation, constraints, assignment, scenario)
+
+
+def _charged(
+    scenario: Scenario, begin: Columns, placed: Sequence[tuple[Request, int]], request: Request
+) -> Scenario:
+    """Return the scenario with the quotas of a request after so many servers of earlier ones.
+
+    :param begin: the columns without these servers.
+    """
+    known = begin.cloud.quotas
+    if not placed or not known or request.are_quotas_ignored:
+        return scenario
+    quotas = quota_charges.charged(known, placed, request)
+    return replace(scenario, columns=begin.with_hosts({}, quotas=quotas))
 
 
 def plan(

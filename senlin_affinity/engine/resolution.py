@@ -26,7 +26,7 @@ Thing = TypeVar('Thing', Flavor, ServerGroup)
 def resolve(
     cloud: CloudSnapshot,
     count: int,
-    flavor: str,
+    flavor: str | Flavor,
     *,
     server_group: str | ServerGroup | None = None,
     member_of: tuple[str, ...] = (),
@@ -35,7 +35,7 @@ def resolve(
 ) -> Request:
     """Return the request for ``count`` servers, with values of the cloud in place of names.
 
-    :param flavor: an id or a name.
+    :param flavor: an id or a name; or a flavor that the cloud does not have yet.
     :param server_group: an id or a name; or a group that the cloud does not have yet.
     :param member_of: expressions with the names or UUIDs of aggregates.
     :param conditions: the other fields of Request. ``project_id`` is by default that of the group,
@@ -47,7 +47,8 @@ def resolve(
     """
     zone, project = conditions.get('availability_zone'), conditions.get('project_id')
     count = whole(count, 'count', 0)
-    _check_text(flavor, 'flavor')
+    if not isinstance(flavor, Flavor):
+        _check_text(flavor, 'flavor')
     if server_group is not None and not isinstance(server_group, ServerGroup):
         _check_text(server_group, 'server_group')
     if zone is not None:
@@ -59,7 +60,7 @@ def resolve(
     scheduler_hints.check(conditions.get('scheduler_hints', {}), 'scheduler_hints')
     _check_zone(zone, cloud)
     _check_spreads(conditions.get('spread', ()), cloud)
-    found = _find(flavor, cloud.flavors, 'flavor')
+    found = flavor if isinstance(flavor, Flavor) else _find(flavor, cloud.flavors, 'flavor')
     group = server_group if isinstance(server_group, ServerGroup) else None
     unknown = None
     if isinstance(server_group, str):
@@ -72,7 +73,7 @@ def resolve(
         count,
         found,
         group,
-        unknown_flavor=flavor if found is None else None,
+        unknown_flavor=str(flavor) if found is None else None,
         unknown_group=unknown,
         member_of=resolve_member_of(member_of, cloud),
         member_of_text=member_of,

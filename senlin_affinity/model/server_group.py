@@ -36,7 +36,8 @@ SOFT_ANTI_AFFINITY = 'soft-anti-affinity'
 POLICIES = (AFFINITY, ANTI_AFFINITY, SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
 SOFT_POLICIES = (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
 MAX_SERVER_PER_HOST = 'max_server_per_host'
-#: The id of a planned group that does not exist yet, and its name if it has no other.
+#: The id of a planned group that does not exist yet, and its name if it has no other. The groups of
+#: a list have their names behind it.
 NOT_YET = 'new-server-group'
 
 #: Compute microversions.
@@ -110,6 +111,18 @@ class ServerGroup(Value, frozen=True, dict=True):
 
     def __hash__(self) -> int:
         return hash((self.id, self.name, self.policy))
+
+    @classmethod
+    def planned(
+        cls, name: str, policy: str, rules: Mapping[str, int], key: str = ''
+    ) -> ServerGroup:
+        """Return a group that does not exist yet; the key, by default the name, is in its id."""
+        return cls(f'{NOT_YET}:{key or name}', name, policy, dict(rules))
+
+    @property
+    def is_planned(self) -> bool:
+        """Return whether the group does not exist yet."""
+        return self.id.partition(':')[0] == NOT_YET
 
     @property
     def max_server_per_host(self) -> int | None:

@@ -21,7 +21,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import CanonicalUuids
 from senlin_affinity.model.proposal import Change, ChangedHosts, Kind, unused
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.server_group import NOT_YET, ServerGroup
+from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.quotas import quotas_of, room_for_group
 
@@ -36,7 +36,7 @@ _PLACE = attrgetter('availability_zone', 'aggregates')
 
 def may_create_group(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> bool:
     """Check whether the quota allows another group; True for a group that does not exist yet."""
-    return group.id == NOT_YET or bool(room_for_group(quotas_of(request, cloud) or {}))
+    return group.is_planned or bool(room_for_group(quotas_of(request, cloud) or {}))
 
 
 def new_group(
@@ -44,7 +44,7 @@ def new_group(
 ) -> dict[str, Any]:
     """Return the same group without its servers, under an unused name."""
     name = group.name
-    if group.id != NOT_YET:
+    if not group.is_planned:
         known = cloud.server_groups or ()
         name = next(unused(name, (each.name for each in known)))
     same = {'name': name, 'policy': group.policy, 'rules': dict(group.rules)}

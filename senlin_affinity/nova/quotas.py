@@ -31,6 +31,7 @@ from senlin_affinity.model.reason import Reason, tenant_reason
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
+from senlin_affinity.model.value import Capacity
 from senlin_affinity.model.verdict import Outcome, Verdict
 
 INSTANCES, CORES, RAM = 'instances', 'cores', 'ram'
@@ -105,6 +106,17 @@ class Counting(enum.Enum):
     UNIFIED = 'unified limits'
 
 
+class Charged(Quota, frozen=True):
+    """A quota with servers that are planned, but do not exist yet.
+
+    ``used`` includes the least that they use, and ``doubt`` is how much more they may use. Of the
+    quota of group members, ``used`` are the planned members of the request's group that are of its
+    user, ``doubt`` those of other users.
+    """
+
+    doubt: Capacity = 0
+
+
 class Cost(NamedTuple):
     """The usage of a quota: by a new server (``first``), and by each server created before it."""
 
@@ -155,14 +167,18 @@ def room_for_members(
     of_user = quota.limit if quota.of_user is None else quota.of_user.limit
     of_user = None if of_user is None else min(quota.limit, of_user)
     owners = [member.user for member in group.members]
-    counted = len(owners) if user is None and not any(owners) else owners.count(user or '')
-    most = len(owners) if user is None else counted + owners.count(None)
+    new, every = 0, len(owners)
+    if isinstance(quota, Charged):
+        new = quota.used or 0
+        every += new + quota.doubt
+    counted = new + (len(owners) if user is None and not any(owners) else owners.count(user or ''))
+    most = every if user is None else counted + owners.count(None)
     is_unified = Counting.UNIFIED in ways
     if {*ways} == {Counting.UNIFIED}:
-        of_user, counted, most = quota.limit, len(owners), len(owners)
-    doubts = {UNKNOWN_USERS: most > counted, DRIVERS: is_unified and len(owners) > most}
+        of_user, counted, most = quota.limit, every, every
+    doubts = {UNKNOWN_USERS: most > counted, DRIVERS: is_unified and every > most}
     caveats = tuple(text for text, is_doubt in doubts.items() if is_doubt)
-    most = len(owners) if is_unified else most
+    most = every if is_unified else most
     if of_user is None:
         least = max(0, quota.limit - most) if is_unified else None
         return Verdict.passed('quota.unlimited', least=least, caveats=(DRIVERS,))
@@ -236,7 +252,10 @@ def room_for_servers(
     free = {name: quota.room for name, quota in known.items() if quota.room is not None}
     by_quota = {name: [(-cost.room(free[name]), cost) for cost in costs[name]] for name in free}
     rooms = {name: min(each) for name, each in by_quota.items()}
-    least = min((-room for each in by_quota.values() for room, _cost in each), default=math.inf)
+    least = min(
+        (cost.room(free[name] - _doubt(known[name])) for name in free for cost in costs[name]),
+        default=math.inf,
+    )
     certain = None if least == math.inf else int(least)
     name = max(rooms, key=lambda each: rooms[each][0], default=INSTANCES)
     most = -rooms[name][0] if rooms else math.inf
@@ -259,6 +278,10 @@ def room_for_servers(
             'allowed': room,
         }
     return Verdict(Outcome.REJECT, f'quota.{whose}', facts, bounds, (DRIVERS,))
+
+
+def _doubt(quota: Quota) -> int:
+    return quota.doubt if isinstance(quota, Charged) else 0
 
 
 def has_quotas(request: Request, cloud: CloudSnapshot) -> bool:

@@ -20,6 +20,7 @@ from senlin_affinity.engine.resolution import resolve
 from senlin_affinity.model import scheduler_hints as hints
 from senlin_affinity.model import spread as spreads
 from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import (
     DEFAULT_FILTERS,
@@ -51,8 +52,9 @@ EVERY_HOST = ('*',)
 class Question:
     """The question whether ``count`` more servers fit.
 
-    * ``flavor`` and ``server_group`` are an id or a name; ``project_id`` and ``user_id`` are ids.
-      ``user_id`` is the user who requests the servers, whose quotas apply.
+    * ``flavor`` and ``server_group`` are an id or a name, or one that the cloud does not have yet;
+      ``project_id`` and ``user_id`` are ids. ``user_id`` is the user who requests the servers, and
+      whose quotas apply.
     * ``policy`` is the spec of an affinity policy or its PolicySpec, ``profile`` the spec of a
       Senlin profile. The other fields override both; ``member_of`` is added to the policy's, and a
       ``spread`` (a Spread, or a mapping as in a policy) overrides the policy's by its criterion.
@@ -66,12 +68,13 @@ class Question:
     * ``host`` is the only host that the request allows, as Nova's parameter ``host`` (2.74): the
       scheduler runs its filters, unlike for a zone ``zone:host``.
     * ``are_quotas_ignored``: no quota counts, so the answer is about hosts only.
+    * ``name`` tells it apart in a list of questions. ``metadata_items`` are added to the profile's.
     """
 
     count: int
-    flavor: str | None = None
+    flavor: str | Flavor | None = None
     _: KW_ONLY
-    server_group: str | None = None
+    server_group: str | ServerGroup | None = None
     policy: PolicySpec | Mapping[str, Any] | None = field(default=None, hash=False)
     profile: Mapping[str, Any] | None = field(default=None, hash=False)
     availability_zone: str | None = None
@@ -88,6 +91,8 @@ class Question:
     user_id: str | None = None
     are_quotas_ignored: bool = False
     host: str | None = None
+    name: str = ''
+    metadata_items: int = 0
 
     def __post_init__(self) -> None:
         """Convert ``policy`` and ``spread`` to values."""
@@ -103,7 +108,9 @@ class Question:
 
     @property
     def flavor_name(self) -> str | None:
-        """The question's flavor, else the profile's; None without both."""
+        """The id or name of the question's flavor, else the profile's; None without both."""
+        if isinstance(self.flavor, Flavor):
+            return self.flavor.id
         return self.flavor or profile.flavor(self.profile or {})
 
     @property
@@ -180,6 +187,8 @@ class FetchScope:
     * ``servers_on`` are the hosts whose servers are fetched, by the name of the service host or of
       its hypervisor, with what a move of these depends on under the settings of ``question``;
       :data:`EVERY_HOST`: the servers of all hosts, and no more.
+    * ``questions`` are those of a list, and ``images`` the names or ids of their images, all of
+      which must exist.
     """
 
     server_groups: tuple[str, ...] | None = None
@@ -192,6 +201,8 @@ class FetchScope:
     user_id: str | None = None
     flavors: tuple[str, ...] | None = None
     servers_on: tuple[str, ...] | None = None
+    images: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
 
 
 def scope_of(question: Question) -> FetchScope:
@@ -205,7 +216,7 @@ def scope_of(question: Question) -> FetchScope:
     if named is None and question.properties is not None:
         named = question.properties.server_group_name
     return FetchScope(
-        () if named is None else (named,),
+        (named,) if isinstance(named, str) else (),
         question.project_id,
         _image_name(question),
         # A pinned host needs the traits of the image.
@@ -263,7 +274,7 @@ def resolve_question(question: Question, view: CloudView) -> tuple[Request, Clou
 def _resolved(question: Question, view: CloudView, target: Target) -> tuple[Request, CloudSnapshot]:
     """Return the request with this zone, host and node, and the cloud to plan it on."""
     properties, spec = question.properties, question.profile or {}
-    flavor = question.flavor_name
+    flavor = question.flavor if isinstance(question.flavor, Flavor) else question.flavor_name
     if flavor is None:
         raise InvalidSpec('names no flavor: add properties.flavor', 'profile')
     cloud, settings = view.snapshot, question.settings
@@ -291,7 +302,7 @@ def _resolved(question: Question, view: CloudView, target: Target) -> tuple[Requ
         image=image,
         image_properties=image_properties,
         is_volume_booted=question.is_volume_booted or profile.is_volume_booted(spec),
-        metadata_items=profile.metadata_items(spec),
+        metadata_items=profile.metadata_items(spec) + question.metadata_items,
         scheduler_hints={key: value for key, value in question.hints.items() if key != 'group'},
         project_id=question.project_id,
         user_id=question.user_id,

@@ -31,6 +31,7 @@ from senlin_affinity.model.image import Image
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import QUOTA, Request, Settings
 from senlin_affinity.model.server import Server
+from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.model.value import Texts
 from senlin_affinity.model.verdict import Verdict
@@ -230,8 +231,10 @@ def _flavor(question: Question, cloud: CloudSnapshot) -> Flavor | None:
 
 
 def _group_id(question: Question, cloud: CloudSnapshot) -> str | None:
-    """Return the id of the server group that the question names, by name or id."""
+    """Return the id of the server group that the question names."""
     named = question.server_group
+    if isinstance(named, ServerGroup):
+        return named.id
     found = (each.id for each in cloud.server_groups or () if named in (each.id, each.name))
     return next(found, named)
 

@@ -38,6 +38,17 @@ def with_servers(request, cloud, placements):
     return replace(cloud, hosts=hosts, server_groups=groups)
 
 
+def charged(request, cloud, number):
+    """Return the cloud whose quotas count so many more servers of the request."""
+    (flavor,) = cloud.flavors
+    costs = {'instances': 1, 'cores': flavor.vcpus, 'ram': flavor.ram}
+    quotas = {
+        name: each if each.used is None else replace(each, used=each.used + costs[name] * number)
+        for name, each in cloud.quotas.items()
+    }
+    return replace(cloud, quotas=quotas)
+
+
 @given(clouds(with_quotas=st.just(False)), st.integers(0, 9), st.booleans())
 def test_a_request_counts_the_servers_of_the_one_before(cloud, count, is_of_group):
     first, cloud = cloud
@@ -55,6 +66,25 @@ def test_a_request_counts_the_servers_of_the_one_before(cloud, count, is_of_grou
     )
     assert two.placements == after.placements
     assert [each.verdicts for each in two.hosts] == [each.verdicts for each in after.hosts]
+
+
+@given(clouds(), st.integers(0, 9), st.booleans())
+def test_quotas_count_the_servers_of_the_request_before(cloud, count, is_of_group):
+    """As on a cloud whose quotas and group count these servers."""
+    first, cloud = cloud
+    second = replace(first, count=count, server_group=first.server_group if is_of_group else None)
+    requests = [resolve(each, cloud).request for each in (first, second)]
+    steps = decide(requests, resolve(first, cloud).scenario, CONSTRAINTS)
+    one, two = (decision_of(step, remedies=False) for step in steps)
+    after = charged(first, with_servers(first, cloud, one.placements), len(one.placements))
+    alone = plan(second, after, CONSTRAINTS, remedies=False)
+    assert (two.fits, two.capacity, two.capacity_certain, two.at_most) == (
+        alone.fits,
+        alone.capacity,
+        alone.capacity_certain,
+        alone.at_most,
+    )
+    assert two.request['quota'] == alone.request['quota']
 
 
 @given(clouds(), st.integers(0, 30))

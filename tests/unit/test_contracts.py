@@ -14,6 +14,7 @@ SIGNATURES = {
     ' scheduler_hints',
     'api.fetch': 'connection question timeout',
     'api.load': 'path largest',
+    'api.plan_workload': 'requests view constraints remedies',
     'api.save': 'view path',
     'api.answer': 'question view constraints remedies',
     'api.run': 'question connection constraints remedies timeout',

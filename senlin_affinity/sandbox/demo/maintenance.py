@@ -5,6 +5,7 @@ from __future__ import annotations
 from senlin_affinity import api
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.sandbox.demo.scene import (
+    DRS_HOST,
     Scene,
     attached,
     delete,
@@ -23,7 +24,8 @@ def drain_host(scene: Scene) -> None:
     """Move all servers away from a host by a plan, and let the cluster grow on the others."""
     screen, user, nova = scene.screen, scene.user, scene.nova
     screen.title('Maintenance: drain a host under a cluster, and grow the cluster again')
-    screen.say('policy anti-affinity.yaml (max_server_per_host: 3)')
+    screen.say(f'policy anti-affinity.yaml (max_server_per_host: 3); {DRS_HOST} is disabled')
+    nova.disable(DRS_HOST)
     cluster, policy = attached(scene, user, 'moved', 'anti-affinity.yaml')
     must_succeed(screen, 'the scale-out by 2', 'scaling out by 2', user.scale_out(cluster, 2))
     group = nova.group(f'{GROUP_NAME_PREFIX}{cluster}')

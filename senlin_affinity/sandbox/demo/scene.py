@@ -13,6 +13,9 @@ from senlin_affinity.conf.files import example
 from senlin_affinity.sandbox.demo.screen import Screen
 from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running
 
+#: The vSphere host of the demo's cloud.
+DRS_HOST = 'vsphere-drs-1'
+
 
 @dataclass(frozen=True)
 class Scene:

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[3]
 README = (ROOT / 'README.rst').read_text(encoding='utf-8')
 COMMANDS = (ROOT / 'doc/source/reference/command.rst').read_text(encoding='utf-8')
 CAPACITY = (ROOT / 'doc/source/howto/capacity.rst').read_text(encoding='utf-8')
+STACK = (ROOT / 'doc/source/howto/stack.rst').read_text(encoding='utf-8')
 ETC = ROOT / 'etc/senlin-affinity'
 SHOWN = 'plan|capacity|host show'
 A_COMMAND = re.compile(
@@ -32,6 +33,7 @@ def shown_commands():
         ('README', README, ROOT),
         ('command.rst', COMMANDS, ETC),
         ('capacity.rst', CAPACITY, ETC),
+        ('stack.rst', STACK, ETC),
     )
     for name, text, folder in pages:
         for number, (line, output) in enumerate(A_COMMAND.findall(text), 1):
@@ -51,7 +53,8 @@ def test_a_command_prints_the_documented_output(shown_command, folder, output, w
 def test_all_documented_commands_are_found():
     names = [param.id for param in shown_commands()]
     commands = [f'command.rst-{number}' for number in (1, 2, 3, 4, 5, 6, 7)]
-    assert names == ['README-1', *commands, 'capacity.rst-1', 'capacity.rst-2']
+    stacks = [f'stack.rst-{number}' for number in (1, 2, 3, 4)]
+    assert names == ['README-1', *commands, 'capacity.rst-1', 'capacity.rst-2', *stacks]
 
 
 def test_the_library_call_of_the_readme_works_in_ten_lines(capsys, monkeypatch):

@@ -4,8 +4,10 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.nova.options import ISOLATION
 from tests.support.edge import UNAVAILABLE, Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost
 from tests.support.fake_placement import FakeProvider
 
@@ -14,10 +16,24 @@ ALL = ('*',)
 MISSING = '/resource_providers?member_of='
 
 
+def made(**more):
+    hosts = tuple(FakeHost(f'cmp-{n}', vcpus=8, memory_mb=4096, disk_gb=100) for n in range(3))
+    services = 'compute', 'placement'
+    return Edge(hosts=hosts, services=services, flavors=(), aggregates=(), **more)
+
+
 @pytest.fixture
 def edge():
-    hosts = tuple(FakeHost(f'cmp-{n}', vcpus=8, memory_mb=4096, disk_gb=100) for n in range(3))
-    with Edge(hosts=hosts, services=('compute', 'placement'), flavors=(), aggregates=()) as edge:
+    with made() as edge:
+        for number in (1, 2, 4):
+            edge.nova.add_flavor(f'small-{number}', vcpus=number)
+        yield edge
+
+
+@pytest.fixture
+def edge_with_images():
+    images = FakeGlance(FakeImage('cirros'), FakeImage('debian'))
+    with made(glance=images) as edge:
         for number in (1, 2, 4):
             edge.nova.add_flavor(f'small-{number}', vcpus=number)
         yield edge
@@ -149,3 +165,52 @@ def test_a_tenant_learns_what_is_not_known(edge):
     assert view.snapshot.hosts is None
     assert {each.bounds for each in api.capacity(view).flavors} == {(0, 0, None)}
     assert edge.placement.asked == []
+
+
+def test_a_list_of_requests_needs_one_request_for_each_image_and_none_for_each_server(
+    edge_with_images,
+):
+    edge = edge_with_images
+    group = ServerGroup.planned('new', 'anti-affinity', {})
+    few = [api.Question(1, 'small-1', image='cirros', server_group=group)]
+    many = [
+        api.Question(9, f'small-{size}', image=image, server_group=group)
+        for size in (1, 2, 4)
+        for image in ('cirros', 'debian')
+    ]
+    counts = []
+    for questions in (few, many * 20):
+        workload = api.Workload.of(questions)
+        before = [len(each.asked) for each in (edge.nova, edge.placement, edge.glance)]
+        view = api.fetch(edge.connection(), workload)
+        after = [len(each.asked) for each in (edge.nova, edge.placement, edge.glance)]
+        counts.append([now - then for now, then in zip(after, before, strict=True)])
+    assert counts[0][:2] == counts[1][:2]
+    assert (counts[0][2], counts[1][2]) == (1, 2)
+    assert {*view.images} == {'cirros', 'debian'}
+    assert api.plan_workload(few, view).fits
+
+
+def test_a_list_reads_the_answer_of_each_query_once(edge):
+    nest(edge)
+    edge.nova.add_flavor('gpu', extra_specs={'resources:CUSTOM_GPU': '1'}, vcpus=1)
+    questions = [api.Question(1, 'gpu'), api.Question(1, 'gpu'), api.Question(9, 'missing')]
+    view = api.fetch(edge.connection(), api.Workload.of(questions))
+    (_query,) = asked(edge, 'CUSTOM_GPU')
+    assert api.plan_workload(questions[:2], view).fits
+    with pytest.raises(InvalidSpec, match="request 3: flavor: there is no flavor 'missing'"):
+        api.plan_workload(questions, view)
+
+
+def test_an_image_of_a_list_must_exist(edge_with_images):
+    workload = api.Workload.of([api.Question(1, 'small-1', image='nope')])
+    with pytest.raises(InvalidSpec, match='nope'):
+        api.fetch(edge_with_images.connection(), workload)
+
+
+def test_images_that_cannot_be_read_are_not_known(edge):
+    """The cloud of this test has no image service."""
+    question = api.Question(1, 'small-1', image='cirros')
+    view = api.fetch(edge.connection(), api.Workload.of([question]))
+    assert 'image' in view.unavailable
+    assert api.plan_workload([question], view).fits
