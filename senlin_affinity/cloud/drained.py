@@ -4,12 +4,13 @@
 beyond those of a snapshot:
 
 * the servers and their allocations, as in :mod:`senlin_affinity.cloud.servers`;
+* their images, one for each 50, because Nova does not show the traits that an image requires;
 * for servers that scheduler hints name: one each, at most
   :data:`~senlin_affinity.cloud.members.MOST_NAMED`, and the migrations;
 * those of :func:`~senlin_affinity.cloud.flavor_answers.of_requests` for the requests of the moves.
 
 Raises: CloudError, also for a user who may not list the servers of all projects. Without
-Placement's allocations, ``CloudView.unavailable`` has the reason.
+Placement's allocations or Glance's images, ``CloudView.unavailable`` has the reason.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from functools import partial
 
 from msgspec import structs
 
-from senlin_affinity.cloud import connection, flavor_answers, members, servers
+from senlin_affinity.cloud import connection, flavor_answers, images, members, servers
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.paging import allowed
 from senlin_affinity.cloud.rest import OperatorRest
@@ -28,14 +29,16 @@ from senlin_affinity.cloud.snapshot import Taken
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
+from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
+from senlin_affinity.model.value import Texts
 from senlin_affinity.nova import moves
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import EVERY_HOST, FetchScope, Question
 
-#: The key of ``CloudView.unavailable`` for allocations that could not be read.
-ALLOCATIONS = 'allocations'
+#: The keys of ``CloudView.unavailable`` for allocations and images that could not be read.
+ALLOCATIONS, IMAGES = 'allocations', 'images'
 
 
 def complete(
@@ -64,6 +67,8 @@ def complete(
     if not is_every:
         by_host, unknown = _with_allocations(clients, chosen, by_host, timeout)
         view = replace(view, unavailable={**view.unavailable, **unknown})
+    by_host, unknown = _with_images(clients, by_host, timeout)
+    view = replace(view, unavailable={**view.unavailable, **unknown})
     cloud = structs.replace(cloud, servers_by_host=by_host)
     every = [each for of_host in by_host.values() for each in of_host]
     hinted = {name for each in every for name in scheduler_hints.named(each.hints, None)}
@@ -96,6 +101,36 @@ def _with_allocations(
     except CloudError as error:
         return found, {ALLOCATIONS: str(error)}
     return found, {}
+
+
+def _with_images(
+    clients: Clients, by_host: Mapping[str, tuple[Server, ...]], timeout: float | None
+) -> tuple[dict[str, tuple[Server, ...]], dict[str, str]]:
+    """Return the servers with all properties of their images, and why these are unknown, if so.
+
+    Nova's properties, which are those of the request, override Glance's.
+    """
+    ids = {each.image for of_host in by_host.values() for each in of_host if each.image}
+    found: dict[str, Image] = {}
+    unknown = {}
+    try:
+        found = images.by_ids(clients.owner, ids, timeout)
+    except CloudError as error:
+        unknown[IMAGES] = str(error)
+    return {
+        name: tuple(_with_image(each, found.get(each.image or '')) for each in of_host)
+        for name, of_host in by_host.items()
+    }, unknown
+
+
+def _with_image(server: Server, image: Image | None) -> Server:
+    """Return the server with the properties of its image; without it, the traits are unknown."""
+    if image is None:
+        hidden = server.unknown if server.image is None else {*server.unknown, moves.IMAGE_TRAITS}
+        return structs.replace(server, unknown=Texts(hidden))
+    properties = {**image.properties, **server.image_properties}
+    unknown = Texts(each for each in server.unknown if each != 'image_properties')
+    return structs.replace(server, image_properties=properties, unknown=unknown)
 
 
 def _member(server: Server) -> Member:

@@ -133,6 +133,7 @@ class _Reader:
             pinned_zone=body.get(server_fields.PINNED_ZONE) or None,
             hints=hints,
             server_group=self._groups.get(identity, hinted),
+            image=image.get('id'),
             image_properties={
                 str(key): str(value) for key, value in (image.get('properties') or {}).items()
             },

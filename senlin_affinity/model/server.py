@@ -29,8 +29,9 @@ class Server(Value, frozen=True):
     server, which may differ from the flavor of this name by now; None if unknown.
     ``availability_zone`` is that of its host, ``pinned_zone`` the one that the server must stay in
     (None: any). ``hints`` are the scheduler hints without ``group``. ``server_group`` is the id of
-    its group. ``image_properties`` are those of the image that it was created from. ``attached``
-    is the number of attached volumes. ``unknown`` has the names of the fields that this Nova does
+    its group. ``image`` is the id of the image that it was created from, and ``image_properties``
+    are the properties of this image, with the traits if Glance still has it. ``attached`` is the
+    number of attached volumes. ``unknown`` has the names of the fields that this Nova does
     not show. ``allocated`` is what Placement has allocated for it, by resource class, if that was
     read and differs from what the flavor requests.
     """
@@ -48,6 +49,7 @@ class Server(Value, frozen=True):
     pinned_zone: str | None = None
     hints: Mapping[str, Any] = {}
     server_group: str | None = None
+    image: str | None = None
     image_properties: Mapping[str, str] = {}
     is_volume_booted: bool = False
     is_locked: bool = False

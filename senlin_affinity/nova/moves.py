@@ -57,6 +57,8 @@ LIVE: Kind = 'live'
 COLD: Kind = 'cold'
 EVACUATE: Kind = 'evacuate'
 
+#: In ``Server.unknown``: Glance does not show the traits of its image.
+IMAGE_TRAITS = 'image_traits'
 _VERIFY_RESIZE, _ERROR = 'VERIFY_RESIZE', 'ERROR'
 #: The statuses in which nova-api accepts a migration, without a task.
 _STATES: Mapping[Kind, tuple[str, ...]] = {
@@ -267,8 +269,12 @@ def _group(server: Server, cloud: CloudSnapshot) -> ServerGroup | None:
 
 
 def unchecked(server: Server, kind: Kind) -> tuple[str, ...]:
-    """Return what only the hypervisor of the target decides."""
-    return ('CPU model and hypervisor version',) if kind == LIVE else ()
+    """Return what only the target's hypervisor decides, or what no service shows any more."""
+    found = ('CPU model and hypervisor version',) if kind == LIVE else ()
+    if IMAGE_TRAITS in server.unknown:
+        return (*found, 'traits that its image required, which Glance does not show any more')
+    is_hidden = server.is_volume_booted and 'image_properties' in server.unknown
+    return (*found, 'the image of its volume') if is_hidden else found
 
 
 def caveats(server: Server, kind: Kind) -> tuple[str, ...]:
@@ -279,4 +285,5 @@ def caveats(server: Server, kind: Kind) -> tuple[str, ...]:
     specs = {} if server.flavor is None else server.flavor.extra_specs
     has_alias = kind == LIVE and bool(specs.get('pci_passthrough:alias'))
     aliases = ('whether the PCI alias of its flavor is live_migratable',) if has_alias else ()
-    return (*aliases, *(words for name, words in _FIELDS.items() if name in server.unknown))
+    hidden = {*server.unknown} - ({'image_properties'} if server.is_volume_booted else set())
+    return (*aliases, *(words for name, words in _FIELDS.items() if name in hidden))

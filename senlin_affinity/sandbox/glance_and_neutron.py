@@ -58,6 +58,9 @@ class Glance(Stub):
             case ('v2', 'images'):
                 name, known = request.GET.get('name'), tuple(self._images.values())
                 found = [image for image in known if name in (None, image['name'])]
+                ids = request.GET.get('id')
+                if ids is not None:
+                    found = [each for each in found if each['id'] in ids.removeprefix('in:')]
                 more = {'first': '/v2/images', 'schema': '/v2/schemas/images'}
                 return answer(200, {'images': found, **more})
             case ('v2', 'images', image_id):

@@ -42,7 +42,12 @@ class FakeGlance:
             return Reply(300, {'versions': [version]})
         self.asked.append(f'GET {path}')
         if path == '/v2/images':
-            found = [image for image in self.images if image.name == query['name']]
+            ids = query['id'].removeprefix('in:').split(',') if 'id' in query else None
+            found = [
+                each
+                for each in self.images
+                if (each.name == query['name'] if ids is None else each.id in ids)
+            ]
             return Reply(200, {'images': [*map(_shown, found)]})
         for image in self.images:
             if path == f'/v2/images/{image.id}':

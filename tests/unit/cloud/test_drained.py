@@ -6,6 +6,7 @@ from senlin_affinity import api
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.server_group import Member
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost
 from tests.support.values import replace
 from tests.unit.cloud.test_servers import body
@@ -16,7 +17,9 @@ HINTED = '0f3d6c55-6b1f-4c64-9a3e-2f6f0b7f7a11'
 @pytest.fixture
 def edge():
     hosts = tuple(FakeHost(f'cmp-{n}', f'cmp-{n}.example.org') for n in (1, 2, 3))
-    with Edge(hosts=hosts, services=('compute', 'placement'), aggregates=()) as edge:
+    glance = FakeGlance(FakeImage('cirros', uuid='i'))
+    services = 'compute', 'placement'
+    with Edge(hosts=hosts, services=services, aggregates=(), glance=glance) as edge:
         yield edge
 
 
@@ -122,3 +125,24 @@ def test_a_user_who_may_not_list_hosts():
         found = api.fetch(other.connection(), servers_on=['cmp-1'])
     assert found.snapshot.hosts is None
     assert found.snapshot.servers_by_host == {}
+
+
+@pytest.mark.parametrize('is_shown', [True, False])
+def test_the_traits_of_an_image_are_those_of_glance(edge, is_shown):
+    """Nova shows the other properties, as they were at the request."""
+    own = {'hw_vif_model': 'virtio', 'trait:CUSTOM_FAST': 'required', 'os_type': 'windows'}
+    edge.glance.images = (FakeImage('fast', own, uuid='i'),) if is_shown else ()
+    image = {'id': 'i', 'properties': {'os_type': 'linux'}}
+    found = fetch(edge, [body(image=image), body(2, image=image)], 'cmp-1')
+    one, two = found.snapshot.servers_by_host['cmp-1']
+    assert one.image_properties == two.image_properties
+    assert one.image_properties == {**(own if is_shown else {}), 'os_type': 'linux'}
+    assert ('image_traits' in one.unknown) is not is_shown
+    assert edge.glance.asked == ['GET /v2/images']
+
+
+def test_images_that_cannot_be_read(edge):
+    edge.fail('GET', '/v2/images', SERVER_ERROR)
+    found = fetch(edge, [body()], 'cmp-1')
+    assert 'images' in found.unavailable
+    assert 'image_traits' in found.snapshot.servers_by_host['cmp-1'][0].unknown

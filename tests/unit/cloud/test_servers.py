@@ -98,6 +98,7 @@ def test_every_field_of_a_server(edge):
             pinned_zone='az-1',
             hints={'different_host': ['a', 'b'], 'same_host': 'c'},
             server_group='g',
+            image='i',
             image_properties={'hw_architecture': 'x86_64'},
             is_locked=True,
             attached=1,

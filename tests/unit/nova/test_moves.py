@@ -17,6 +17,7 @@ from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE, wanted_zo
 from senlin_affinity.nova.moves import (
     COLD,
     EVACUATE,
+    IMAGE_TRAITS,
     LIVE,
     REASONS,
     Kind,
@@ -167,3 +168,17 @@ def test_an_unknown_image_is_not_one_without_properties():
 def test_only_a_live_migration_depends_on_the_hypervisor():
     assert unchecked(WEB, LIVE) == ('CPU model and hypervisor version',)
     assert unchecked(WEB, COLD) == unchecked(WEB, EVACUATE) == ()
+
+
+def test_what_no_service_shows_is_not_checked():
+    """Nova never shows the image of a volume: that alone makes no plan of a drain uncertain."""
+    of_volume = Server(
+        'a', 'a', 'ACTIVE', is_volume_booted=True, unknown=Texts({'image_properties'})
+    )
+    assert caveats(of_volume, COLD) == ()
+    assert unchecked(of_volume, COLD) == ('the image of its volume',)
+    of_image = Server('a', 'a', 'ACTIVE', unknown=Texts({'image_properties'}))
+    assert caveats(of_image, COLD) == ('the properties of its image',)
+    without = Server('a', 'a', 'ACTIVE', unknown=Texts({IMAGE_TRAITS}))
+    (words,) = unchecked(without, COLD)
+    assert words.startswith('traits that its image required')
