@@ -50,7 +50,7 @@ class Answer:
 
 def of_remedies(answer: Answer) -> str:
     """Return a note if a remedy needs a new server group; '' otherwise."""
-    is_named = any('server_group' in remedy.data for remedy in answer.decision.remedies)
+    is_named = any(remedy.data.get('server_group') for remedy in answer.decision.remedies)
     group, known = answer.request.server_group, answer.view.snapshot.server_groups or ()
     # An attach would create a group that is not in the snapshot.
     is_there = group is not None and any(each.id == group.id for each in known)

@@ -35,7 +35,7 @@ class FlavorAggregatesConstraint(Constraint):
         'flavor_aggregates.every': Reason('accepts every flavor'),
         'flavor_aggregates.named': Reason('accepts flavor {flavor}'),
         'flavor_aggregates.other': Reason(
-            'is in {aggregates}, which does not accept flavor {flavor}',
+            'is in aggregate {aggregates}, which does not accept flavor {flavor}',
             advice=f'name the flavor in the aggregate, under {KEY}, or use another flavor',
         ),
         'flavor_aggregates.unknown': Reason('it is not known whether the host accepts the flavor'),

@@ -46,7 +46,7 @@ class MemberOfConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'member_of.admitted': Reason('its aggregates satisfy member_of'),
         'member_of.forbidden': Reason(
-            'is in {aggregates}, which member_of forbids',
+            'is in aggregate {aggregates}, which member_of forbids',
             advice='remove the host from the aggregate, or the aggregate from member_of',
             for_owner=_FOR_OWNER,
         ),

@@ -136,7 +136,11 @@ class QuotaConstraint(Constraint):
         if of_user:
             data |= {'user_id': request.user_id, 'user_limits': of_user}
         words = [f'{name}: {limit}' for name, limit in limits.items()]
-        words += [f'{name} of the user: {limit}' for name, limit in of_user.items()]
+        words += [
+            f'{name} of the user: {limit}'
+            for name, limit in of_user.items()
+            if not _is_projects(known[name])
+        ]
         change = 'quota ' + ', '.join(words)
         yield Change('quota', change, {'quotas': data}, wanted - (verdict.room or 0))
 
@@ -163,6 +167,11 @@ def _is_known(quota: Quota, name: str, *, has_users: bool) -> bool:
     return not has_users or (
         quota.of_user is not None and _is_known(quota.of_user, name, has_users=False)
     )
+
+
+def _is_projects(quota: Quota) -> bool:
+    """Check whether the user's limit is that of the project, as for a user without an own one."""
+    return quota.of_user is not None and quota.of_user.limit == quota.limit
 
 
 def _used(request: Request) -> Iterator[str]:

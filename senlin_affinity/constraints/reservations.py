@@ -116,7 +116,7 @@ class ReservationsConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         ADMITTED: Reason('is not reserved for others'),
         RESERVED: Reason(
-            'is in {aggregates}, which is reserved',
+            'is in aggregate {aggregates}, which is reserved',
             advice='use a flavor or an image with the reservation, or add a host that is not '
             'reserved',
         ),
@@ -130,7 +130,8 @@ class ReservationsConstraint(Constraint):
             'flavor and the image',
         ),
         ISOLATED: Reason(
-            'is in {aggregates}, which is isolated by traits that the request does not require',
+            'is in aggregate {aggregates}, which is isolated by traits that the request does not '
+            'require',
             advice='use a flavor or an image that requires the traits, or add a host elsewhere',
         ),
         OTHER_TENANT: Reason(
@@ -138,7 +139,7 @@ class ReservationsConstraint(Constraint):
             advice='add the host to an aggregate of the project',
         ),
         NOT_MIRRORED: Reason(
-            'is in {aggregates} in Nova, but not in Placement',
+            'is in aggregate {aggregates} in Nova, but not in Placement',
             advice='run "nova-manage placement sync_aggregates"',
             is_state=True,
         ),

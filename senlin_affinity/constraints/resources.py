@@ -45,9 +45,13 @@ from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
 from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES, Demand
-from senlin_affinity.model.host import Resource, is_vsphere
+from senlin_affinity.model.host import Resource, is_ironic, is_vsphere
 from senlin_affinity.nova import leftovers
-from senlin_affinity.nova.alternatives import flavor_change, smaller_flavors
+from senlin_affinity.nova.alternatives import (
+    flavor_change,
+    much_smaller_flavors,
+    smaller_flavors,
+)
 from senlin_affinity.nova.candidate_query import are_aggregates_asked
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import DISABLED
@@ -184,8 +188,10 @@ class ResourcesConstraint(Constraint):
         from a volume.
 
         No NewHosts for a request that names its host. Before it, the removal of what consumers use
-        that are no servers, if any are known.
+        that are no servers, if any are known, and Ironic nodes that become available. A flavor with
+        less than half of an amount gives up a requirement.
         """
+        asked = demand_of(request)
         hosts = tuple(host for host in scenario.cloud.hosts or () if leftovers.orphans(host))
         if hosts:
             names = frozenset(host.host for host in hosts)
@@ -196,9 +202,21 @@ class ResourcesConstraint(Constraint):
                 lists=((('removed_consumers',), names),),
                 details={host.host: leftovers.in_words(host) for host in hosts},
             )
+        nodes = tuple(each for each in evaluation.rejected if _is_reserved(each, asked))
+        if nodes:
+            names = frozenset(host.host for host in nodes)
+            yield ChangedHosts(
+                'available_nodes',
+                'reserved nodes of {names} made available in Ironic (check their maintenance, '
+                'cleaning and provision state first)',
+                hosts=nodes,
+                lists=((('available_nodes',), names),),
+            )
         if not request.is_host_named:
             yield NewHosts('hosts', '')
-        smaller = smaller_flavors(scenario.cloud.flavors or (), request.flavor)
+        known = scenario.cloud.flavors or ()
+        smaller = smaller_flavors(known, request.flavor)
+        tiny = much_smaller_flavors(known, request.flavor)
         whose: dict[str, Any] = {
             'size': request.count,
             'kind': Kind.REQUESTER,
@@ -206,7 +224,9 @@ class ResourcesConstraint(Constraint):
         }
         if smaller and evaluation.is_limiting:
             yield OneOf('flavor', '', **whose, choices=tuple(map(flavor_change, smaller)))
-        asked = demand_of(request)
+        if tiny and evaluation.is_limiting:
+            less = whose | {'kind': Kind.GIVEN_UP}
+            yield OneOf('flavor', '', **less, choices=tuple(map(flavor_change, tiny)))
         is_disk_asked = asked is not None and DISK_GB in asked.amounts
         is_flavors = request.flavor is not None and request.flavor.disk > 0
         if is_disk_asked and is_flavors and evaluation.is_limiting:
@@ -359,6 +379,15 @@ def _by_answer(request: Request, scenario: Scenario, verdicts: _Verdicts) -> Non
     verdicts.set(is_left & grants.is_listed, Code.NOT_GRANTED, NONE)
     is_limited = (verdicts.upper > 0) & (verdicts.upper < INFINITE)
     verdicts.lower[is_left & ~grants.is_listed & is_limited] = 0
+
+
+def _is_reserved(host: Host, asked: Demand | None) -> bool:
+    """Check whether an Ironic node has what is requested, but all of it is reserved."""
+    has, amounts = host.resources or {}, {} if asked is None else asked.amounts
+    return is_ironic(host.hypervisor_type) and any(
+        name in has and has[name].capacity == 0 and has[name].reserved >= amount
+        for name, amount in amounts.items()
+    )
 
 
 def _is_excluded(request: Request, scenario: Scenario) -> Flags:

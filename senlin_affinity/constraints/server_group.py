@@ -51,6 +51,7 @@ from senlin_affinity.scenario.column import Column, distinct, in_order
 from senlin_affinity.scenario.scenario import Scenario
 
 _BINDING = (AFFINITY, ANTI_AFFINITY)
+_NO_GROUP = 'without the server group'
 _NEW_GROUP = 'a new server group (with Senlin: another cluster, or policy)'
 NO_SOFT_DELETED = Assumption('server_group.soft_deleted', 'no soft-deleted servers in the group')
 LATE_CHECK = Assumption(
@@ -60,6 +61,12 @@ LATE_CHECK = Assumption(
 ONLY_LATE_CHECK = OpenAssumption(
     'server_group.only_late_check', "Nova's default late check of server groups"
 )
+
+
+def no_group_change(request: Request) -> Change:
+    """Return the change ``no_group``: the same request without its server group."""
+    data, wanted = {'server_group': None}, request.count
+    return Change('no_group', _NO_GROUP, data, wanted, Kind.GIVEN_UP, for_tenant=True)
 
 
 def new_group_change(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> Change:
@@ -261,16 +268,21 @@ class ServerGroupConstraint(Constraint):
     ) -> Iterator[Change]:
         """Yield changes: a new group if this one has members, a higher limit if any, a soft policy.
 
-        Nothing for a soft policy, and if the quota allows no other group.
+        If the request could leave the group out, no group comes last. Nothing for a soft policy.
         """
-        cloud = scenario.cloud
-        group, wanted = request.server_group, request.count
-        if (
-            group is None
-            or group.policy not in _BINDING
-            or not may_create_group(request, cloud, group)
-        ):
+        cloud, group = scenario.cloud, request.server_group
+        if group is None or group.policy not in _BINDING:
             return
+        if may_create_group(request, cloud, group):
+            yield from self._other_groups(request, cloud, group)
+        if request.is_group_optional:
+            yield no_group_change(request)
+
+    def _other_groups(
+        self, request: Request, cloud: CloudSnapshot, group: ServerGroup
+    ) -> Iterator[Change]:
+        """Yield the changes to another group."""
+        wanted = request.count
         same = {'server_group': new_group(request, cloud, group)}
         whose: dict[str, Any] = {'kind': Kind.REQUESTER, 'for_tenant': True}
         if group.members:
@@ -290,8 +302,13 @@ class ServerGroupConstraint(Constraint):
 
 
 def soft_policy_change(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> Change:
-    """Return the change ``soft_policy``: a new group with a soft policy and no rules."""
+    """Return the change ``soft_policy``: a new group with a soft policy and no rules.
+
+    "policies: soft-affinity" is a property of the policy that determines the group; otherwise "a
+    new server group with soft-affinity", because Nova changes no group.
+    """
     soft = new_group(request, cloud, group, **soft_group(group))
-    change, data = f'policies: {soft["policy"]}', {'server_group': soft}
+    how = 'a new server group with' if request.is_group_optional else 'policies:'
+    change, data = f'{how} {soft["policy"]}', {'server_group': soft}
     wanted = request.count
     return Change('soft_policy', change, data, wanted, Kind.GIVEN_UP, for_tenant=True)

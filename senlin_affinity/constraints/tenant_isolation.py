@@ -43,7 +43,7 @@ class TenantIsolationConstraint(Constraint):
         'tenant_isolation.everybody': Reason('accepts every project'),
         'tenant_isolation.own': Reason('accepts project {project}'),
         'tenant_isolation.other': Reason(
-            'is in {aggregates}, which does not accept project {project}',
+            'is in aggregate {aggregates}, which does not accept project {project}',
             advice=f'name the project in the aggregate, under a key that begins with {TENANT}, or '
             'use hosts of another aggregate',
             is_state=True,

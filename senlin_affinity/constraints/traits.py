@@ -172,7 +172,8 @@ class TraitsConstraint(Constraint):
         traits = sorted(filter(_is_custom, required))
         yield ChangedHosts(
             'host_traits',
-            f'{{hosts}} with {", ".join(traits)} {{are}} needed',
+            f'{{hosts}} with {", ".join(traits)} {{are}} needed (an existing host may get the '
+            'trait only if it has the hardware)',
             {'host_traits': {'traits': traits, 'hosts': []}},
             hosts=hosts,
             lists=((('host_traits', 'hosts'), frozenset(host.host for host in hosts)),),

@@ -6,6 +6,7 @@ which commands carry it out::
     {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
                       'rules': {'max_server_per_host': 2},             a new group, without servers
                       'project_id': '...'}}                            its owner, if known
+    {'server_group': None}                                               no group
     {'availability_zone': 'az-2'}   {'member_of': []}   {'is_volume_booted': True}
     {'requested_host': None}                                             any host
     {'spread': [{'by': 'rack', 'max_skew': 2, 'mode': 'hard'}]}          all of them; [] is none
@@ -14,6 +15,7 @@ which commands carry it out::
     {'set_extra_specs': {'group_policy': 'none'}}   {'created_traits': ['CUSTOM_A']}
     {'new_hosts': {'number': 2, 'name': 'cmp-1-new', 'amounts': {'VCPU': 64}, ...}}
     {'enabled_hosts': ['cmp-1'], 'started_hosts': ['cmp-2']}   {'removed_consumers': ['cmp-1']}
+    {'available_nodes': ['ironic-1']}                        whatever is reserved becomes available
     {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': '...'}, 'hosts': ['cmp-1']}}
     {'aggregate_projects': {'aggregate': {'name': 'vip', 'uuid': '...'}, 'projects': ['...']}}
     {'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-1']}}
@@ -175,11 +177,13 @@ def _flavor(request: Request, cloud: CloudSnapshot, value: Data) -> Request:
     return replace(request, flavor=flavor)
 
 
-def _server_group(request: Request, _cloud: CloudSnapshot, value: Data) -> Request:
-    """Replace the server group with a new one without servers, whose id is its name.
+def _server_group(request: Request, _cloud: CloudSnapshot, value: Data | None) -> Request:
+    """Replace the server group with a new one without servers, whose id is its name; or with none.
 
     ``project_id`` defaults to that of the old group.
     """
+    if value is None:
+        return replace(request, server_group=None, unknown_group=None)
     old = request.server_group
     name, policy, rules = value['name'], value['policy'], value['rules']
     project = value.get('project_id', None if old is None else old.project_id)
@@ -238,11 +242,23 @@ def _without(values: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
     return {key: value for key, value in values.items() if key not in removed}
 
 
+def _available(host: Host) -> Host:
+    """Return the host with nothing reserved of classes that are reserved as a whole."""
+    resources = {
+        name: has if has.capacity else structs.replace(has, capacity=has.reserved, reserved=0)
+        for name, has in (host.resources or {}).items()
+    }
+    return host.but(resources=resources)
+
+
 ACTIONS: Mapping[str, Action] = {
     'aggregate_hosts': Action(None, _aggregate_hosts, needs_hardware=True),
     'aggregate_projects': Action(None, _aggregate_projects),
     'availability_zone': Action(
         lambda request, _cloud, zone: replace(request, availability_zone=zone)
+    ),
+    'available_nodes': Action(
+        None, lambda scenario, names, _request: scenario.change(names, _available)
     ),
     'created_traits': Action(None, _created_traits, commands.created_traits),
     'enable_drs_extension': Action(

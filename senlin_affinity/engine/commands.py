@@ -38,16 +38,16 @@ def _named(*names: str) -> tuple[str, ...]:
 
 
 def server_group(
-    request: Request, _cloud: CloudSnapshot, value: Mapping[str, Any]
+    request: Request, _cloud: CloudSnapshot, value: Mapping[str, Any] | None
 ) -> Iterator[Words]:
-    """Yield the command that creates the group; nothing unless there is one to replace.
+    """Yield the command that creates the group; nothing for none, or with none to replace.
 
     ``('--os-project-id', <id>, '--os-compute-api-version', '2.64', 'server', 'group', 'create',
     '--policy', <policy>, '--rule', 'max_server_per_host=2', <name>)``. The version is 2.15 without
     rules; the first two words depend on ``project_id``.
     """
     old = request.server_group
-    if old is None or old.is_planned:
+    if value is None or old is None or old.is_planned:
         return  # an attach creates it
     rules = (('--rule', f'{name}={number}') for name, number in value['rules'].items())
     words = [word for pair in rules for word in pair]

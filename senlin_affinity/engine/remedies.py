@@ -78,6 +78,7 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
     (one of those with equal data), then the changes that raise the capacity, the most helpful
     first. A flavor that requires less, such as no GPU, is beside them, if it is sufficient.
     """
+    changes = [*_without_tiny_flavors(changes)]
     enough = [change.remedy for change in changes if change.after.fits]
     less = [*_less_demanding(now, changes)]
     if enough:
@@ -95,6 +96,17 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
         if all(pair.data != each.data for each in distinct):
             distinct.append(pair)
     return (*distinct, *(change.remedy for change in some), *less)
+
+
+def _without_tiny_flavors(changes: Sequence[PlannedRemedy]) -> Iterator[PlannedRemedy]:
+    """Yield the changes, but no flavor of less than half the size if a larger one suffices."""
+    flavors = [each for each in changes if each.remedy.code == 'flavor']
+    is_enough = any(each.after.fits and not _is_tiny(each.remedy) for each in flavors)
+    yield from (each for each in changes if not (is_enough and _is_tiny(each.remedy)))
+
+
+def _is_tiny(remedy: Remedy) -> bool:
+    return remedy.code == 'flavor' and remedy.kind is Kind.GIVEN_UP
 
 
 def _less_demanding(now: Evaluation, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy]:
@@ -123,9 +135,15 @@ def _effort(remedy: Remedy) -> tuple[int, bool, int, int, bool]:
 def _stage(remedy: Remedy) -> int:
     """Return who can make the change.
 
-    0: the requester; 1: an operator, without more hardware; 2: somebody who adds hardware.
+    0: the requester, or an operator who makes a node available; 1: an operator, without more
+    hardware; 2: the requester, with a flavor of less than half the size; 3: somebody who adds
+    hardware.
     """
     if needs_hardware(remedy.data):
+        return 3
+    if remedy.code == 'available_nodes':
+        return 0
+    if _is_tiny(remedy):
         return 2
     is_own = remedy.kind is Kind.GIVEN_UP and (remedy.for_tenant or 'flavor' in remedy.data)
     return 0 if remedy.kind is Kind.REQUESTER or is_own else 1

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from senlin_affinity.model.request import Request
 from senlin_affinity.nova.flavor_features import DEDICATED, MIXED
+from senlin_affinity.nova.instance_extra_specs import NOVAS, is_compared
 
 #: Always modelled.
 _MODELLED = (
@@ -19,6 +20,10 @@ _MODELLED = (
     'ServerGroupAffinityFilter',
     'AvailabilityZoneFilter',
 )
+#: Architectures, hypervisors and modes of most hosts.
+_USUAL = ('x86_64', 'hvm', 'kvm', 'qemu')
+#: Nova's own extra specs without a namespace, which aggregates usually lack.
+_OWN = ('group_policy', 'hide_hypervisor_id')
 #: They read scheduler hints.
 _BY_HINT = ('SameHostFilter', 'DifferentHostFilter', 'JsonFilter', 'SimpleCIDRAffinityFilter')
 
@@ -64,16 +69,39 @@ def reads(request: Request, name: str) -> str:
 
     "the flavor requires hw:numa_nodes=2 and the image requires hw_mem_page_size=large".
     """
-    is_spec, is_property = _READING.get(name, (_nothing, _nothing))
-    parts = (
-        ('flavor', is_spec, request.extra_specs),
-        ('image', is_property, request.image_properties or {}),
-    )
-    found = (
-        (what, ', '.join(f'{key}={each[key]}' for key in sorted(each) if is_read(key, each[key])))
-        for what, is_read, each in parts
-    )
+    found = zip(('flavor', 'image'), map(', '.join, _settings_read(request, name)), strict=True)
     return ' and '.join(f'the {what} requires {keys}' for what, keys in found if keys)
+
+
+def _settings_read(request: Request, name: str) -> Iterator[list[str]]:
+    """Yield the extra specs, then the image properties, that a filter reads: "key=value"."""
+    parts = request.extra_specs, request.image_properties or {}
+    for is_read, each in zip(_READING.get(name, (_nothing, _nothing)), parts, strict=True):
+        yield [f'{key}={each[key]}' for key in sorted(each) if is_read(key, each[key])]
+
+
+def compared(request: Request) -> tuple[str, ...]:
+    """Return the extra specs and image properties that filters probably compare: "key=value".
+
+    Those that aggregates must have come first. Not values that most hosts have, nor what only
+    filters read that are not enabled; without specified filters, any of Nova may be enabled, but
+    AggregateImagePropertiesIsolation, which reads every property.
+    """
+    may_run = request.settings.are_filters_unspecified
+    found: list[str] = []
+    if may_run or request.is_enforced(NOVAS):
+        specs = request.extra_specs
+        names = sorted(key for key in specs if is_compared(key) and key not in _OWN)
+        found += [f'{key}={specs[key]}' for key in names]
+    for name, (_spec, is_property) in _READING.items():
+        if request.is_enforced(name) or (may_run and is_property is not _anything):
+            found += (each for part in _settings_read(request, name) for each in part)
+    return tuple(dict.fromkeys(each for each in found if not is_usual(each.partition('=')[2])))
+
+
+def is_usual(value: str) -> bool:
+    """Check whether most hosts have this value of an image property."""
+    return value.lower() in _USUAL
 
 
 def properties_read(request: Request) -> frozenset[str]:

@@ -5,10 +5,11 @@ The hosts are not known, or Nova may reject more than the planner models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from senlin_affinity.engine import scheduler_filters
+from senlin_affinity.engine.changes import carry_out
 from senlin_affinity.engine.evaluation import Evaluation
 from senlin_affinity.engine.remedies import ProposalInput
 from senlin_affinity.engine.what_if import WhatIf
@@ -29,18 +30,22 @@ from senlin_affinity.scenario import plugin_errors
 BOOT, ZONE, FLAVOR, NO_HINTS = 'boot_from_volume', 'availability_zone', 'flavor', 'no_hints'
 #: The name of the constraint.
 _HINTS = 'scheduler_hints'
+#: Extra specs and image properties that Placement checks begin with these.
+_OF_PLACEMENT = ('resources', 'trait')
 #: The zones, and the flavors, that are named.
 _MOST = 3
 
 
 def suggestions(now: Evaluation) -> tuple[Change, ...]:
-    """Return each change that the requester could make, those that give up a requirement late.
+    """Return each change that the requester could make, the most promising first.
 
     * Hosts not known: nothing says whether a change helps, but it does not leave a rejection of the
       request. A limit has no number: "a larger max_server_per_host".
     * It fits by an upper bound: only changes with which it certainly fits.
 
-    A boot from a volume is only for a flavor whose disk is large for its other amounts, and last.
+    What few hosts provide is given up first (:func:`_rank`). A boot from a volume is only for a
+    flavor whose disk is large for its other amounts. Of smaller flavors, the smallest is the first
+    if nothing is known of the hosts.
     """
     what_if, request = WhatIf(now), now.request
     less = [
@@ -53,10 +58,40 @@ def suggestions(now: Evaluation) -> tuple[Change, ...]:
     found = [*_proposed(now), *less]
     if now.fits is False:
         found = [each for each in found if what_if.plan(each.data).after.fits is not False]
-    found.sort(key=lambda each: (each.code == BOOT, [*Kind].index(each.kind), each.size))
-    found = [*{each.change: each for each in found}.values()]
+    first: dict[str, Change] = {}
+    for each in found:
+        first.setdefault(each.change, each)
+    found = [*first.values()]
+    found.sort(key=lambda each: (_rank(each, now), [*Kind].index(each.kind), each.size))
     likelier = ' (the smaller, the likelier)' if now.fits is None else ''
     return (*_joined(_joined(found, ZONE), FLAVOR, likelier),)
+
+
+def _rank(change: Change, now: Evaluation) -> int:
+    """Return how promising a change is; 0 is the most.
+
+    0: other hosts, such as without hints, group or zone; 1: without what scheduler filters compare;
+    2: a smaller flavor; 3: without traits and resources; 4: without a property that most hosts
+    have; 5: a boot from a volume.
+    """
+    if change.code == BOOT:
+        return 5
+    gone = _given_up(change, now)
+    if not gone:
+        return 2 if change.code == FLAVOR else 0
+    if all(map(scheduler_filters.is_usual, gone.values())):
+        return 4
+    return 3 if any(key.startswith(_OF_PLACEMENT) for key in gone) else 1
+
+
+def _given_up(change: Change, now: Evaluation) -> Mapping[str, str]:
+    """Return the extra specs and image properties that the changed request no longer has."""
+    request, left = now.request, carry_out(change.data, now.request, now.scenario)[0]
+    parts = (
+        (request.extra_specs, left.extra_specs),
+        (request.image_properties or {}, left.image_properties or {}),
+    )
+    return {key: each[key] for each, other in parts for key in each if key not in other}
 
 
 def _is_certain(after: Evaluation) -> bool:
@@ -75,6 +110,9 @@ def _proposed(now: Evaluation) -> Iterator[Change]:
     """Yield the plain changes that the requester could make, and each flavor that is smaller."""
     request, cloud = now.request, now.scenario.cloud
     flavor, known = request.flavor, cloud.flavors or ()
+    smaller = all_smaller_flavors(known, flavor)
+    for other in smaller[::-1] if now.fits is None else smaller:
+        yield replace(flavor_change(other), size=request.count, kind=Kind.REQUESTER)
     for constraint in now.constraints:
         with plugin_errors.attributing(constraint, 'proposals'):
             evaluated = ProposalInput(now, constraint.name)
@@ -83,8 +121,6 @@ def _proposed(now: Evaluation) -> Iterator[Change]:
                     continue
                 if each.kind is Kind.REQUESTER or each.for_tenant:
                     yield from _plain(now, each)
-    for smaller in all_smaller_flavors(known, flavor):
-        yield replace(flavor_change(smaller), size=request.count, kind=Kind.REQUESTER)
 
 
 def _is_disk_decisive(flavor: Flavor, known: Sequence[Flavor]) -> bool:

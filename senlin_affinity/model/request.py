@@ -82,6 +82,8 @@ class Request:
     * ``forced_host`` and ``forced_node`` are the host and the hypervisor of ``zone:host:node``,
       the only ones in the cloud of the request. ``is_host_named``: the request names its host, in
       any way.
+    * ``is_group_optional``: nothing but the request itself chooses the server group, so the
+      requester could leave it out. False for the group of an affinity policy.
     * ``is_drs_required``: only DRS hosts are allowed. ``is_pinned``: every server will be sent to
       its planned host.
     * ``elsewhere`` is the same request without its host, with the cloud to plan it on, if the
@@ -107,6 +109,7 @@ class Request:
     forced_host: str | None = None
     forced_node: str | None = None
     is_host_named: bool = False
+    is_group_optional: bool = False
     is_drs_required: bool = False
     is_pinned: bool = False
     settings: Settings = Settings()

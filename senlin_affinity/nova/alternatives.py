@@ -71,6 +71,13 @@ def smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]
     return sorted(smaller, key=_size, reverse=True)[:_MOST_SMALLER]
 
 
+def much_smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
+    """Return other flavors with smaller amounts: the largest few, and the smallest."""
+    every = all_smaller_flavors(known, now)
+    smaller = [each for each in every if now and not all(map(_is_reduced, _size(each), _size(now)))]
+    return smaller[: _MOST_SMALLER - 1] + smaller[_MOST_SMALLER - 1 :][-1:]
+
+
 def all_smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
     """Return the flavors that only have smaller amounts, however small, the largest first."""
     return sorted((each for each in known if _is_beside(each, now, le)), key=_size, reverse=True)
@@ -222,7 +229,8 @@ def joining(
     path, names = ('aggregate_hosts', 'hosts'), frozenset(host.host for host in found)
     change = ChangedHosts(
         'aggregate_hosts',
-        f'{{hosts}} in aggregate {best.name} {{are}} needed',
+        f'{{hosts}} in aggregate {best.name} {{are}} needed (an existing host may join only if it '
+        'is of that kind)',
         {'aggregate_hosts': {'aggregate': named, 'hosts': []}},
         hosts=found,
         lists=((path, names),),

@@ -57,13 +57,13 @@ REASONS: Mapping[str, Reason] = {
         advice='raise the instances quota, or delete servers',
     ),
     'quota.cores': tenant_reason(
-        '{wanted} server(s) need(s) {needed} cores; the project has {left} left '
-        '({allowed} server(s))',
+        "the project's quota of cores has {left} of {limit} left, but {wanted} server(s) "
+        'need(s) {needed}',
         advice='raise the cores quota, delete servers, or use a smaller flavor',
     ),
     'quota.ram': tenant_reason(
-        '{wanted} server(s) need(s) {needed} MiB of ram; the project has {left} left '
-        '({allowed} server(s))',
+        "the project's quota of ram has {left} of {limit} MiB left, but {wanted} server(s) "
+        'need(s) {needed}',
         advice='raise the ram quota, delete servers, or use a smaller flavor',
     ),
     'quota.user_instances': tenant_reason(
@@ -71,12 +71,13 @@ REASONS: Mapping[str, Reason] = {
         advice="raise the user's instances quota, or delete servers",
     ),
     'quota.user_cores': tenant_reason(
-        '{wanted} server(s) need(s) {needed} cores; the user has {left} left ({allowed} server(s))',
+        "the user's quota of cores has {left} of {limit} left, but {wanted} server(s) need(s) "
+        '{needed}',
         advice="raise the user's cores quota, delete servers, or use a smaller flavor",
     ),
     'quota.user_ram': tenant_reason(
-        '{wanted} server(s) need(s) {needed} MiB of ram; the user has {left} left '
-        '({allowed} server(s))',
+        "the user's quota of ram has {left} of {limit} MiB left, but {wanted} server(s) need(s) "
+        '{needed}',
         advice="raise the user's ram quota, delete servers, or use a smaller flavor",
     ),
     'quota.metadata_items': tenant_reason(

@@ -16,6 +16,7 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.actions import Action
 from senlin_affinity.nova.quotas import INSTANCES, SERVER_GROUP_MEMBERS
+from senlin_affinity.preflight import request_cause
 from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
 from senlin_affinity.preflight.headline import limiting_reason
 
@@ -29,10 +30,6 @@ _CHECKED_LATE = (
 _RACE = 'Nova used up its attempts, because of a race for capacity or failed starts.'
 _AGAIN = 'Request the server again.'
 _SAME_TIME = 'Perhaps another server of the group was started at the same time'
-_BY_PLACEMENT = (
-    'Placement had no host with the resources, traits and aggregates that such a server needs.'
-)
-_BY_FILTERS = "Placement had hosts for one such server, but the scheduler's filters left too few."
 _PASS = 'Pass --nova-conf.'
 _NO_RECORD = 'Nova keeps no record of changes to hosts, traits or quotas.'
 
@@ -124,7 +121,8 @@ class Explanation:
             hidden = _NOT_SHOWN if self.failed.attempt is None else _ADMINS_ONLY
             yield _NO_MESSAGE if self.decision.is_hosts_known else hidden
         if failure.is_by_filters is not None and not self.decision.is_hosts_known:
-            yield _BY_FILTERS if failure.is_by_filters else _BY_PLACEMENT
+            is_by_filters = failure.is_by_filters
+            yield request_cause.of_request(self.request, is_by_filters=is_by_filters)
         yield from self._fit()
 
     def now(self) -> Iterator[str]:
@@ -159,7 +157,9 @@ class Explanation:
         decision, failed = self.of_hosts, self.failed
         is_whole = failed.failure.cause is Cause.NO_HOST and failed.action is None
         if decision.wanted == 1 and decision.fits is False:
-            yield f'No host takes it: {limiting_reason(decision)}.'
+            reason = limiting_reason(decision)
+            is_said = reason.startswith('no ')
+            yield f'N{reason[1:]}.' if is_said else f'No host takes it: {reason}.'
         elif decision.fits is False:
             whole = 'Nova places such a request as a whole. ' if is_whole else ''
             number = min(decision.capacity or 0, decision.wanted) or 'None'

@@ -6,6 +6,7 @@ Examples::
     too little MEMORY_MB left (3 of 4 hosts)
     too little VGPU left (both suitable hosts: gpu-1, gpu-2)
     no suitable host exists: offer no VGPU (all 6 hosts)
+    no host is large enough (at most 16384 of 32768 MEMORY_MB for one server)
     cmp-2 has room, but its compute service is disabled; too little VCPU left (4 of 5 hosts)
 
 1. A rejection of the request, such as a quota, counts only if it allows no more than the hosts do.
@@ -28,6 +29,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.engine.decision import Decision
@@ -39,15 +41,20 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.host_status import may_have_orphans
 from senlin_affinity.preflight.likely_cause import all_hosts
 
-_HOST_FULL = 'server_group.host_full'
+_HOST_FULL, _OTHER_ZONE = 'server_group.host_full', 'availability_zone.other_zone'
+_TOO_LARGE, _NOT_OFFERED = 'resources.too_large', 'resources.not_offered'
 #: Phrases for the codes whose facts differ from host to host.
 _SHORT: Mapping[str, str] = {
-    'availability_zone.other_zone': 'not in zone {wanted}',
+    _OTHER_ZONE: 'not in zone {wanted}',
     'resources.exhausted': 'too little {resource} left',
     'resources.reserved': 'all {resource} reserved, as for a node that is not available in Ironic',
-    'resources.too_large': 'one server cannot have as much {resource}',
+    _TOO_LARGE: 'one server cannot have as much {resource}',
     'server_count.full': 'too many servers',
     _HOST_FULL: 'server group {group} allows {max_server_per_host} per host',
+}
+#: With known hosts, the remedies say what would be accepted and also finds a host.
+_WITHOUT_ADVICE: Mapping[str, str] = {
+    'flavor.rejected': 'nova-api answers {status} because of {settings}: {exception} ("{message}")'
 }
 #: The number of reasons, of suitable hosts, and of hosts with room that are named.
 _MOST_REASONS, _MOST_NAMES, _MOST_OPEN = 3, 3, 2
@@ -61,11 +68,17 @@ def limiting_reason(decision: Decision) -> str:
     are_hosts_deciding = of_hosts is not None and of_hosts <= capacity
     if not deciding and not are_hosts_deciding:
         deciding = [*rejections]
-    words = [sentence(rejections[name], decision.reasons) for name in deciding]
+    words = [_of_request(rejections[name], decision) for name in deciding]
     # Placement and nova-api reject a request as such; of these, the hosts tell nothing more.
     if not words or (are_hosts_deciding and {*deciding} == {QUOTA} and decision.hosts):
         words += _of_hosts(decision)
     return '; '.join(words)
+
+
+def _of_request(verdict: Verdict, decision: Decision) -> str:
+    """Return the sentence of a rejection of the request."""
+    words = _WITHOUT_ADVICE.get(verdict.code) if decision.is_hosts_known else None
+    return words.format_map(verdict.facts) if words else sentence(verdict, decision.reasons)
 
 
 def hosts_to_read(decision: Decision, hosts: Iterable[Host]) -> tuple[str, ...]:
@@ -117,9 +130,32 @@ def _of_hosts(decision: Decision) -> Iterator[str]:
             suitable = others
         yield from _by_state(suitable, decision, total - unsuitable)
         return
+    if too_large := _too_large(rejected, kinds, decision):
+        yield too_large
+        return
     found = [*_by_kind(kinds, decision)]
     yield found[0] if total == 1 else f'no suitable host exists: {found[0]}'
     yield from found[1:]
+
+
+def _too_large(
+    rejected: Sequence[HostReport],
+    kinds: Sequence[Collection[tuple[str, str]]],
+    decision: Decision,
+) -> str | None:
+    """Return that no host is large enough, if that alone rejects the hosts nearest to suitable."""
+    if len(decision.hosts) == 1 and decision.is_host_named:
+        return None
+    fewest = min(map(len, kinds))
+    near = [each for each, found in zip(rejected, kinds, strict=True) if len(found) == fewest]
+    verdicts = [each.verdicts.get(ResourcesConstraint.name) for each in near]
+    facts = [each.facts for each in verdicts if each is not None and each.code == _TOO_LARGE]
+    names = {each['resource'] for each in facts}
+    others = {code for found in kinds if len(found) == fewest for _words, code in found}
+    if len(names) != 1 or not others <= {_TOO_LARGE, _NOT_OFFERED}:
+        return None
+    most, amount = max(each['max_unit'] for each in facts), facts[0]['amount']
+    return f'no host is large enough (at most {most} of {amount} {names.pop()} for one server)'
 
 
 def _code(report: HostReport) -> str:
@@ -130,7 +166,8 @@ def _code(report: HostReport) -> str:
 def _has_room(report: HostReport, decision: Decision) -> bool:
     """Check whether a suitable host has room, so that only a state keeps the servers away."""
     resources = report.verdicts.get(ResourcesConstraint.name)
-    if report.placed or resources is None or not (resources and resources.bounds.lower):
+    # Placement does not offer a disabled host, so it guarantees nothing there.
+    if report.placed or resources is None or not (resources and resources.bounds.expected):
         return False
     fixed = (*decision.about_capacity, SpreadConstraint.name)
     return not any(name in fixed for name, each in report.verdicts.items() if not each)
@@ -183,7 +220,8 @@ def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int)
         number = len(hosts)
         which = _which(number, eligible, decision)
         if code == _HOST_FULL:
-            phrases.append(f'{words}, and {which} {"is" if number == 1 else "are"} full')
+            comma = ',' if ', which' in which else ''
+            phrases.append(f'{words}, and {which}{comma} {"is" if number == 1 else "are"} full')
         else:
             names = ''
             if eligible < total and number <= _MOST_NAMES:
@@ -226,15 +264,23 @@ def _first(phrases: Sequence[str]) -> Iterator[str]:
 def _which(number: int, eligible: int, decision: Decision) -> str:
     """Return "all 4 hosts", "2 of 4 hosts", "both suitable hosts" or "2 of 3 suitable hosts".
 
-    The number of all suitable hosts counts if it is not that of all hosts. A host that the request
-    names: "cmp-3, which the request names".
+    The number of all suitable hosts counts if it is not that of all hosts; a requested zone is then
+    named. A host that the request names: "cmp-3, which the request names".
     """
     total = len(decision.hosts)
     if total == 1 and decision.is_host_named:
         return f'{decision.hosts[0].host}, which the request names'
     if eligible == total:
         return all_hosts(total) if number == total else f'{number:,} of {total:,} hosts'
+    zone = _zone(decision)
     if number < eligible:
-        return f'{number:,} of {eligible:,} suitable hosts'
+        return f'{number:,} of {eligible:,} suitable hosts{zone}'
     few = {1: 'the only suitable host', 2: 'both suitable hosts'}
-    return few.get(number, f'all {number:,} suitable hosts')
+    return f'{few.get(number, f"all {number:,} suitable hosts")}{zone}'
+
+
+def _zone(decision: Decision) -> str:
+    """Return " in zone az-2" if the request names a zone that some hosts are not in."""
+    verdicts = (each.verdicts.get(AvailabilityZoneConstraint.name) for each in decision.hosts)
+    found = (each for each in verdicts if each is not None and each.code == _OTHER_ZONE)
+    return next((f' in zone {each.facts["wanted"]}' for each in found), '')

@@ -309,6 +309,7 @@ def _resolved(question: Question, view: CloudView, target: Target) -> tuple[Requ
         forced_host=target.host,
         forced_node=target.node,
         is_host_named=is_host_named,
+        is_group_optional=properties is None and group is not None,
         is_drs_required=properties is not None and properties.is_drs_enabled,
         is_pinned=question.is_pinned,
     )

@@ -134,6 +134,8 @@ def _creation(
         whole = _with_flavor(whole, failed.flavor, notes)
     snapshot = whole if host is None else _only_on(whole, host)
     request, cloud = _of_settings(*resolve_question(question, replace(view, snapshot=snapshot)))
+    is_optional = request.is_group_optional and failed.action is None  # else, of a policy
+    request = replace(request, is_group_optional=is_optional)
     counted = None
     if failed.remaining:
         counted = NewServers(request, cloud)

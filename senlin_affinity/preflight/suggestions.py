@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.evaluation import evaluate
-from senlin_affinity.engine.suggestions import BOOT, FLAVOR, NO_HINTS, suggestions
+from senlin_affinity.engine.suggestions import NO_HINTS, suggestions
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -33,8 +33,8 @@ def suggested(
 
     With known hosts, only what makes a request certain that fits by an upper bound.
 
-    Placement reads no server group: if it had no candidate, another group changes nothing. The
-    filters read no resources: if they rejected the hosts for one server, fewer change nothing.
+    Placement reads no server group: if it had no candidate, another group changes nothing. Filters
+    read no resources, but with a smaller flavor, Placement may offer them more hosts.
 
     :param is_by_filters: of a failure: whether filters or Placement rejected the hosts.
     :param server: of a failure: the id of the server.
@@ -43,14 +43,12 @@ def suggested(
     if not is_open or decision.remedies:
         return
     found = suggestions(evaluate(request, Scenario.of(cloud), constraints))
-    is_one_filtered = is_by_filters is True and request.count == 1
     for each in found:
-        is_of_resources = each.code in (BOOT, FLAVOR) and is_one_filtered
-        if not is_of_resources and not (is_by_filters is False and _is_of_filters(each)):
+        if not (is_by_filters is False and _is_of_filters(each)):
             yield each.change
     if decision.fits is None:
         flavors = cloud.flavors and not any('flavor' in each.data for each in found)
-        if flavors and not is_one_filtered:
+        if flavors:
             yield _NO_LESS
         yield f'{_OTHERWISE}{f" (give the id {server})" if server else ""}'
 

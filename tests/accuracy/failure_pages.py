@@ -26,6 +26,7 @@ import yaml
 
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.sandbox import config_files
+from senlin_affinity.sandbox.blueprint import DEFAULT_FLAVORS
 from tests.accuracy.case import HOSTS, Ask, Case, Server, Stale
 from tests.accuracy.kinds.mixed import FLAVORS, METAL, node
 from tests.accuracy.kinds.parts import flavor
@@ -326,7 +327,13 @@ def cloud_file(case: Case) -> dict[str, Any]:
         | {'properties': {key: body[key] for key in body if not key.startswith('min_')}}
         for name, body in case.images.items()
     }
-    sections = {'hosts': hosts, 'aggregates': case.aggregates, 'flavors': case.flavors}
+    # The sandbox has its default flavors beside those of the case.
+    listed = {
+        each.name: flavor(each.ram, each.vcpus, each.disk, **each.extra_specs)
+        for each in DEFAULT_FLAVORS
+    }
+    flavors = {**listed, **case.flavors}
+    sections = {'hosts': hosts, 'aggregates': case.aggregates, 'flavors': flavors}
     return {**sections, **({'images': images} if images else {}), 'filters': [*case.filters]}
 
 

@@ -31,7 +31,9 @@ def _zone(_stage: Stage, _case: Case, asked: Ask, value: str | None) -> Ask:
     return replace(asked, zone=value)
 
 
-def _group(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any]) -> Ask:
+def _group(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any] | None) -> Ask:
+    if value is None:
+        return replace(asked, group=None)
     stage.groups[NEW] = stage.group(value['name'], {**value, 'user': asked.user})
     return replace(asked, group=NEW)
 

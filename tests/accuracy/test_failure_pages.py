@@ -17,6 +17,12 @@ def test_a_page_has_a_valid_cloud_file(seed):
     assert {host.name for host in read(**yaml.safe_load(text)).hosts} == {*case(seed).hosts}
 
 
+def test_a_page_lists_every_flavor_of_the_sandbox():
+    listed = cloud_file(case(1))['flavors']
+    assert listed['m1.tiny'] == {'vcpus': 1, 'ram': 64, 'disk': 1, 'extra_specs': {}}
+    assert {*case(1).flavors} < {*listed}
+
+
 def test_each_kind_of_failure_is_that_of_both_roles():
     users = {}
     for seed in SEEDS[: 2 * len(FAMILIES)]:

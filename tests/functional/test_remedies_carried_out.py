@@ -60,6 +60,7 @@ CASES = {
     'flavor': ('asked', 2, {'availability_zone': 'az-2'}, {}),
     'quota': ('asked', 2, {}, {'limit': 1}),
     'new_group': ('asked', 3, {}, {'policy': ANTI, 'on': 'cmp-1'}),
+    'no_group': ('asked', 3, {'is_group_optional': True}, {'policy': ANTI, 'on': 'cmp-1'}),
     'max_server_per_host': ('asked', 4, {}, {'policy': ANTI, 'on': 'cmp-4'}),
     'soft_policy': ('asked', 4, {}, {'policy': ANTI, 'on': 'cmp-4'}),
     'created_traits': ('nope', 5, {}, {}),
@@ -80,7 +81,7 @@ CASES = {
 #: flavor with group_policy (the accuracy kind "rejected queries"). The last three have own tests.
 #: aggregate_projects is for the filter AggregateMultiTenancyIsolation.
 BESIDE = {'hosts', 'boot_from_volume', 'group_policy', 'settings', 'any_host', 'removed_consumers'}
-BESIDE |= {'aggregate_projects'}
+BESIDE |= {'aggregate_projects', 'available_nodes'}
 #: What the text of a waiver contains if a flavor without the requirement exists.
 GIVEN_UP = {'traits': FAST, 'aggregate_metadata': SSD}
 #: A hint names servers by ids; the accuracy kind "hints" creates servers with and without them.

@@ -43,6 +43,7 @@ class NamedRequest:
     scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
     user_id: str | None = None
     is_host_named: bool = False
+    is_group_optional: bool = False
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class Operator:
         if 'removed_extra_specs' in data:
             asked['flavor'] = self._newest
         if 'server_group' in data:
-            asked['server_group'] = self._newest
+            asked['server_group'] = None if data['server_group'] is None else self._newest
         return replace(request, **asked)
 
     def run(self, line):

@@ -121,7 +121,7 @@ def test_many_reasons_are_cut():
     answer = Answer(found.decision, found.request, found.cloud, CloudView())
     lines = [*view_hosts.groups(answer)]
     assert len(lines) == 11
-    assert lines[0] == '1 host: is in a-0, which member_of forbids: cmp-0'
+    assert lines[0] == '1 host: is in aggregate a-0, which member_of forbids: cmp-0'
     assert lines[-1] == '5 hosts: 5 other reasons (see --long)'
     assert len([*view_hosts.groups(answer, is_long=True)]) == 15
 
@@ -372,7 +372,7 @@ def test_the_project_of_the_quotas_is_printed(group, request_project, is_file, l
 
 def test_the_example_of_the_manual():
     assert (
-        shown(explained(CLOUD)).partition('  max_server_per_host')[0]
+        shown(explained(CLOUD)).partition('  max_server_per_host: 2')[0]
         == """\
 web-4 found no host at 2026-11-24 09:14 UTC (one of 4 servers requested
 together).

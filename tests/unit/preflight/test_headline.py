@@ -2,16 +2,19 @@
 
 import pytest
 
+from senlin_affinity import engine
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.model.reason import Reason, agreeing
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.preflight.headline import limiting_reason
-from tests.support.asked import plan
+from tests.support.asked import plan, resolve
 from tests.support.our_constraints import OURS
-from tests.support.small_cloud import request_of, rules_of, snapshot_of
+from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of
 
 CONSTRAINTS = tuple(constraint() for constraint in OURS)
 PLAIN = {'VCPU': [8, 0], 'MEMORY_MB': [8192, 0], 'DISK_GB': [80, 0]}
+SMALL = {**PLAIN, 'MEMORY_MB': [8192, 0, 8192]}
 GPUS = {**PLAIN, 'VGPU': [4, 0]}
 USED = {**PLAIN, 'VGPU': [4, 4]}
 NOTHING = {'MEMORY_MB': [0, 0]}
@@ -116,6 +119,26 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
             'too little VCPU left (the only suitable host: ssd)',
         ),
         (
+            {'flavor': {'ram': 9000}, 'hosts': {**many(2, resources=SMALL), 'bm-1': IRONIC}},
+            'no host is large enough (at most 8192 of 9000 MEMORY_MB for one server)',
+        ),
+        (
+            {
+                'flavor': {'ram': 9000},
+                'hosts': many(1, resources=SMALL),
+                'request': {'is_host_named': True},
+            },
+            'one server cannot have as much MEMORY_MB (cmp-1, which the request names)',
+        ),
+        (
+            {
+                'hosts': {'a': {'zone': 'az-1'}, 'b': {'zone': 'az-2', 'free': 0}},
+                'aggregates': {'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}},
+                'request': {'availability_zone': 'az-2'},
+            },
+            'too little VCPU left (the only suitable host in zone az-2: b)',
+        ),
+        (
             {'flavor': SSD, 'hosts': {**many(2), 'down': {'down': True}}},
             'no suitable host exists: lack CUSTOM_SSD (all 3 hosts)',
         ),
@@ -164,8 +187,8 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                     'enabled_filters': ['AggregateMultiTenancyIsolation'],
                 },
             },
-            'own-1 and own-2 have room, but are in tenant, which does not accept project p2; too '
-            'little VCPU left (4 of 6 hosts)',
+            'own-1 and own-2 have room, but are in aggregate tenant, which does not accept project '
+            'p2; too little VCPU left (4 of 6 hosts)',
         ),
         (
             {'hosts': many(1, free=0), 'request': {'is_host_named': True}},
@@ -179,12 +202,45 @@ def test_the_headline(row, words):
     assert headline(row) == words
 
 
+def test_a_disabled_host_that_placement_does_not_offer_has_room():
+    """Placement guarantees no room there, because Nova's query forbids disabled hosts."""
+    hosts = {**many(2, free=0, grants=[]), 'off': {'disabled': True, 'grants': []}}
+    row = {'hosts': hosts, 'flavor': {'vcpus': 1}}
+    asked = granted(resolve(request_of(row), snapshot_of(row), rules_of(row)), hosts)
+    decision = engine.plan(*asked.planned, CONSTRAINTS)
+    assert limiting_reason(decision) == (
+        'off has room, but its compute service is disabled; too little VCPU left (2 of 3 hosts)'
+    )
+
+
+def test_what_nova_api_would_accept_is_not_advice_where_hosts_are_known():
+    row = {'hosts': many(1), 'flavor': {'extra_specs': {'hw:cpu_thread_policy': 'require'}}}
+    constraints = (FlavorConstraint(), *CONSTRAINTS)
+    assert 'use hw:' not in headline(row, constraints)
+    assert 'use hw:cpu_policy=dedicated' in headline(row | {'hosts': None}, constraints)
+
+
 def test_a_reserved_node_is_made_available_in_ironic():
     row = {'flavor': FOR_GOLD, 'hosts': {'bm-1': {**IRONIC, 'resources': RESERVED}}}
     decision = plan(request_of(row), snapshot_of(row), CONSTRAINTS, rules_of(row))
     assert decision.advice() == (
         'make the node available in Ironic (maintenance, cleaning, provision state)',
     )
+    words = (
+        'reserved nodes of bm-1 made available in Ironic (check their maintenance, cleaning and '
+        'provision state first)'
+    )
+    assert [(each.change, each.capacity) for each in decision.remedies] == [(words, 1)]
+
+
+def test_an_available_node_comes_before_a_flavor_for_virtual_machines():
+    others = {'plain': {'vcpus': 1}}
+    hosts = {**many(2), 'bm-1': {**IRONIC, 'resources': RESERVED}}
+    row = {'flavor': FOR_GOLD, 'flavors': others, 'hosts': hosts}
+    decision = plan(request_of(row), snapshot_of(row), CONSTRAINTS, rules_of(row))
+    codes = [each.code for each in decision.remedies]
+    assert codes[0] == 'available_nodes'
+    assert any('flavor: plain' in each.change for each in decision.remedies)
 
 
 class Moody(Constraint):

@@ -65,3 +65,37 @@ def test_before_a_failure_the_changes_are_those_of_a_failed_server():
 def test_nothing_is_said_if_it_certainly_fits():
     decision, found = answer({'hosts': {'cmp-1': {}}})
     assert (decision.fits, found) == (True, [])
+
+
+def test_a_smaller_flavor_comes_after_what_filters_compare_and_before_what_placement_reads():
+    specs = {'aggregate_instance_extra_specs:ssd': 'true', 'trait:CUSTOM_A': 'required'}
+    row = {
+        'flavor': {'extra_specs': specs},
+        'flavors': {
+            'less': {'ram': 64, 'extra_specs': specs},
+            'any': {'extra_specs': {'trait:CUSTOM_A': 'required'}},
+            'ssd': {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}},
+        },
+    }
+    _decision, found = answer(row, image_properties={'hw_architecture': 'x86_64'})
+    assert found == [
+        'flavor: any, which does not require aggregate_instance_extra_specs:ssd=true',
+        'flavor: less',
+        'flavor: ssd, which does not require trait:CUSTOM_A=required',
+        'another image, which does not require hw_architecture=x86_64',
+        ASK,
+    ]
+    _decision, found = answer(row, image_properties={'hw_architecture': 'aarch64'})
+    assert found.index('another image, which does not require hw_architecture=aarch64') < 2
+
+
+def test_the_request_without_its_group_comes_after_other_groups():
+    group = {'policy': 'affinity', 'members': [None]}
+    _decision, found = answer({'group': group}, server_group='web')
+    assert found == [
+        'a new server group (with Senlin: another cluster, or policy)',
+        'a new server group with soft-affinity',
+        'without the server group',
+        'no flavor asks for less',
+        ASK,
+    ]
