@@ -128,11 +128,16 @@ def _rest(
             yield from ('', *view_hosts.table(answer, width))
 
 
-def explained(name: str, answer: Answer, width: int) -> Iterator[str]:
-    """Yield a sentence about a request that does not fit, what would help, and the hosts."""
+def explained(
+    name: str, answer: Answer, width: int, *, is_one_of_several: bool = False
+) -> Iterator[str]:
+    """Yield a sentence about a request that does not fit, what would help, and the hosts.
+
+    :param is_one_of_several: say that the changes help this request only.
+    """
     yield from ('', *lines(f'{name}: {fit(answer.decision)}', width))
     remedies = ((str(each), each.commands) for each in answer.decision.remedies)
-    yield from _helpful(answer, remedies, width)
+    yield from _helpful(answer, remedies, width, f' {name} alone' if is_one_of_several else '')
     yield from section('Hosts', view_hosts.groups(answer), width)
 
 
@@ -145,13 +150,13 @@ def section(title: str, items: Iterable[str], width: int) -> Iterator[str]:
         yield from lines(text, width, '  ', '    ')
 
 
-def _helpful(answer: Answer, remedies: _Remedies, width: int) -> Iterator[str]:
+def _helpful(answer: Answer, remedies: _Remedies, width: int, whom: str = '') -> Iterator[str]:
     """Yield what would help, each with its commands, or the advice of the constraints."""
     decision, found = answer.decision, [*remedies]
     single = [each for each in decision.remedies if each.code != TWO]
     is_enough = not single or any(each.capacity >= decision.wanted for each in single)
     if found:
-        title = f'What would help{"" if is_enough else " (no single change is enough)"}'
+        title = f'What would help{whom}{"" if is_enough else " (no single change is enough)"}'
         yield from ('', *lines(title, width))
     unsure = 'if Nova finds no host'
     if answer.is_explained or decision.fits is False:

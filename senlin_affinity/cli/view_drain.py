@@ -28,7 +28,6 @@ from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.engine.drain import DrainPlan, Move, Stuck
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.terminal_text import signed
-from senlin_affinity.nova import moves
 from senlin_affinity.nova.demand import demand
 
 #: What keys in ``Server.unknown`` are called; the caveats of a move name the others that count.
@@ -131,14 +130,23 @@ def _table(moves: Sequence[Move], width: int, *, is_long: bool) -> Iterator[str]
 def _stuck(each: Stuck, width: int, *, is_long: bool) -> Iterator[str]:
     """Yield why a server is stuck, and what would help; if long, the codes of the hosts."""
     code = f' [{each.code}]' if is_long else ''
-    words = f'{_on(each.server, is_long=is_long)} ({each.kind}): {each.reason}{code}'
+    targets = [name for name, of_host in each.hosts.items() if of_host == each.code]
+    where = f'to {_names(targets)}: ' if targets else ''
+    words = f'{_on(each.server, is_long=is_long)} ({each.kind}): {where}{each.reason}{code}'
     yield from lines(words, width, '  ', '    ')
-    advice = moves.REASONS[each.code].advice if each.code in moves.REASONS else None
-    for text in [remedy.text for remedy in each.remedies] or filter(None, [advice]):
+    for text in [remedy.text for remedy in each.remedies] or filter(None, [each.advice]):
         yield from lines(f'would help: {text}', width, '      ', '        ')
     if is_long:
         for code, number in Counter(each.hosts.values()).most_common():
             yield from lines(f'{code}: {counted(number, "host")}', width, '      ', '        ')
+
+
+def _names(hosts: Sequence[str]) -> str:
+    """Return "cmp-1", "cmp-1 and cmp-2" or "cmp-1 and 4 other hosts"."""
+    first, *others = hosts
+    if len(others) < 2:
+        return ' and '.join(hosts)
+    return f'{first} and {len(others):,} other hosts'
 
 
 def _on(server: Server, *, is_long: bool) -> str:

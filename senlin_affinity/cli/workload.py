@@ -109,7 +109,11 @@ class Shown:
             yield each.name, decision.wanted, _fits(decision), where, _reason(decision)
 
     def sentences(self) -> Iterator[str]:
-        """Yield whether the servers fit, and how sure that is."""
+        """Yield whether the servers fit, and how sure that is; first what was not read, if any."""
+        not_read = len(self.plan.not_read)
+        if not_read:
+            parts = f'{counted(not_read, "part")} of the file {"was" if not_read == 1 else "were"}'
+            yield f'{parts} not read (see below), and may change the answer. Without:'
         plan, wanted = self.plan, self.plan.wanted
         they = {1: 'the server', 2: 'both servers'}.get(wanted, f'all {wanted:,} servers')
         servers = 'the server' if wanted == 1 else f'the {wanted:,} servers'
@@ -158,7 +162,9 @@ class Shown:
             formatter.emit_list(COLUMNS, fitted(COLUMNS, rows, width), stream, parsed_args)
         explained = self.plan.explained
         if explained is not None and self._answer is not None:
-            for line in view.explained(explained.name, self._answer, width):
+            for line in view.explained(
+                explained.name, self._answer, width, is_one_of_several=len(self.plan.requests) > 1
+            ):
                 stream.write(f'{terminal_text.signed(line).rstrip()}\n')
         for title, items in self.notes():
             for line in view.section(title, items, width):

@@ -17,6 +17,7 @@ from typing import Any
 from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova import moves
 from senlin_affinity.nova.moves import Kind
 
 
@@ -89,6 +90,11 @@ class Stuck:
         """The code of the verdict."""
         return self.verdict.code
 
+    @property
+    def advice(self) -> str:
+        """What to do about an obstacle of the server itself; '' if the hosts reject it."""
+        return moves.REASONS[self.code].advice if self.code in moves.REASONS else ''
+
     def as_dict(self) -> dict[str, Any]:
         """Return the server for JSON, with the number of hosts of each code."""
         return {
@@ -98,6 +104,7 @@ class Stuck:
             'reason': self.reason,
             'facts': dict(self.verdict.facts),
             'rejected': dict(Counter(self.hosts.values())),
+            'advice': self.advice,
             'remedies': [each.as_dict() for each in self.remedies],
         }
 

@@ -70,12 +70,13 @@ def test_a_stuck_server_with_the_codes_of_the_hosts():
     stuck = Stuck(WEB, 'live', Verdict.rejected('x.y'), 'no room', codes, (remedy,))
     assert shown(plan(stuck=(stuck,))).splitlines()[2:] == [
         'Stuck',
-        '  web-1 on cmp-1 (live): no room',
+        '  web-1 on cmp-1 (live): to cmp-4: no room',
         '      would help: add a host like cmp-1',
     ]
     assert shown(plan(stuck=(stuck,)), is_long=True).splitlines()[2:] == [
         'Stuck',
-        f'  web-1 on cmp-1 ({UUID}) (live): no room [x.y]',
+        f'  web-1 on cmp-1 ({UUID}) (live): to cmp-4: no',
+        '    room [x.y]',
         '      would help: add a host like cmp-1',
         '      resources.exhausted: 2 hosts',
         '      x.y: 1 host',
