@@ -32,9 +32,10 @@ def add_options(add: base.Add) -> None:
     )
     add(
         '--action',
+        metavar='A',
         choices=names,
-        help='the action; a resize needs --flavor, a rebuild the new --image, and the others take '
-        '--host',
+        help=f'the action: {", ".join(names)}; a resize needs --flavor, a rebuild the new --image, '
+        'and the others take --host',
     )
 
 

@@ -63,12 +63,6 @@ ONLY_LATE_CHECK = OpenAssumption(
 )
 
 
-def no_group_change(request: Request) -> Change:
-    """Return the change ``no_group``: the same request without its server group."""
-    data, wanted = {'server_group': None}, request.count
-    return Change('no_group', _NO_GROUP, data, wanted, Kind.GIVEN_UP, for_tenant=True)
-
-
 def new_group_change(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> Change:
     """Return the change ``new_group``: the same group with an unused name, without servers."""
     data = {'server_group': new_group(request, cloud, group)}
@@ -312,3 +306,9 @@ def soft_policy_change(request: Request, cloud: CloudSnapshot, group: ServerGrou
     change, data = f'{how} {soft["policy"]}', {'server_group': soft}
     wanted = request.count
     return Change('soft_policy', change, data, wanted, Kind.GIVEN_UP, for_tenant=True)
+
+
+def no_group_change(request: Request) -> Change:
+    """Return the change ``no_group``: the same request without its server group."""
+    data, wanted = {'server_group': None}, request.count
+    return Change('no_group', _NO_GROUP, data, wanted, Kind.GIVEN_UP, for_tenant=True)

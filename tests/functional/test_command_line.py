@@ -89,7 +89,7 @@ def test_help_may_follow_the_options_of_a_command():
         (('constraint', 'list', '--format', 'morse'), "invalid choice: 'morse'"),
         (('--no-such-option', 'constraint', 'list'), 'no-such-option'),
         (('--os-clod', 'x', 'plan'), 'arguments: --os-clod (did you mean --os-cloud?)'),
-        (('plan', '--count', '1', '--flavour', 'x'), '--flavour x (did you mean --flavor?)'),
+        (('plan', '--count', '1', '--flavour', 'x'), '--flavour (did you mean --flavor?)'),
         (('group', 'lst', '--orphans'), 'no command group lst; did you mean: group list?'),
         (('sandbox',), 'did you mean: sandbox demo, sandbox down, sandbox up?'),
         (('audit',), 'there is no command audit; did you mean: group audit?'),

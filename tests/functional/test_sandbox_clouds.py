@@ -20,7 +20,9 @@ MAY_USE = {'m1.tiny': {'cmp-1', 'ssd-1'}, 'm1.ssd': {'ssd-1'}, 'm1.mine': {'mine
 
 @pytest.mark.parametrize('name', ZONES)
 def test_the_cloud_starts(name):
-    """The other clouds are started by ``test_demo``, ``test_sandbox_command`` and below."""
+    """The others are started by ``test_demo``, ``test_sandbox_command``, ``test_tutorials``, and
+    below.
+    """
     with SandboxCloud.from_file(FOLDER / f'{name}.yaml') as cloud:
         services = list(cloud.connection().compute.services(binary='nova-compute'))
     assert {service.host: service.availability_zone for service in services} == ZONES[name]
@@ -28,7 +30,8 @@ def test_the_cloud_starts(name):
 
 
 def test_every_cloud_is_started_by_a_test():
-    assert {each.stem for each in FOLDER.glob('*.yaml')} == {*ZONES, 'demo', 'log-only', 'plugins'}
+    others = {'demo', 'log-only', 'maintenance', 'plugins'}
+    assert {each.stem for each in FOLDER.glob('*.yaml')} == {*ZONES, *others}
 
 
 @pytest.mark.long
