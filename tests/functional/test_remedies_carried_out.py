@@ -60,7 +60,7 @@ CASES = {
     'flavor': ('asked', 2, {'availability_zone': 'az-2'}, {}),
     'quota': ('asked', 2, {}, {'limit': 1}),
     'new_group': ('asked', 3, {}, {'policy': ANTI, 'on': 'cmp-1'}),
-    'no_group': ('asked', 3, {'is_group_optional': True}, {'policy': ANTI, 'on': 'cmp-1'}),
+    'no_group': ('asked', 4, {'is_group_optional': True}, {'policy': ANTI, 'on': 'cmp-4'}),
     'max_server_per_host': ('asked', 4, {}, {'policy': ANTI, 'on': 'cmp-4'}),
     'soft_policy': ('asked', 4, {}, {'policy': ANTI, 'on': 'cmp-4'}),
     'created_traits': ('nope', 5, {}, {}),
