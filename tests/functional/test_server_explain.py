@@ -565,13 +565,13 @@ UNMODELLED = {
     'a key of aggregates': (
         {'filters': ['AggregateInstanceExtraSpecsFilter']},
         {'flavorRef': 'gold'},
-        (3, None, 'No host takes it: '),
+        (3, None, 'No suitable host exists: '),
         (4, 'an assumption is probably wrong on this cloud: no AggregateInstanceExtraSpecsFilter'),
     ),
     'isolated aggregates': (
         {'options': {'scheduler': ISOLATING}},
         {'availability_zone': 'az-2'},
-        (3, None, 'No host takes it: '),
+        (3, None, 'No suitable host exists: '),
         (
             4,
             'an assumption is probably wrong on this cloud: no enable_isolated_aggregate_filtering',
