@@ -111,7 +111,7 @@ class DrainHost(base.ShowOne):
             return given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
         timeout = parsed_args.timeout
         connection = self.cloud_in_place_of_file(timeout)
-        with progress.shown('Reading the cloud', self.app.stderr, connection):
+        with progress.shown('Reading the cloud', self.app.stderr):
             return api.fetch(connection, question, timeout, servers_on=parsed_args.hosts)
 
     def _write_script(self, parsed_args: argparse.Namespace) -> None:
