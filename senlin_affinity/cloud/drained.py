@@ -106,10 +106,7 @@ def _with_allocations(
 def _with_images(
     clients: Clients, by_host: Mapping[str, tuple[Server, ...]], timeout: float | None
 ) -> tuple[dict[str, tuple[Server, ...]], dict[str, str]]:
-    """Return the servers with all properties of their images, and why these are unknown, if so.
-
-    Nova's properties, which are those of the request, override Glance's.
-    """
+    """Return the servers with all properties of their images, and why these are unknown, if so."""
     ids = {each.image for of_host in by_host.values() for each in of_host if each.image}
     found: dict[str, Image] = {}
     unknown = {}
@@ -128,9 +125,7 @@ def _with_image(server: Server, image: Image | None) -> Server:
     if image is None:
         hidden = server.unknown if server.image is None else {*server.unknown, moves.IMAGE_TRAITS}
         return structs.replace(server, unknown=Texts(hidden))
-    properties = {**image.properties, **server.image_properties}
-    unknown = Texts(each for each in server.unknown if each != 'image_properties')
-    return structs.replace(server, image_properties=properties, unknown=unknown)
+    return servers.with_image(server, image)
 
 
 def _member(server: Server) -> Member:

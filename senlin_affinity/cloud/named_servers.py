@@ -15,8 +15,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from msgspec.structs import replace
-
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import images, servers
 from senlin_affinity.cloud.clients import Clients, OwnerClient
@@ -33,7 +31,6 @@ from senlin_affinity.cloud.server_fields import NEWEST
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.value import Texts
 from senlin_affinity.policy.group_lookup import is_uuid
 
 _READ, _LIST, _ACTIONS = 'read the server', 'list the servers', 'list the actions of the server'
@@ -62,10 +59,7 @@ def find(clients: Clients, named: str, timeout: float | None = None) -> Server:
 def server_of(body: Mapping[str, Any], image: Image | None) -> Server:
     """Convert the JSON of a server, with the properties of its image (None: those of Nova)."""
     found = servers.server_of(body)
-    if image is None:
-        return found
-    unknown = Texts(name for name in found.unknown if name != 'image_properties')
-    return replace(found, image_properties=image.properties, unknown=unknown)
+    return found if image is None else servers.with_image(found, image)
 
 
 def image_of(

@@ -37,6 +37,7 @@ from senlin_affinity.cloud.rest import OperatorRest
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU, Flavor, Group
 from senlin_affinity.model.host import Host
+from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -102,6 +103,16 @@ def server_of(body: Mapping[str, Any]) -> Server:
     found = _Reader(CloudSnapshot()).server(body, body.get(_HOST) or None)
     groups = body.get('server_groups')
     return replace(found, server_group=groups[0] if groups else found.server_group)
+
+
+def with_image(server: Server, image: Image) -> Server:
+    """Return the server with all properties of its image.
+
+    Nova's properties, which are those of the request but lack traits, override Glance's.
+    """
+    properties = {**image.properties, **server.image_properties}
+    unknown = Texts(name for name in server.unknown if name != 'image_properties')
+    return replace(server, image_properties=properties, unknown=unknown)
 
 
 class _Reader:

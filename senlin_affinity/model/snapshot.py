@@ -52,6 +52,17 @@ class Quota(Value, frozen=True):
         of_user = None if self.of_user is None else self.of_user.room
         return min((room for room in (own, of_user) if room is not None), default=None)
 
+    def with_less_usage(self, number: int, *, is_of_user: bool = True) -> Quota:
+        """Return the quota with its usage reduced by ``number``, to at least 0; None stays.
+
+        :param is_of_user: reduce the usage of the user, too.
+        """
+        of_user = self.of_user
+        if of_user is not None and is_of_user:
+            of_user = of_user.with_less_usage(number)
+        used = None if self.used is None else max(0, self.used - number)
+        return replace(self, used=used, of_user=of_user)
+
 
 @dataclass(frozen=True)
 class Zones:

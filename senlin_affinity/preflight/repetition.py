@@ -23,7 +23,7 @@ from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import unmodelled
 from senlin_affinity.model.server_group import ANTI_AFFINITY
-from senlin_affinity.model.snapshot import CloudSnapshot, Quota
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.actions import ServerAction
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM
 from senlin_affinity.preflight import disclosure, likely_cause, server_action
@@ -234,7 +234,7 @@ def without_failed(
         figures |= {CORES: number * flavor.vcpus, RAM: number * flavor.ram}
     is_of_user = failed.user_id in (None, cloud.user_id)
     quotas = cloud.quotas and {
-        name: _with_less_usage(quota, figures.get(name, 0), is_of_user=is_of_user)
+        name: quota.with_less_usage(figures.get(name, 0), is_of_user=is_of_user)
         for name, quota in cloud.quotas.items()
     }
     group = request.server_group
@@ -298,15 +298,3 @@ def _only_on(snapshot: CloudSnapshot, host: str) -> CloudSnapshot:
     if found == ():
         raise InvalidSpec(f'there is no host {host!r}', 'host')
     return structs.replace(snapshot, hosts=found)
-
-
-def _with_less_usage(quota: Quota, number: int, *, is_of_user: bool) -> Quota:
-    """Return the quota with its usage reduced by ``number``, to at least 0; None stays.
-
-    :param is_of_user: reduce the usage of the user, too.
-    """
-    of_user = quota.of_user
-    if of_user is not None and is_of_user:
-        of_user = _with_less_usage(of_user, number, is_of_user=is_of_user)
-    used = None if quota.used is None else max(0, quota.used - number)
-    return structs.replace(quota, used=used, of_user=of_user)

@@ -256,17 +256,10 @@ def _quotas(
         return {name: quotas[name] for name in (CORES, RAM) if name in quotas and is_counted}
     grown = {CORES: (before.vcpus, after.vcpus), RAM: (before.ram, after.ram)}
     return {
-        name: _less(quotas[name], old)
+        name: quotas[name].with_less_usage(old)
         for name, (old, new) in grown.items()
         if name in quotas and new > old
     }
-
-
-def _less(quota: Quota, number: int) -> Quota:
-    """Return the quota with this much less usage, also of its user; None stays."""
-    of_user = None if quota.of_user is None else _less(quota.of_user, number)
-    used = None if quota.used is None else max(0, quota.used - number)
-    return structs.replace(quota, used=used, of_user=of_user)
 
 
 def describe(asked: ServerAction) -> Mapping[str, Any]:

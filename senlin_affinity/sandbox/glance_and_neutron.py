@@ -60,7 +60,8 @@ class Glance(Stub):
                 found = [image for image in known if name in (None, image['name'])]
                 ids = request.GET.get('id')
                 if ids is not None:
-                    found = [each for each in found if each['id'] in ids.removeprefix('in:')]
+                    wanted = ids.removeprefix('in:').split(',')
+                    found = [each for each in found if each['id'] in wanted]
                 more = {'first': '/v2/images', 'schema': '/v2/schemas/images'}
                 return answer(200, {'images': found, **more})
             case ('v2', 'images', image_id):
