@@ -9,8 +9,8 @@ Example::
          1  web-1   live  cmp-1  cmp-3
 
     Stuck
-      db-1 on cmp-1 (live): the server is locked
-          would help: unlock it
+      db-1 on cmp-1 (cold): server db-1 is in ERROR
+          would help: repair it, and set its state to active
 """
 
 from __future__ import annotations

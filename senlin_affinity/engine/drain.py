@@ -4,14 +4,15 @@ Example::
 
     plan = drain(['cmp-7'], scenario, settings, constraints)
     plan.moves[0]        web-1 to cmp-3, live, wave 1
-    plan.stuck[0]        db-1: server_group.affinity, "..."
+    plan.stuck[0]        db-1: server_group.other_host, "..."
     plan.line()          '31 of 33 servers move in 5 waves; 2 are stuck'
 
 1. The drained hosts are disabled: none of them takes a server. ``targets`` limits the others.
 2. ``nova.moves`` rejects servers that no host could take, and gives the request of each other one.
-3. The requests are placed one after the other, the hardest first. A server that fits nowhere even
-   if no other server moves is stuck, with the verdicts of its hosts. If the others do not all fit
-   in this order, other orders are tried; what is left then is "not found", which proves nothing.
+3. The requests are placed one after the other, the hardest first. A server that fits nowhere,
+   wherever the other servers go, is stuck, with the verdicts of its hosts. If the others do not all
+   fit in this order, other orders are tried; what is left then is "not found", which proves nothing
+   unless no order is possible.
 4. Moves that may run at the same time are in one wave: members of one group move one after the
    other, because Nova checks a group before, not after, a concurrent move (bug 1821755). Each move
    holds resources on both hosts until its wave has ended.
