@@ -61,6 +61,7 @@ from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
 T = TypeVar('T')
 #: The most candidates that are fetched without the whole cloud.
 MOST = 250
+_FORBIDDEN = 403
 #: The most hosts in aggregates whose providers are listed, with a kilobyte each.
 _MOST_MIRRORED = 1000
 
@@ -121,8 +122,8 @@ class _Narrow:
         """Return the first view that decides the request; None if only the whole cloud does."""
         start = self._start()
         view = self._of_start(start)
-        is_accepted = view is not None and view.coverage is Coverage.ENOUGH
-        if self._has_used_recent and not is_accepted:
+        may_reject = view is None or not (view.coverage is Coverage.ENOUGH or view.unavailable)
+        if self._has_used_recent and may_reject:
             self._recent = None
             now = self._start()
             if now != start:
@@ -229,20 +230,33 @@ class _Narrow:
     # --- 2. a sample
 
     def _of_sample(self, view: CloudView, outline: Outline) -> CloudView | None:
-        """Return a view that accepts, or one that rejects by the quota of instances; else None."""
+        """Return a view that accepts, or one that rejects by the quota of instances; else None.
+
+        If neither Placement nor Nova shows the hosts to anybody, return the view without them.
+        """
         left = outline.left_by_quota
         if left == 0:
             return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
         request = self._request
         if left is not None:
             request = replace(request, question=replace(request.question, count=left))
-        found = self._sample(request, view, outline)
+        try:
+            found = self._sample(request, view, outline)
+        except CloudError as error:
+            if left is None and error.status == _FORBIDDEN and not self._may_show_hosts():
+                return replace(view, unavailable={'hosts': str(error)})
+            raise
         if not found:
             return None
         if left is not None:
             return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
         snapshot = structs.replace(view.snapshot, hosts=found)
         return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
+
+    def _may_show_hosts(self) -> bool:
+        """Check whether the whole cloud may have hosts. One request by the owner."""
+        both = self._clients
+        return both.has_operator or clouds.ports(both, self._timeout).inventory.shows_hosts()
 
     def _sample(self, request: ScaleRequest, view: CloudView, outline: Outline) -> tuple[Host, ...]:
         """Fetch a sample, or a larger one after it; return its hosts if all servers fit on them."""

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from senlin_affinity.cloud import clients, fetch
+from senlin_affinity.cloud import clients, fetch, whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.recent_reads import RecentReads
 from senlin_affinity.constraints.base import Constraint
@@ -21,7 +21,7 @@ from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import disclosure, hook, sample
 from senlin_affinity.preflight.cloud_view import Coverage
 from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeAggregate, FakeHost, FakeMigration
@@ -892,6 +892,39 @@ def test_a_rejection_by_a_quota_reads_the_aggregates_again(cloud):
     view, asked = minutes.run(request)
     assert view.coverage is Coverage.ENOUGH_FOR_QUOTA
     assert asked.count('/os-aggregates') == 1
+
+
+# --- hidden hosts
+
+
+@pytest.mark.parametrize('has_read_before', [False, True])
+def test_hosts_that_nobody_may_read_cost_one_request(cloud, has_read_before):
+    request, own = scale(cloud), cloud.connection(OWNER)
+    both = Clients(OwnerClient(own), OperatorClient(own, recent=RecentReads()))
+    if has_read_before:
+        fetch.fetch(request, both)
+    before = len(cloud.nova.asked), len(cloud.placement.asked)
+    view = fetch.fetch(request, both)
+    paths = [each.path.split('/')[1] for each in cloud.nova.asked[before[0] :]]
+    assert [each for each in paths if each != 'flavors'] == [
+        *('os-server-groups', 'limits', 'os-quota-sets', 'os-hypervisors')
+    ]
+    assert len(cloud.placement.asked) == before[1] + 1
+    assert 'hosts' in view.unavailable
+    whole = whole_cloud.fetch(both, scope_of(request))
+    assert hook.place_nodes(request, view) == hook.place_nodes(request, whole)
+
+
+def test_hosts_that_nova_shows_count_without_placement(cloud):
+    cloud.fail('GET', '/allocation_candidates', FORBIDDEN)
+    view = fetched(cloud, scale(cloud, who=ADMIN), ADMIN)
+    assert len(view.snapshot.hosts) == len(HOSTS)
+
+
+def test_an_exceeded_quota_rejects_without_hosts(cloud):
+    request, own = scale(cloud, 3), clients.of(cloud.connection(OWNER))
+    cloud.nova.limits['maxTotalInstances'] = 2
+    assert 'quota.instances' in reason(request, fetch.fetch(request, own))
 
 
 @pytest.mark.parametrize('name', ['a-flavor', 'm1.named'])
