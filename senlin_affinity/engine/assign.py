@@ -64,6 +64,18 @@ def choose(
     return chosen
 
 
+def filled(rooms: Numbers, number: int, *keys: Numbers) -> list[int]:
+    """Return the host index of up to ``number`` servers, if each host is filled before the next.
+
+    :param rooms: the number of servers that each host takes.
+    :param keys: sort the hosts, ascending; the last one decides first.
+    """
+    places = np.flatnonzero(rooms)
+    ordered = places[np.lexsort([key[places] for key in keys])]
+    found: list[int] = np.repeat(ordered, np.minimum(rooms[ordered], number))[:number].tolist()
+    return found
+
+
 def _cells(
     request: Request, scenario: Scenario, indexes: Numbers, spreads: Iterable[Spread]
 ) -> Mapping[Cell, Numbers]:

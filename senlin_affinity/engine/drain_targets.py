@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import structs
 
 from senlin_affinity.engine import unspecified
-from senlin_affinity.engine.assign import choose
+from senlin_affinity.engine.assign import choose, filled
 from senlin_affinity.engine.capacity import UNKNOWN_PARTS
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.engine.table import Table
@@ -78,16 +78,13 @@ class Room:
         :param is_tight: choose the host with the least free resources, not as Nova does.
         """
         left = self.certain if self.certain.any() else self.expected
-        now, places = self.now, np.flatnonzero(left)
+        now = self.now
         if now.domains is not None:
             number = 1
         if not is_tight:
             table = replace(self.table, expected=left)
             return choose(now.request, now.scenario, table, now.domains, number)
-        order = np.lexsort((now.scenario.columns.name_ranks[places], self.table.free[places]))
-        ordered = places[order]
-        found: list[int] = np.repeat(ordered, np.minimum(left[ordered], number))[:number].tolist()
-        return found
+        return filled(left, number, now.scenario.columns.name_ranks, self.table.free)
 
     def caveats(self, index: int) -> tuple[str, ...]:
         """Return why the host at this index may reject a server that is expected to fit there."""

@@ -345,9 +345,9 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     names = dict.fromkeys(host.host for host in proposal.hosts)
     now = what_if.before.scenario
     changed = carry_out(_listed(proposal, names), what_if.request, now)[1].hosts
-    others = {place: changed[place] for place in places}
+    others = [changed[place] for place in places]
     rooms: Counter[str] = Counter()
-    for host, room in zip(others.values(), what_if.rooms_of_changed(others), strict=True):
+    for host, room in zip(others, what_if.rooms(others), strict=True):
         rooms[host.host] += room
     ranked = sorted(name for name, room in rooms.items() if room)
     ranked.sort(key=rooms.__getitem__, reverse=True)  # equal ones stay in order

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
-
 from senlin_affinity.engine.changes import carry_out, commands_of
 from senlin_affinity.engine.decision import Remedy
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
@@ -19,7 +17,6 @@ from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
-from senlin_affinity.scenario.columns import INFINITE
 from senlin_affinity.scenario.constraint import is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -96,14 +93,6 @@ class WhatIf:
         ]
         scenario = Scenario.of_hosts(self.cloud, hosts)
         return [room or 0 for room in evaluate_hosts(self.request, others, scenario).room()]
-
-    def rooms_of_changed(self, changed: Mapping[int, Host]) -> list[int]:
-        """Return :meth:`rooms` of changed hosts, by index."""
-        others = [*filter(is_of_hosts, self.before.constraints)]
-        scenario = Scenario(self.before.scenario.columns.in_place(changed))
-        upper = evaluate_hosts(self.request, others, scenario).upper[[*changed]]
-        rooms: list[int] = np.where(upper >= INFINITE, 0, upper).tolist()
-        return rooms
 
     def smallest(
         self,

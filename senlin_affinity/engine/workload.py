@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from senlin_affinity.engine.assign import filled
 from senlin_affinity.engine.capacity import has_unknown_host
 from senlin_affinity.engine.decide import Step, decide, decision_of
 from senlin_affinity.engine.evaluation import Evaluation
@@ -194,13 +195,9 @@ class _Search:
             return None
         if not now.fits:
             return None
-        places = np.flatnonzero(fits)
         ranks = now.scenario.columns.name_ranks
         keys = (ranks, table.free, self._wanted) if is_tight else (ranks, -table.free)
-        ordered = places[np.lexsort([key[places] for key in keys])]
-        rooms = np.minimum(fits[ordered], count)
-        found: list[int] = np.repeat(ordered, rooms)[:count].tolist()
-        return found
+        return filled(fits, count, *keys)
 
     def _hardest(self) -> tuple[int, ...]:
         """Return the positions of the requests, those with the least capacity per server first."""

@@ -220,7 +220,7 @@ def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int)
         number = len(hosts)
         which = _which(number, eligible, decision)
         if code == _HOST_FULL:
-            comma = ',' if ', which' in which else ''
+            comma = ',' if decision.is_host_named and total == 1 else ''
             phrases.append(f'{words}, and {which}{comma} {"is" if number == 1 else "are"} full')
         else:
             names = ''

@@ -18,7 +18,6 @@ from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.engine.decision import Decision
-from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import unmodelled
@@ -30,7 +29,7 @@ from senlin_affinity.preflight import disclosure, likely_cause, server_action
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import Cause, FailedServer
-from senlin_affinity.preflight.question import Question, resolve_question
+from senlin_affinity.preflight.question import Question, only_on, resolve_question
 from senlin_affinity.preflight.server_action import ActionRequest
 from senlin_affinity.preflight.suggestions import suggested
 from senlin_affinity.scenario.scenario import Scenario
@@ -132,7 +131,7 @@ def _creation(
     whole = _with_known_zone(question, view.snapshot, notes)
     if failed.flavor is not None and question.flavor == failed.flavor_name:
         whole = _with_flavor(whole, failed.flavor, notes)
-    snapshot = whole if host is None else _only_on(whole, host)
+    snapshot = whole if host is None else only_on(host, whole, view)
     request, cloud = _of_settings(*resolve_question(question, replace(view, snapshot=snapshot)))
     is_optional = request.is_group_optional and failed.action is None  # else, of a policy
     request = replace(request, is_group_optional=is_optional)
@@ -290,11 +289,3 @@ def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> Clo
         what = 'no longer exists' if now is None else 'has changed since'
         notes.append(f'Flavor {then.name} {what}. The answer uses the flavor of the request.')
     return structs.replace(snapshot, flavors=(used, *(each for each in listed if each is not now)))
-
-
-def _only_on(snapshot: CloudSnapshot, host: str) -> CloudSnapshot:
-    """Return the snapshot with one host; raise InvalidSpec if known hosts lack it."""
-    found = snapshot.hosts and tuple(each for each in snapshot.hosts if each.host == host)
-    if found == ():
-        raise InvalidSpec(f'there is no host {host!r}', 'host')
-    return structs.replace(snapshot, hosts=found)

@@ -135,18 +135,6 @@ class Columns:
         vars(cloud)['columns'] = columns
         return columns
 
-    def in_place(self, changed: Mapping[int, Host]) -> Columns:
-        """Return the columns with other hosts of the same names at these indexes.
-
-        The cloud is the same: its zones are those of the hosts before the change.
-        """
-        hosts = [*self.hosts]
-        for index, host in changed.items():
-            hosts[index] = host
-        columns = Columns(self.cloud, self, [*changed], hosts)
-        _keep(('names', 'name_ranks', 'indexes_by_name'), self, columns)
-        return columns
-
     def of_hosts(self, hosts: Sequence[Host]) -> Columns:
         """Return the columns of other hosts in the same cloud."""
         if hosts is self.hosts:

@@ -52,7 +52,12 @@ WEB, IDLE, KEPT = (
     for name, status in (('web', 'ACTIVE'), ('idle', 'SHUTOFF'), ('kept', 'ACTIVE'))
 )
 LIVE, COLD = Move(WEB, 'live', 'cmp-2', 'cmp-2'), Move(IDLE, 'cold', 'cmp-3', 'cmp-3', 2)
-STUCK = Stuck(KEPT, 'live', Verdict.rejected('move.locked', server='kept'), 'it is locked')
+STUCK = Stuck(
+    KEPT,
+    'live',
+    Verdict.rejected('move.status', server='kept', status='PAUSED', accepted='ACTIVE'),
+    'it is PAUSED',
+)
 DISABLE = 'compute service set --disable --disable-reason drained with senlin-affinity cmp-1 '
 
 
