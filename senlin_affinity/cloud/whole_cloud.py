@@ -96,14 +96,11 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
 def _with_images(
     clients: Clients, view: CloudView, needed: FetchScope, timeout: float | None
 ) -> CloudView:
-    """Add the images of a list, a request for each; the reason if Glance cannot be read."""
-    found = {}
-    for name in needed.images:
-        try:
-            found[name] = images.find(clients.owner, name, timeout)
-        except CloudError as error:
-            return replace(view, images=found, unavailable={**view.unavailable, IMAGE: str(error)})
-    return replace(view, images=found)
+    """Add the images of a list; the reason if Glance cannot be read."""
+    try:
+        return replace(view, images=images.find_all(clients.owner, needed.images, timeout))
+    except CloudError as error:
+        return replace(view, unavailable={**view.unavailable, IMAGE: str(error)})
 
 
 def _resolved(question: Question | None, view: CloudView) -> tuple[Request, CloudSnapshot] | None:

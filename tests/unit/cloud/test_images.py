@@ -99,3 +99,20 @@ def test_a_response_without_a_list_is_an_error():
         cloud.fail('GET', '/v2/images', Failure('malformed', '', 200, ['odd']))
         with pytest.raises(CloudError, match='no list of images'):
             images.find(clients.OwnerClient(cloud.connection()), 'windows')
+
+
+def test_the_images_of_a_list_need_one_request_for_their_ids():
+    with cloud_with_images(FakeImage('cirros'), FakeImage('debian'), WINDOWS) as cloud:
+        owner = clients.OwnerClient(cloud.connection())
+        names = (WINDOWS.id, 'debian', FakeImage('cirros').id)
+        found = images.find_all(owner, names)
+        with pytest.raises(InvalidSpec, match='Glance answered 404'):
+            images.find_all(owner, (FakeImage('other').id,))
+
+    assert [(name, each.id) for name, each in found.items()] == [
+        (WINDOWS.id, WINDOWS.id),
+        ('debian', FakeImage('debian').id),
+        (FakeImage('cirros').id, FakeImage('cirros').id),
+    ]
+    assert cloud.glance.asked[:2] == ['GET /v2/images'] * 2
+    assert cloud.glance.asked[2:] == ['GET /v2/images', f'GET /v2/images/{FakeImage("other").id}']
