@@ -38,9 +38,8 @@ from senlin.common import consts
 from benchmarks.bench_group_registry import add_clusters
 from benchmarks.bench_snapshot import TRAITS, Canned
 from benchmarks.goals import Goal, measured, report
-from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient, RecentReads
 from senlin_affinity.cloud.inventory import NovaInventory
-from senlin_affinity.cloud.recent_reads import RecentReads
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.plugins.senlin import clients
 from senlin_affinity.preflight.sample import SPARE

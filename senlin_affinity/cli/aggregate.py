@@ -23,8 +23,7 @@ from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
-from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
-from senlin_affinity.nova.host_metadata import FORCE, HostMetadata
+from senlin_affinity.nova.aggregate_metadata import FORCE, NOVA_REASONS, REASONS, HostMetadata
 
 LOG = logging.getLogger(__name__)
 

@@ -116,7 +116,7 @@ class Command(command.Command):
         :param timeout: see :func:`add_timeout`.
         """
         # openstacksdk takes a second to load.
-        from senlin_affinity.cloud import connection, deadline, transport
+        from senlin_affinity.cloud import connection, transport
 
         if self._connection is None:
             client_manager = getattr(self.app, 'client_manager', None)
@@ -127,8 +127,8 @@ class Command(command.Command):
             if self._largest is not None:
                 transport.bound(made.session, self._largest)
             self._connection = made
-        timeout = timeout or self._connection.session.timeout or deadline.REQUEST_TIMEOUT
-        self._open.enter_context(deadline.operation(timeout))
+        timeout = timeout or self._connection.session.timeout or transport.REQUEST_TIMEOUT
+        self._open.enter_context(transport.operation(timeout))
         return self._connection
 
     def end_operation(self) -> None:

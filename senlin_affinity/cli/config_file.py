@@ -18,7 +18,7 @@ from typing import Any
 
 from senlin_affinity.cli import base
 from senlin_affinity.cloud import input_file
-from senlin_affinity.conf.settings import Settings
+from senlin_affinity.conf.oslo_options import Settings
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.request import FILTERS

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from senlin_affinity.cloud.senlin_engines import AbandonedAction, Engine
-from senlin_affinity.conf.settings import Settings
+from senlin_affinity.cloud.senlin import AbandonedAction, Engine
+from senlin_affinity.conf.oslo_options import Settings
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova import aggregate_membership, reservations
+from senlin_affinity.nova import aggregates, reservations
 from senlin_affinity.nova.reservations import (
     FORBIDDEN_PREFIXES,
     REQUEST_FILTER_KEYS,
@@ -109,11 +109,11 @@ def differing_aggregates(snapshot: CloudSnapshot) -> Iterator[CheckResult]:
     for host in snapshot.hosts or ():
         name = host.hypervisor_hostname
         if host.unmirrored:
-            where = aggregate_membership.names(snapshot, host.unmirrored)
+            where = aggregates.names(snapshot, host.unmirrored)
             fix = 'nova-manage placement sync_aggregates'
             yield CheckResult(name, f'is in {where} in Nova, but not in Placement', fix)
         if host.stale_aggregates:
-            where = aggregate_membership.names(snapshot, host.stale_aggregates)
+            where = aggregates.names(snapshot, host.stale_aggregates)
             fix = 'openstack resource provider aggregate set, without these aggregates'
             yield CheckResult(name, f'is in {where} in Placement, but not in Nova', fix)
 

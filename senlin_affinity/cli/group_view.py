@@ -9,8 +9,7 @@ from senlin_affinity.cli import base, wrapping
 from senlin_affinity.cli.servers_view import rule
 from senlin_affinity.groups import audit
 from senlin_affinity.groups.audit import GroupStatus
-from senlin_affinity.model.member_locations import Place
-from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.server_group import Place, ServerGroup
 from senlin_affinity.model.terminal_text import escaped
 
 COLUMNS = ('ID', 'Name', 'Rule', 'Members', 'Made By', 'Used By', 'Orphan')

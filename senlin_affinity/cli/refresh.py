@@ -141,23 +141,23 @@ class Refresher:
         return counted, made
 
     def _log_in(self) -> None:
-        from senlin_affinity.cloud import deadline, login
+        from senlin_affinity.cloud import login, transport
         from senlin_affinity.cloud.request_count import endpoints
 
         timeout = self._timeout()
-        with deadline.operation(timeout):
+        with transport.operation(timeout):
             login.log_in(self._connection, timeout)
             self._counted.endpoints = endpoints(self._connection)
 
     def _fetch(self) -> Sequence[metrics.Family]:
         """Read the cloud; the checks keep their last result if they fail."""
-        from senlin_affinity.cloud import deadline
+        from senlin_affinity.cloud import transport
 
-        with deadline.operation(self._timeout()):
+        with transport.operation(self._timeout()):
             found = families(self._connection, self._wanted, self.name)
         if time.monotonic() >= self._next_checks:
             try:
-                with deadline.operation(self._timeout()):
+                with transport.operation(self._timeout()):
                     self._checks = checks(self._connection, self._wanted, self.name)
                 self._next_checks = time.monotonic() + _BETWEEN_CHECKS
             except Exception as error:
@@ -169,10 +169,10 @@ class Refresher:
         LOG.debug('the refresh failed', exc_info=True)
 
     def _timeout(self) -> float:
-        from senlin_affinity.cloud import deadline
+        from senlin_affinity.cloud import transport
 
         known: float | None = self._connection.session.timeout
-        return self._wanted.timeout or known or deadline.REQUEST_TIMEOUT
+        return self._wanted.timeout or known or transport.REQUEST_TIMEOUT
 
 
 def pause(interval: float, seconds: float) -> float:

@@ -15,9 +15,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from senlin_affinity.engine.decision import Decision
-from senlin_affinity.model.member_locations import Place, places
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.server_group import AFFINITY, ServerGroup
+from senlin_affinity.model.server_group import AFFINITY, Place, ServerGroup, places
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.topology import domain_of, domains_of, servers

@@ -121,10 +121,10 @@ class Status(AuditGroups):
             self.end_operation()
 
     def _actions(self) -> Iterator[CheckResult]:
-        from senlin_affinity.cloud import senlin_engines
+        from senlin_affinity.cloud.senlin import abandoned_actions
 
         senlin = _clustering(self._clients(), self._asked.timeout)
-        return configuration_check.abandoned(senlin_engines.abandoned_actions(senlin))
+        return configuration_check.abandoned(abandoned_actions(senlin))
 
     def _groups(self) -> Iterator[CheckResult]:
         _, rows = super().take_action(self._asked)
@@ -213,18 +213,16 @@ def rows_of(name: str, check: _Check) -> Iterator[tuple[Any, ...]]:
 
 def engines(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
     """Check whether all engines of Senlin have the policy, and equal options."""
-    from senlin_affinity.cloud import senlin_engines
+    from senlin_affinity.cloud import senlin
 
-    return configuration_check.engines(senlin_engines.engines(_clustering(clients, timeout)))
+    return configuration_check.engines(senlin.engines(_clustering(clients, timeout)))
 
 
 def actions(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
     """Check for actions that an engine has abandoned."""
-    from senlin_affinity.cloud import senlin_engines
+    from senlin_affinity.cloud.senlin import abandoned_actions
 
-    return configuration_check.abandoned(
-        [*senlin_engines.abandoned_actions(_clustering(clients, timeout))]
-    )
+    return configuration_check.abandoned([*abandoned_actions(_clustering(clients, timeout))])
 
 
 def aggregates(clients: Any, timeout: float | None) -> Iterator[CheckResult]:

@@ -24,7 +24,7 @@ from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.reason import agreeing, sentence
-from senlin_affinity.nova import leftovers
+from senlin_affinity.nova import host_status
 from senlin_affinity.preflight.headline import short_sentence
 
 #: The number of hosts that a group names, of chosen hosts, and of groups.
@@ -81,7 +81,7 @@ def uses(answer: Answer) -> Iterator[str]:
         report = reports.get(host.host)
         if report is not None and report.rejected_by == ResourcesConstraint.name:
             facts = report.verdicts[ResourcesConstraint.name].facts
-            if words := leftovers.split(host, str(facts.get('resource'))):
+            if words := host_status.consumption(host, str(facts.get('resource'))):
                 yield words
 
 

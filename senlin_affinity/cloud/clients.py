@@ -3,16 +3,50 @@
 The owner's client fetches everything that the owner names, and only this client writes. The
 operator's client fetches what belongs to everybody: an object that an owner names could be another
 project's.
+
+Both keep what changes rarely (the aggregates, and the ids of flavors that are given by name) for a
+minute, to support acceptances of scale-outs; a rejection reads it again. The key of a value that an
+owner reads contains the owner.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import time
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from senlin_affinity.cloud.recent_reads import RecentReads
+T = TypeVar('T')
+#: The age at which a value is read again.
+OLDEST = 60.0
+
+
+class RecentReads:
+    """Values that were read less than a minute ago. Threads may share it.
+
+    :param clock: returns seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._values: dict[Hashable, tuple[float, Any]] = {}
+
+    def get(self, key: Hashable) -> Any | None:
+        """Return the value under a key; None if it is missing, or 60 seconds old."""
+        kept_at, value = self._values.get(key, (0.0, None))
+        return value if value is not None and self._clock() - kept_at < OLDEST else None
+
+    def keep(self, key: Hashable, value: T) -> T:
+        """Keep a value for 60 seconds, and return it."""
+        now = self._clock()
+        # A copy, because another thread may change the dict during an iteration.
+        recent = {
+            each: kept for each, kept in self._values.copy().items() if now - kept[0] < OLDEST
+        }
+        self._values = {**recent, key: (now, value)}
+        return value
+
 
 #: The responses to earlier reads, by request; new ones are added unless it is read-only.
 Responses: TypeAlias = Mapping[Hashable, Any]

@@ -21,8 +21,6 @@ from openstack.connection import Connection
 
 from senlin_affinity.cloud import login
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
-from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT as REQUEST_TIMEOUT
-from senlin_affinity.cloud.error_text import error_text, one_line
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.login import NO_ANSWER
 from senlin_affinity.cloud.providers import TREES
@@ -35,6 +33,8 @@ from senlin_affinity.cloud.rest import (
     shown,
 )
 from senlin_affinity.cloud.server_groups import NovaServerGroups
+from senlin_affinity.cloud.transport import REQUEST_TIMEOUT as REQUEST_TIMEOUT
+from senlin_affinity.cloud.transport import error_text, one_line
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.suggestion import nearest

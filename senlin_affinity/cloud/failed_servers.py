@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud import last_actions, server_fields
+from senlin_affinity.cloud import last_actions, servers
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.last_actions import LastAction
 from senlin_affinity.cloud.named_servers import (
@@ -30,7 +30,7 @@ from senlin_affinity.cloud.named_servers import (
     server_of,
 )
 from senlin_affinity.cloud.paging import LIMIT, reading
-from senlin_affinity.cloud.server_fields import PINNED_ZONE, ZONE
+from senlin_affinity.cloud.servers import PINNED_ZONE, ZONE
 from senlin_affinity.model.image import Image
 from senlin_affinity.nova.actions import Action, ServerAction
 from senlin_affinity.preflight.failed_server import (
@@ -84,7 +84,7 @@ class _Reader:
         if image is not None and not is_complete:
             words = f'image {image.id}, which Glance does not show'
             self._hidden['--image-property'] = words
-        hints = server_fields.hints(body)
+        hints = servers.hints_of(body)
         groups = body.get('server_groups') or [hints.get('group')]
         embedded = body.get('flavor') or {}
         create = next((each for each in actions if each['action'] == 'create'), {})
@@ -95,10 +95,10 @@ class _Reader:
             failure,
             project_id=body.get('tenant_id'),
             user_id=body.get('user_id') or create.get('user_id'),
-            flavor=server_fields.flavor(embedded),
+            flavor=servers.embedded_flavor(embedded),
             flavor_name=embedded.get('original_name') or embedded.get('id'),
             image=image,
-            is_volume_booted=server_fields.is_volume_booted(body),
+            is_volume_booted=servers.is_volume_booted(body),
             availability_zone=self._zone(failure),
             server_group=groups[0],
             hints={key: each for key, each in hints.items() if key != 'group'},

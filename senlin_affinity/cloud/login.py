@@ -11,8 +11,7 @@ from openstack import exceptions as sdk
 from openstack.connection import Connection
 
 from senlin_affinity.cloud import transport
-from senlin_affinity.cloud.deadline import GivenUp, within
-from senlin_affinity.cloud.error_text import error_text
+from senlin_affinity.cloud.transport import GivenUp, error_text, within
 from senlin_affinity.model.errors import CloudError
 
 #: What the libraries raise if they get no usable response, or cannot send the request: a name has

@@ -27,7 +27,7 @@ from senlin_affinity.cloud.paging import (
     the_only,
 )
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
-from senlin_affinity.cloud.server_fields import NEWEST
+from senlin_affinity.cloud.servers import NEWEST
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server

@@ -14,7 +14,7 @@ from senlin_affinity.cloud.providers import TREES
 from senlin_affinity.cloud.rest import OperatorRest, malformed
 from senlin_affinity.cloud.snapshot import Taken
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova import aggregate_sync
+from senlin_affinity.nova import queried_aggregates
 
 #: More would make the URL too long.
 _MOST = 100
@@ -40,7 +40,9 @@ def compare(
     if placement.pick(TREES) < TREES:
         return snapshot
     members = allowed(lambda: {each: providers_in(placement, each) for each in sets})
-    return snapshot if members is None else aggregate_sync.marked(snapshot, taken.roots, members)
+    return (
+        snapshot if members is None else queried_aggregates.marked(snapshot, taken.roots, members)
+    )
 
 
 def providers_in(placement: OperatorRest, aggregates: Collection[str]) -> dict[str, str]:

@@ -19,9 +19,15 @@ import requests
 from openstack.proxy import Proxy
 
 from senlin_affinity.cloud.clients import Responses
-from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT, GivenUp, left, within
-from senlin_affinity.cloud.error_text import error_text, one_line
 from senlin_affinity.cloud.login import NO_ANSWER
+from senlin_affinity.cloud.transport import (
+    REQUEST_TIMEOUT,
+    GivenUp,
+    error_text,
+    left,
+    one_line,
+    within,
+)
 from senlin_affinity.model.errors import CloudError, TooLarge
 
 T = TypeVar('T')

@@ -1,4 +1,7 @@
-"""Fetch clusters, policies, bindings and nodes from Senlin's API, outside of its engine.
+"""Fetch clusters, policies, bindings, nodes and engines from Senlin's API, outside of its engine.
+
+Each engine writes its release and a hash of its options into the ``data`` of policies
+(``plugins.senlin.log``), which also show the actions that it left.
 
 Source: Senlin's API reference. ``global_project`` is for administrators, who get all projects
 without it as well; Senlin answers 403 to others.
@@ -7,12 +10,17 @@ without it as well; Senlin answers 403 to others.
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import queue
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent import futures
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from senlin_affinity.cloud import deadline, parallel
+from senlin_affinity.cloud import transport
 from senlin_affinity.cloud.paging import allowed, check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupReferences
@@ -105,9 +113,9 @@ def fetch(
         asked = [each['id'] for each in clusters if ours and each.get('policies', True)]
     bound: dict[str, list[BindingRecord]] = {}
     read = partial(_bindings, senlin, shown, wide)
-    for cluster, records in parallel.mapped(read, asked):
+    for cluster, records in mapped(read, asked):
         bound[cluster] = records
-        deadline.renew()
+        transport.renew()
         progress(len(bound), len(asked))
     uses = GroupReferences(
         shown,
@@ -205,9 +213,142 @@ def list_all(
         params: dict[str, str | int | Sequence[str]] = {'limit': PAGE, **query, **marker}
         page = list_of(senlin.get(f'/{key}', what, microversion, params=params), key, what)
         check_unique(page, 'id', what, known)
-        deadline.renew()
+        transport.renew()
         yield from (each for each in page if _is_own(each, project))
         if len(page) < PAGE:
             return
         with reading(what):
             marker = {'marker': str(page[-1]['id'])}
+
+
+T = TypeVar('T')
+R = TypeVar('R')
+#: The number of requests at the same time; Senlin's API has a few workers.
+THREADS = 8
+
+
+def mapped(
+    call: Callable[[T], R], items: Sequence[T], threads: int = THREADS
+) -> Iterator[tuple[T, R]]:
+    """Yield each item with the result of its call, in the order in which the calls return.
+
+    Raise the first exception of a call; no further call begins after it.
+    """
+    waiting = deque(items)
+    done: queue.SimpleQueue[tuple[T, futures.Future[R]]] = queue.SimpleQueue()
+
+    def work(context: contextvars.Context) -> None:
+        while True:
+            try:
+                item = waiting.popleft()
+            except IndexError:
+                return
+            future: futures.Future[R] = futures.Future()
+            try:
+                future.set_result(context.run(call, item))
+            except BaseException as error:  # noqa: BLE001 - the caller raises it again
+                waiting.clear()
+                future.set_exception(error)
+            done.put((item, future))
+
+    for _ in range(min(threads, len(items))):
+        context = contextvars.copy_context()
+        threading.Thread(target=work, args=(context,), name='senlin-affinity', daemon=True).start()
+    try:
+        for _ in items:
+            item, future = done.get()
+            yield item, future.result()
+    finally:
+        waiting.clear()
+
+
+REPORTS = 'affinity_engines'
+ENGINE = 'senlin-engine'
+_SERVICES = 'list the services of Senlin'
+_UP = 'up'
+#: Actions show the cluster of their node.
+_CLUSTER_IDS = (1, 14)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The engines of one host; ``is_up`` if at least one of them is.
+
+    ``release`` and ``options`` (a hash) are of the latest report of one that is up; None without.
+    """
+
+    host: str
+    is_up: bool
+    release: str | None = None
+    options: str | None = None
+
+
+@dataclass(frozen=True)
+class AbandonedAction:
+    """An action that may lock a cluster or node (``target``) forever: its engine is not up."""
+
+    id: str
+    name: str
+    target: str
+
+
+def reports(data: object) -> dict[str, dict[str, str]]:
+    """Return the reports in the data of a policy, by host; keys and values are strings.
+
+    ``{'affinity_engines': {'a': {'at': 1}}} -> {'a': {'at': '1'}}``. Malformed ones are left out.
+    """
+    found = data.get(REPORTS) if isinstance(data, Mapping) else None
+    entries = found if isinstance(found, Mapping) else {}
+    return {
+        str(host): {str(key): str(value) for key, value in entry.items()}
+        for host, entry in entries.items()
+        if isinstance(entry, Mapping)
+    }
+
+
+def engines(senlin: OwnerRest) -> tuple[Engine, ...]:
+    """Fetch the engines of each host with their latest report, sorted by host."""
+    policies = [*list_all(senlin, 'policies', None)]
+    alive: dict[str, set[str]] = {}
+    for host, service, is_up in _services(senlin):
+        alive.setdefault(host, set()).update([service] if is_up else [])
+    latest: dict[str, dict[str, str]] = {}
+    for policy in policies:
+        for host, entry in reports(policy.get('data')).items():
+            if not alive.get(host, set()).isdisjoint(entry.get('services', '').split()):
+                latest[host] = max(latest.get(host, {}), entry, key=lambda each: each.get('at', ''))
+    return tuple(
+        Engine(host, bool(alive[host]), entry.get('release'), entry.get('options'))
+        for host in sorted(alive)
+        for entry in [latest.get(host, {})]
+    )
+
+
+def abandoned_actions(senlin: OwnerRest) -> Iterator[AbandonedAction]:
+    """Yield the unfinished actions, of all projects, whose engine is not up.
+
+    An action without an engine counts if it is INIT, has a ``cluster_id``, and no engine that is up
+    has an action of this cluster.
+    """
+    # Read first: an engine that starts an action in between is up.
+    shown, status = senlin.pick(_CLUSTER_IDS), UNFINISHED
+    actions = [*list_all(senlin, 'actions', None, shown, global_project='True', status=status)]
+    alive = {service for _host, service, is_up in _services(senlin) if is_up}
+    with reading('list the actions of Senlin'):
+        busy = {str(each['target']) for each in actions if each['owner'] in alive}
+        for each in actions:
+            is_left = each['status'] == 'INIT' and each.get('cluster_id', '') not in {'', *busy}
+            if each['owner'] not in alive if each['owner'] else is_left:
+                yield AbandonedAction(str(each['id']), str(each['action']), str(each['target']))
+
+
+def _services(senlin: OwnerRest) -> list[tuple[str, str, bool]]:
+    """Fetch the host and the id of each engine that has both, and whether it is up."""
+    body = senlin.get('/services', _SERVICES)
+    with reading(_SERVICES):
+        listed = list_of(body, 'services', _SERVICES)
+        return [
+            (str(each['host']), str(each['id']), each['state'] == _UP)
+            for each in listed
+            if each['binary'] == ENGINE and each['host'] and each['id']
+        ]

@@ -13,7 +13,9 @@ Units: memory in MiB, disk in GiB.
 
 Raises: CloudError, also for a user who may not list the servers of all projects.
 
-Source: see :mod:`senlin_affinity.model.server`. A list of servers does not show their groups, which
+Source: see :mod:`senlin_affinity.model.server`; the embedded flavor from microversion 2.47,
+``pinned_availability_zone`` from 2.96, the standard image properties from 2.98, ``scheduler_hints``
+from 2.100. A list of servers does not show their groups, which
 list their members instead.
 
 Nova requests the amounts of the flavor when a server moves, whatever Placement has allocated for it
@@ -29,11 +31,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from senlin_affinity.cloud import server_fields
 from senlin_affinity.cloud.host_use import tree_of
 from senlin_affinity.cloud.paging import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import TREES, uses_of
-from senlin_affinity.cloud.rest import OperatorRest
+from senlin_affinity.cloud.rest import Microversion, OperatorRest
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU, Flavor, Group
 from senlin_affinity.model.host import Host
@@ -43,6 +44,43 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.demand import demand
+
+#: The microversion from which a server shows every field.
+NEWEST: Microversion = (2, 100)
+ZONE, PINNED_ZONE = 'OS-EXT-AZ:availability_zone', 'pinned_availability_zone'
+HINTS, GROUP = 'scheduler_hints', 'group'
+_EMBEDDED = frozenset(('original_name', 'extra_specs'))
+
+
+def embedded_flavor(embedded: Mapping[str, Any]) -> Flavor | None:
+    """Return the embedded flavor, its name as id; None below 2.47 or without ``extra_specs``."""
+    if not embedded.keys() >= _EMBEDDED:
+        return None
+    name = str(embedded['original_name'])
+    keys = ('vcpus', 'ram', 'disk', 'ephemeral', 'swap')
+    vcpus, ram, disk, ephemeral, swap = (int(embedded[key] or 0) for key in keys)
+    specs = {str(key): str(value) for key, value in embedded['extra_specs'].items()}
+    return Flavor(name, name, vcpus, ram, disk, ephemeral, swap, specs)
+
+
+def has_flavor(body: Mapping[str, Any]) -> bool:
+    """Check whether the server shows its flavor, not only the flavor's id."""
+    return (body.get('flavor') or {}).keys() >= _EMBEDDED
+
+
+def hints_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scheduler hints with ``group``: ``{'group': 'g', 'different_host': ['a', 'b']}``.
+
+    Nova returns every hint as a list, also one that was no list.
+    """
+    known = (body.get(HINTS) or {}).items()
+    return {key: each[0] if len(each) == 1 else each for key, each in known}
+
+
+def is_volume_booted(body: Mapping[str, Any]) -> bool:
+    """Check whether the root disk is a volume."""
+    return body.get('image') == ''
+
 
 #: For more hosts, every server of the cloud is listed.
 MOST_NAMED = 10
@@ -69,7 +107,7 @@ def of_hosts(
     named = None if names is None or len(hosts) > MOST_NAMED else sorted(hosts)
     queries = [{}] if named is None else [{'host': name} for name in named]
     found: dict[str, dict[str, Server]] = {name: {} for name in hosts}
-    microversion = compute.pick(server_fields.NEWEST)
+    microversion = compute.pick(NEWEST)
     for query in queries:
         every = {'all_tenants': '1', **query}
         listed = by_marker(compute, '/servers/detail', 'servers', _SERVERS, microversion, **every)
@@ -127,8 +165,8 @@ class _Reader:
 
     def server(self, body: Mapping[str, Any], host: str | None) -> Server:
         """Convert the JSON of a server."""
-        hints, identity = server_fields.hints(body), str(body['id'])
-        hinted = hints.pop(server_fields.GROUP, None)
+        hints, identity = hints_of(body), str(body['id'])
+        hinted = hints.pop(GROUP, None)
         image = body.get('image') or {}
         return Server(
             identity,
@@ -140,15 +178,15 @@ class _Reader:
             project_id=body.get('tenant_id'),
             user_id=body.get('user_id'),
             flavor=self._flavor(body.get('flavor') or {}),
-            availability_zone=body.get(server_fields.ZONE) or None,
-            pinned_zone=body.get(server_fields.PINNED_ZONE) or None,
+            availability_zone=body.get(ZONE) or None,
+            pinned_zone=body.get(PINNED_ZONE) or None,
             hints=hints,
             server_group=self._groups.get(identity, hinted),
             image=image.get('id'),
             image_properties={
                 str(key): str(value) for key, value in (image.get('properties') or {}).items()
             },
-            is_volume_booted=server_fields.is_volume_booted(body),
+            is_volume_booted=is_volume_booted(body),
             is_locked=bool(body.get('locked')),
             attached=len(body.get(_VOLUMES) or ()),
             unknown=self._unknown(body),
@@ -159,7 +197,7 @@ class _Reader:
         key = repr(embedded)
         if key not in self._flavors:
             known = self._by_id.get(str(embedded.get('id')))
-            self._flavors[key] = server_fields.flavor(embedded) or known
+            self._flavors[key] = embedded_flavor(embedded) or known
         return self._flavors[key]
 
     def _unknown(self, body: Mapping[str, Any]) -> Texts:
@@ -167,11 +205,11 @@ class _Reader:
 
         The image properties of a server whose root disk is a volume are never shown.
         """
-        has_hints = server_fields.HINTS in body
+        has_hints = HINTS in body
         shown = {
-            'flavor': server_fields.has_flavor(body),
+            'flavor': has_flavor(body),
             'task_state': _TASK in body,
-            'pinned_zone': server_fields.PINNED_ZONE in body,
+            'pinned_zone': PINNED_ZONE in body,
             'hints': has_hints,
             'server_group': has_hints or self._are_groups_known,
             'image_properties': 'properties' in (body.get('image') or {}),

@@ -16,7 +16,7 @@ from openstack.connection import Connection
 from oslo_config import cfg
 
 from senlin_affinity.cloud import transport
-from senlin_affinity.cloud.error_text import error_text
+from senlin_affinity.cloud.transport import error_text
 from senlin_affinity.model.errors import CloudError
 
 GROUP = cfg.OptGroup(

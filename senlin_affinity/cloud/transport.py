@@ -3,8 +3,11 @@
 All responses of an operation together are limited, too: pages without an end fill the memory.
 
 A wrapper of each HTTP adapter of a session stops the read of a body as soon as it is too large. Its
-connections wait for the server only until the deadline of the call (``cloud.deadline``), at each
-read of the socket.
+connections wait for the server only until the deadline of the call, at each connect, write and read
+of the socket: the timeout of a request counts from one byte to the next. A call is what a
+keystoneauth session does: a login, a discovery, a request.
+
+Units: a timeout is the seconds for which a server may be silent.
 
 If ``GET auth_url`` answers 401, keystoneauth repeats the request with the token that it is about to
 get, and waits forever for a lock that it holds itself (``get_access`` of
@@ -13,16 +16,150 @@ get, and waits forever for a lock that it holds itself (``get_access`` of
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import http.client
-from collections.abc import Iterator
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import requests
 from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.utils import prepend_scheme_if_needed, select_proxy
 
-from senlin_affinity.cloud.deadline import GivenUp, receive, remaining
-from senlin_affinity.model.errors import TooLarge
+from senlin_affinity.model.errors import CloudError, TooLarge
+from senlin_affinity.model.terminal_text import escaped
+
+T = TypeVar('T')
+
+#: The default timeout, in seconds.
+REQUEST_TIMEOUT = 60.0
+#: The deadlines of a call and of an operation, in timeouts.
+TIMEOUTS = 3
+OPERATION = 5
+#: What the libraries raise for a response of an unexpected shape, or with an invalid value.
+_ODD = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError)
+#: The ValueErrors that concern the request.
+_UNSENT = (requests.RequestException, UnicodeEncodeError)
+
+
+class GivenUp(CloudError):
+    """The error of a request that this package prevents or ends, where the libraries would not.
+
+    ``is_uncertain``: a request was, or may have been, sent.
+    """
+
+
+class _Operation:
+    """The end of an operation, and the bytes that it has received; all its threads share it."""
+
+    def __init__(self, seconds: float, outer: _Operation | None) -> None:
+        self._seconds, self._outer, self._received = seconds, outer, 0
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin the time of the operation again."""
+        self._ends = time.monotonic() + self._seconds
+
+    def left(self) -> float:
+        """Return the seconds until the end of the operation, or of an enclosing one."""
+        own = self._ends - time.monotonic()
+        return own if self._outer is None else min(own, self._outer.left())
+
+    def receive(self, size: int) -> int:
+        """Add received bytes to this and the enclosing operations; return the largest total."""
+        self._received += size
+        outer = 0 if self._outer is None else self._outer.receive(size)
+        return max(outer, self._received)
+
+
+#: The current operation; None outside of operations.
+_CURRENT: contextvars.ContextVar[_Operation | None] = contextvars.ContextVar(
+    'operation', default=None
+)
+#: The length and the end of the current call; None outside of calls.
+_CALL: contextvars.ContextVar[tuple[float, float] | None] = contextvars.ContextVar(
+    'call', default=None
+)
+
+
+@contextlib.contextmanager
+def operation(timeout: float) -> Iterator[None]:
+    """End all calls in the block, except writes, within five timeouts.
+
+    Earlier, if an enclosing operation ends.
+    """
+    token = _CURRENT.set(_Operation(OPERATION * timeout, _CURRENT.get()))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def renew() -> None:
+    """Let the deadline of the operation count from now: a long list makes progress."""
+    current = _CURRENT.get()
+    if current is not None:
+        current.renew()
+
+
+def receive(size: int) -> int:
+    """Add bytes to those that the operation has received; return the total."""
+    current = _CURRENT.get()
+    return size if current is None else current.receive(size)
+
+
+def left(timeout: float) -> float:
+    """Return the seconds that a call may take: ``3 * timeout``, or until the end of the operation.
+
+    0 or negative after it.
+    """
+    current = _CURRENT.get()
+    most = TIMEOUTS * timeout
+    return most if current is None else min(most, current.left())
+
+
+def within(timeout: float, call: Callable[[], T], *, is_write: bool = False) -> T:
+    """Return the result of ``call``, whose requests end within three timeouts (:func:`remaining`).
+
+    Raise GivenUp if the time of the operation is over, and instead of the errors that the libraries
+    raise for a malformed response.
+
+    :param is_write: ignore the end of the operation.
+    """
+    seconds = TIMEOUTS * timeout if is_write else left(timeout)
+    if seconds <= 0:
+        raise GivenUp(f'the operation did not finish within {OPERATION} times the request timeout')
+    token = _CALL.set((seconds, time.monotonic() + seconds))
+    try:
+        return call()
+    except Exception as error:
+        if _is_odd(error):
+            raise GivenUp('an answer does not conform to the API', is_uncertain=True) from error
+        raise
+    finally:
+        _CALL.reset(token)
+
+
+def remaining(timeout: float | None) -> float | None:
+    """Return the seconds to wait for the server: ``timeout``, or less at the end of the call.
+
+    Raise GivenUp after the end. None: forever, outside of calls.
+    """
+    call = _CALL.get()
+    if call is None:
+        return timeout
+    seconds, ends = call
+    rest = ends - time.monotonic()
+    if rest <= 0:
+        raise GivenUp(f'no complete answer within {seconds:.3g} seconds', is_uncertain=True)
+    return rest if timeout is None else min(timeout, rest)
+
+
+def _is_odd(error: Exception) -> bool:
+    is_value = isinstance(error, ValueError) and not isinstance(error, _UNSENT)
+    return is_value or isinstance(error, _ODD)
+
 
 _MEBIBYTE = 1 << 20
 #: The default limit: the size of 30,000 hosts with traits.
@@ -186,3 +323,45 @@ def _announced(response: requests.Response) -> int:
     is_plain = 'Content-Encoding' not in response.headers
     is_number = length.isascii() and length.isdigit() and len(length) < _DIGITS
     return int(length) if is_plain and is_number else 0
+
+
+_LONGEST = 300
+
+
+def error_text(error: BaseException) -> str:
+    """Return the error in one line; the message of an OSError that caused it comes last.
+
+    "Unable to connect to http://[::1]:9: Connection refused". The name of the type if it has no
+    text.
+    """
+    text = str(error)
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and cause.strerror:
+            below = str(error.__cause__) if error.__cause__ is not None else ''
+            head = text.removesuffix(below).rstrip(': ') if below else ''
+            text = f'{head}: {cause.strerror}' if head else cause.strerror
+            break
+    return one_line(text) or type(error).__name__
+
+
+def one_line(text: str) -> str:
+    """Return the text in one line, with control characters escaped.
+
+    Beyond 300 characters, it is cut at a space, and ends in "...".
+    """
+    text = escaped(' '.join(text.split()))
+    if len(text) <= _LONGEST:
+        return text
+    return text[:_LONGEST].rsplit(' ', 1)[0] + '...'
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the error, then its causes and theirs."""
+    waiting, known = [error], set()
+    while waiting:
+        found = waiting.pop(0)
+        if not isinstance(found, BaseException) or id(found) in known:
+            continue
+        known.add(id(found))
+        yield found
+        waiting += [found.__cause__, found.__context__, *found.args]

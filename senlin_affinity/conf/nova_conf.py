@@ -31,8 +31,7 @@ from typing import Any
 from oslo_config import cfg, iniparser
 
 from senlin_affinity.conf import opts
-from senlin_affinity.conf.oslo_options import as_oslo, value_of
-from senlin_affinity.conf.settings import Settings
+from senlin_affinity.conf.oslo_options import Settings, as_oslo, value_of
 from senlin_affinity.constraints.flavor import PCI_ALIASES
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.option import Option

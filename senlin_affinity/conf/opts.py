@@ -16,8 +16,7 @@ from typing import Any
 from oslo_config import cfg
 
 from senlin_affinity.conf.constraint_plugins import load_constraints
-from senlin_affinity.conf.oslo_options import as_oslo, value_of, why_invalid
-from senlin_affinity.conf.settings import Settings
+from senlin_affinity.conf.oslo_options import Settings, as_oslo, value_of, why_invalid
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.candidates import CandidatesConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
@@ -37,7 +36,7 @@ from senlin_affinity.model import suggestion
 from senlin_affinity.model.errors import InvalidSpec, PluginError
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import DEFAULT_FILTERS, FILTERS
-from senlin_affinity.policy.schema import PREFLIGHTS
+from senlin_affinity.policy.properties import PREFLIGHTS
 
 AFFINITY = cfg.OptGroup(
     'affinity',

@@ -22,13 +22,11 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.model.aggregate import Aggregate
-from senlin_affinity.nova.aggregate_lookup import aggregates_of
-from senlin_affinity.nova.aggregate_metadata import Requirements
-from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.nova.aggregate_metadata import FORCE, NOVA_REASONS, REASONS, Requirements
+from senlin_affinity.nova.aggregates import aggregates_of
 from senlin_affinity.nova.alternatives import joining, with_aggregate
-from senlin_affinity.nova.host_metadata import FORCE
 from senlin_affinity.nova.instance_extra_specs import NOVAS, NovaRequirements, is_compared
-from senlin_affinity.nova.reserved_aggregates import (
+from senlin_affinity.nova.queried_aggregates import (
     are_asked_by_nova,
     is_nova_keeping,
     reserved_prefixes,

@@ -31,7 +31,7 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.model.verdict import Caveat
-from senlin_affinity.nova import aggregate_membership
+from senlin_affinity.nova import aggregates
 from senlin_affinity.nova.alternatives import joining
 from senlin_affinity.nova.effective_zone import (
     DEFAULT_AVAILABILITY_ZONE,
@@ -246,16 +246,16 @@ def _of_zone(asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
     * REJECT ``other_zone``.
     """
     wanted, carrying, zone = asked.wanted, asked.carrying, host.availability_zone
-    lost = aggregate_membership.unmirrored_in_zone(cloud, host, wanted or zone)
+    lost = aggregates.unmirrored_in_zone(cloud, host, wanted or zone)
     if lost and asked.is_in_query:
-        names = aggregate_membership.names(cloud, lost)
+        names = aggregates.names(cloud, lost)
         return Verdict.rejected('availability_zone.not_mirrored', aggregates=names)
     if wanted is None:
         return Verdict.skipped('availability_zone.any')
     is_member = not carrying.isdisjoint(host.aggregates)
     stale = carrying & host.stale_aggregates
     if asked.is_only_in_query and stale and not is_member:
-        names = aggregate_membership.names(cloud, stale, ' or ')
+        names = aggregates.names(cloud, stale, ' or ')
         return Verdict.passed('availability_zone.only_in_placement', aggregates=names)
     if is_member if asked.is_by_aggregate else zone == wanted:
         return Verdict.passed('availability_zone.in_zone', zone=wanted)

@@ -2,7 +2,7 @@
 
 Source: nova-scheduler passes ``max_placement_results`` to Placement before its filters run, but not
 for a request with the hint ``group``, ``same_host`` or ``different_host``. It finds no valid host
-if Placement rejects its query (:mod:`senlin_affinity.nova.placement_rejection`).
+if Placement rejects its query (:mod:`senlin_affinity.nova.placement_answer`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Caveat
-from senlin_affinity.nova import placement_rejection as rejections
+from senlin_affinity.nova import placement_answer as rejections
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import is_filtered, is_forbidden

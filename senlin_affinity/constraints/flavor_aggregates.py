@@ -16,7 +16,7 @@ from senlin_affinity.constraints.base import (
     Request,
     Verdict,
 )
-from senlin_affinity.nova.aggregate_lookup import aggregates_of, named, values
+from senlin_affinity.nova.aggregates import aggregates_of, named, values
 
 _FILTER = 'AggregateTypeAffinityFilter'
 KEY = 'instance_type'

@@ -19,7 +19,7 @@ from senlin_affinity.constraints.base import (
     Switch,
     Verdict,
 )
-from senlin_affinity.nova.aggregate_lookup import aggregates_of, values
+from senlin_affinity.nova.aggregates import aggregates_of, values
 from senlin_affinity.nova.image_fields import filter_value, known_names
 
 _FILTER = 'AggregateImagePropertiesIsolation'

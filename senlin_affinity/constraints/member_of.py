@@ -23,7 +23,7 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.model.member_of import MemberOf
-from senlin_affinity.nova import aggregate_membership
+from senlin_affinity.nova import aggregates
 from senlin_affinity.nova.alternatives import joining
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -73,7 +73,7 @@ class MemberOfConstraint(Constraint):
         if cloud.aggregates is None and not host.aggregates:
             return Verdict.unknown('member_of.unknown')
         codes = 'member_of.admitted', 'member_of.forbidden', 'member_of.required'
-        return aggregate_membership.check(cloud, host.aggregates, asked[0], codes)
+        return aggregates.check(cloud, host.aggregates, asked[0], codes)
 
     def proposals(
         self, request: Request, scenario: Scenario, evaluation: Evaluated

@@ -27,11 +27,16 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.verdict import Outcome
-from senlin_affinity.nova import aggregate_membership as aggregates
-from senlin_affinity.nova import isolated_aggregates
+from senlin_affinity.nova import aggregates, queried_aggregates
 from senlin_affinity.nova.alternatives import joining
 from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
 from senlin_affinity.nova.placement_answer import placement_answer
+from senlin_affinity.nova.queried_aggregates import (
+    are_asked_by_nova,
+    are_images_read,
+    counting,
+    reserved_prefixes,
+)
 from senlin_affinity.nova.reservations import (
     ENFORCED_BY,
     FLAVORS_ONLY,
@@ -40,12 +45,6 @@ from senlin_affinity.nova.reservations import (
     carriers,
     constrain,
     reservations,
-)
-from senlin_affinity.nova.reserved_aggregates import (
-    are_asked_by_nova,
-    are_images_read,
-    counting,
-    reserved_prefixes,
 )
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -143,7 +142,7 @@ class ReservationsConstraint(Constraint):
             advice='run "nova-manage placement sync_aggregates"',
             is_state=True,
         ),
-        **isolated_aggregates.REASONS,
+        **queried_aggregates.REASONS,
         UNKNOWN: Reason('reserved hosts cannot be determined without {missing}'),
         'reservations.none': Reason('no aggregate is reserved'),
     }
@@ -178,8 +177,8 @@ class ReservationsConstraint(Constraint):
         """
         if are_images_read(request.settings) and request.image_properties is None:
             yield NO_IMAGE_RESERVED
-        yield from isolated_aggregates.assumed(request, cloud)
-        yield from isolated_aggregates.unspecified(request, cloud)
+        yield from queried_aggregates.assumed(request, cloud)
+        yield from queried_aggregates.unspecified(request, cloud)
 
     def proposals(
         self, request: Request, scenario: Scenario, evaluation: Evaluated
@@ -232,13 +231,13 @@ def kept_for_others(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """
     reserved = reserved_prefixes(request.settings)
     asked, image = _keys(request), request.image_properties
-    traits = isolated_aggregates.required_traits(request.extra_specs, image)
+    traits = queried_aggregates.required_traits(request.extra_specs, image)
     return frozenset(
         each.uuid
         for each in cloud.aggregates or ()
         if any(key.startswith(reserved) and key not in asked for key in each.metadata)
-        or not isolated_aggregates.traits_in(each.metadata) <= traits
-        or _is_of_others(isolated_aggregates.tenants(each.metadata), request.project_id)
+        or not queried_aggregates.traits_in(each.metadata) <= traits
+        or _is_of_others(queried_aggregates.tenants(each.metadata), request.project_id)
     )
 
 
@@ -293,9 +292,9 @@ def _isolation(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
     image = request.image_properties
-    traits = isolated_aggregates.required_traits(flavor.extra_specs, image)
+    traits = queried_aggregates.required_traits(flavor.extra_specs, image)
     opens = 'image' if image is None else ''
-    asked = isolated_aggregates.isolate(traits, known)
+    asked = queried_aggregates.isolate(traits, known)
     query = None if image is None else request.memo(placement_answer, cloud).query
     return _Part(asked, forbidden=ISOLATED, opens=opens, is_mirrored=True, query=query)
 
@@ -310,7 +309,7 @@ def _tenant(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
     if project is None or known is None:
         return _unknown(project=project, aggregates=known)
     is_required = request.option(TENANT_AGGREGATE)
-    asked = isolated_aggregates.limit_to_tenant(project, known, is_aggregate_required=is_required)
+    asked = queried_aggregates.limit_to_tenant(project, known, is_aggregate_required=is_required)
     if isinstance(asked, Verdict):
         return asked
     return _Part(asked, required=OTHER_TENANT, facts={'project': project}, is_mirrored=True)

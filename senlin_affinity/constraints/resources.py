@@ -46,7 +46,7 @@ from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
 from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES, Demand
 from senlin_affinity.model.host import Resource, is_ironic, is_vsphere
-from senlin_affinity.nova import leftovers
+from senlin_affinity.nova import host_status
 from senlin_affinity.nova.alternatives import (
     flavor_change,
     much_smaller_flavors,
@@ -192,7 +192,7 @@ class ResourcesConstraint(Constraint):
         less than half of an amount gives up a requirement.
         """
         asked = demand_of(request)
-        hosts = tuple(host for host in scenario.cloud.hosts or () if leftovers.orphans(host))
+        hosts = tuple(host for host in scenario.cloud.hosts or () if host_status.orphans(host))
         if hosts:
             names = frozenset(host.host for host in hosts)
             yield ChangedHosts(
@@ -200,7 +200,7 @@ class ResourcesConstraint(Constraint):
                 'leftover allocations removed from {hosts}',
                 hosts=hosts,
                 lists=((('removed_consumers',), names),),
-                details={host.host: leftovers.in_words(host) for host in hosts},
+                details={host.host: host_status.orphans_in_words(host) for host in hosts},
             )
         nodes = tuple(each for each in evaluation.rejected if _is_reserved(each, asked))
         if nodes:

@@ -16,7 +16,7 @@ from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, OF_SERVERS, SAME_HOST
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova.group_members import may_count
+from senlin_affinity.nova.group_policy import may_count
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario
 

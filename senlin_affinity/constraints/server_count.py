@@ -19,7 +19,7 @@ from senlin_affinity.constraints.base import (
     Switch,
     Verdict,
 )
-from senlin_affinity.nova.aggregate_lookup import aggregates_of
+from senlin_affinity.nova.aggregates import aggregates_of
 
 KEY = 'max_instances_per_host'
 MOST = Option(

@@ -35,17 +35,19 @@ from senlin_affinity.model.server_group import (
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Caveat
 from senlin_affinity.nova.alternatives import may_create_group, new_group, soft_group
-from senlin_affinity.nova.group_members import (
+from senlin_affinity.nova.group_policy import (
     ATTEMPTS,
+    FILTERS,
     RECLAIM,
     SYNC,
     checked_late,
+    enforced_policy,
     hidden_hosts,
     is_any_hidden,
     is_checked_late,
+    is_only_checked_late,
     may_run_out,
 )
-from senlin_affinity.nova.group_policy import FILTERS, enforced_policy, is_only_checked_late
 from senlin_affinity.nova.options import NO_LATE_CHECK
 from senlin_affinity.scenario.column import Column, distinct, in_order
 from senlin_affinity.scenario.scenario import Scenario

@@ -21,8 +21,8 @@ from senlin_affinity.constraints.base import (
     Scenario,
     Verdict,
 )
-from senlin_affinity.nova.aggregate_lookup import aggregates_of, named
-from senlin_affinity.nova.isolated_aggregates import TENANT, tenants
+from senlin_affinity.nova.aggregates import aggregates_of, named
+from senlin_affinity.nova.queried_aggregates import TENANT, tenants
 
 _FILTER = 'AggregateMultiTenancyIsolation'
 #: Each is evaluated.

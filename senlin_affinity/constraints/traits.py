@@ -26,9 +26,9 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.nova import root_traits
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.nova.isolated_aggregates import REQUIRED
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
 from senlin_affinity.nova.placement_answer import placement_answer
+from senlin_affinity.nova.queried_aggregates import REQUIRED
 from senlin_affinity.scenario.scenario import Scenario
 
 _KEY = re.compile(r'trait[a-zA-Z0-9_-]{0,64}:')

@@ -1,4 +1,8 @@
-"""Derive the capacity from the numbers of the hosts and their domains, and from the request."""
+"""Derive the capacity from the numbers of the hosts and their domains, and from the request.
+
+Also find what it depends on: caveats ("at most"), and the assumptions of a decision, which are
+unspecified inputs that could not be read.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,12 @@ from operator import and_
 import numpy as np
 
 from senlin_affinity.engine.domains import DomainCapacity
-from senlin_affinity.engine.host_verdicts import HostVerdicts
-from senlin_affinity.engine.table import Table
+from senlin_affinity.engine.table import HostVerdicts, Table
+from senlin_affinity.model.assumption import Assumption, OpenAssumption
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, limited
 from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES
 from senlin_affinity.model.host import Host, is_vsphere
+from senlin_affinity.model.option import Option
 from senlin_affinity.model.reason import Reason, caveat
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY
@@ -24,9 +29,11 @@ from senlin_affinity.model.verdict import UNMODELLED, Caveat, Verdict
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.group_policy import enforced_policy, is_only_checked_late
 from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
+from senlin_affinity.nova.queried_aggregates import is_assumed
 from senlin_affinity.nova.quotas import has_hidden_quotas
 from senlin_affinity.scenario.column import in_order
 from senlin_affinity.scenario.columns import INFINITE, Numbers
+from senlin_affinity.scenario.constraint import Constraint, Switch, attributing
 from senlin_affinity.scenario.scenario import Scenario
 
 #: What hosts and the request may hide. The texts are those of a plan; the codes are stable.
@@ -291,3 +298,57 @@ def _of_constraint(name: str, verdict: Verdict, reasons: Mapping[str, Reason]) -
     """Return the caveat with the text "constraint NAME (WHY)"; its code is the name."""
     why = caveat(verdict, reasons)
     return Caveat(name, f'constraint {name}{why and f" ({why})"}')
+
+
+_ANSWERS = 'an Assumption, a filter, or an Option that is False by default'
+DEFAULT = Assumption('nova.filters', "Nova's default filters")
+SHARED_FLAVOR = Assumption('flavor.access', 'a private flavor that is shared with the project')
+NO_IMAGE = Assumption('image.unknown', 'an image without properties')
+SAME_AGGREGATES = OpenAssumption(
+    'aggregates.same_in_placement', 'aggregates with the same hosts in Placement as in Nova'
+)
+
+
+def find(
+    request: Request, cloud: CloudSnapshot, declared: Iterable[Assumption | Switch]
+) -> tuple[Assumption, ...]:
+    """Return the assumptions about the request, then those that are ``declared``, each once.
+
+    DEFAULT for unspecified filters, NO_IMAGE for unknown image properties, SHARED for ``is_shared``
+    None, SAME_AGGREGATES if Placement was not asked about an aggregate that matters.
+    """
+    of_request = (
+        (DEFAULT, request.settings.are_filters_unspecified),
+        (NO_IMAGE, request.image_properties is None),
+        (SHARED_FLAVOR, request.flavor is not None and request.flavor.is_shared is None),
+        (SAME_AGGREGATES, is_assumed(request, cloud)),
+    )
+    found = [assumption for assumption, is_made in of_request if is_made]
+    found += (item for item in declared if isinstance(item, Assumption))
+    return tuple(dict.fromkeys(found))
+
+
+def mattering(assumptions: Iterable[Assumption], total: TotalCapacity) -> tuple[Assumption, ...]:
+    """Return the assumptions; if no server is expected to fit, only each OpenAssumption."""
+    expected = total.bounds.expected
+    return tuple(one for one in assumptions if expected or isinstance(one, OpenAssumption))
+
+
+def of_constraint(
+    request: Request, cloud: CloudSnapshot, constraint: Constraint
+) -> Sequence[Assumption | Switch]:
+    """Return the assumptions, filters and options that a constraint declares; they may repeat."""
+    with attributing(constraint, 'assumptions'):
+        found = (*constraint.assumptions(request, cloud),)
+        for item in found:
+            is_switch = isinstance(item, Option) and item.default is False
+            if not (is_switch or isinstance(item, Assumption | str)):
+                raise ValueError(f'each answer must be {_ANSWERS}, not {item!r}')
+        return found
+
+
+def declared(
+    request: Request, cloud: CloudSnapshot, constraints: Iterable[Constraint]
+) -> Iterator[Assumption | Switch]:
+    """Yield the answers of :func:`of_constraint`."""
+    return (found for each in constraints for found in of_constraint(request, cloud, each))

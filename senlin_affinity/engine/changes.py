@@ -46,9 +46,9 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import read_all
 from senlin_affinity.model.suggestion import meant
-from senlin_affinity.nova import leftovers
+from senlin_affinity.nova import host_status
 from senlin_affinity.nova.alternatives import with_aggregate
-from senlin_affinity.nova.isolated_aggregates import TENANT
+from senlin_affinity.nova.queried_aggregates import TENANT
 from senlin_affinity.scenario.scenario import Scenario
 
 
@@ -293,7 +293,7 @@ ACTIONS: Mapping[str, Action] = {
     'quotas': Action(None, _quotas, commands.quotas),
     'removed_consumers': Action(
         None,
-        lambda scenario, names, _request: scenario.change(names, leftovers.without_orphans),
+        lambda scenario, names, _request: scenario.change(names, host_status.without_orphans),
     ),
     'removed_extra_specs': Action(_extra_specs, None, commands.flavor_without),
     'removed_image_properties': Action(_image_properties),

@@ -21,14 +21,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from senlin_affinity.engine import assumptions
+from senlin_affinity.engine import capacity
 from senlin_affinity.engine.decision import Decision, PlacedServer
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.engine.host_reports import hosts_after
-from senlin_affinity.engine.host_verdicts import capacity_constraints
 from senlin_affinity.engine.remedies import rank_changes, try_changes
+from senlin_affinity.engine.table import capacity_constraints
 from senlin_affinity.engine.unspecified import Assignment, with_unspecified
-from senlin_affinity.model import member_locations
+from senlin_affinity.model import server_group
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.request import Request
 from senlin_affinity.nova import quota_charges
@@ -132,13 +132,13 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
         hosts_after=after,
         remedies=rank_changes(evaluation, changed) if is_helped else (),
         assumptions=(
-            *assumptions.mattering(assumptions.find(request, cloud, evaluation.declared), total),
+            *capacity.mattering(capacity.find(request, cloud, evaluation.declared), total),
             *unsure,
         ),
         capacity_certain=total.bounds.lower or 0,
         of_hosts=total.of_hosts,
         tried=tuple(each.remedy for each in changed if each.remedy.for_tenant),
-        violated=member_locations.violated(request.server_group),
+        violated=server_group.violated(request.server_group),
         about_capacity=capacity_constraints(constraints),
         is_host_named=request.is_host_named,
     )

@@ -19,12 +19,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from senlin_affinity.engine.host_reports import HostReport, HostsAfter
-from senlin_affinity.engine.host_verdicts import HostVerdicts
+from senlin_affinity.engine.table import HostVerdicts
 from senlin_affinity.model.assumption import Assumption, OpenAssumption, assuming
 from senlin_affinity.model.bounds import UNLIMITED, Bounds
-from senlin_affinity.model.member_locations import Place
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.reason import Reason, sentence
+from senlin_affinity.model.server_group import Place
 from senlin_affinity.model.verdict import Outcome, Verdict
 
 _SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')

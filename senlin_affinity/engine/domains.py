@@ -16,13 +16,18 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from senlin_affinity.engine.host_verdicts import HostVerdicts
-from senlin_affinity.engine.table import Table, with_domains
+from senlin_affinity.engine.table import HostVerdicts, Table, with_domains
 from senlin_affinity.model.bounds import Bounds, finite, limited
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.scenario import plugin_errors
-from senlin_affinity.scenario.constraint import Constraint, Domain, is_of_domains
+from senlin_affinity.scenario.constraint import (
+    Constraint,
+    Domain,
+    attributed,
+    attributing,
+    check_verdict,
+    is_of_domains,
+)
 from senlin_affinity.scenario.scenario import Scenario
 
 #: The name of a constraint, and one of its domains.
@@ -171,7 +176,7 @@ def _criteria(
     for constraint in constraints:
         if not is_of_domains(constraint):
             continue
-        with plugin_errors.attributing(constraint, 'has_domains'):
+        with attributing(constraint, 'has_domains'):
             if not constraint.has_domains(request, scenario):
                 continue
         for index, host in enumerate(scenario.hosts):
@@ -182,7 +187,7 @@ def _criteria(
                     criterion.hosts.setdefault(domain, []).append(index)
             except Exception as error:
                 where = f'host {host.host}'
-                raise plugin_errors.attributed(constraint, 'domains', error, where) from error
+                raise attributed(constraint, 'domains', error, where) from error
     return list(found.values())
 
 
@@ -298,12 +303,12 @@ def _check(
     rooms: Mapping[Domain, int | None],
 ) -> Mapping[Domain, Verdict]:
     """Return the result of ``check_domains``; raise ConstraintError if it lacks a domain."""
-    with plugin_errors.attributing(constraint, 'check_domains', _names(rooms)):
+    with attributing(constraint, 'check_domains', _names(rooms)):
         verdicts = constraint.check_domains(request, scenario, rooms)
         for domain in rooms:
             if domain not in verdicts:
                 raise ValueError(f'the answer has no Verdict for {domain.by} {domain.name}')
-            plugin_errors.check_verdict(constraint, verdicts[domain])
+            check_verdict(constraint, verdicts[domain])
         return verdicts
 
 

@@ -31,7 +31,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from senlin_affinity.engine import assumptions
+from senlin_affinity.engine import capacity
 from senlin_affinity.engine.drain_orders import Kin, Placed, best_order
 from senlin_affinity.engine.drain_plan import DrainPlan as DrainPlan
 from senlin_affinity.engine.drain_plan import Move as Move
@@ -48,7 +48,7 @@ from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import moves
-from senlin_affinity.nova.group_members import SYNC
+from senlin_affinity.nova.group_policy import SYNC
 from senlin_affinity.nova.moves import Kind
 from senlin_affinity.scenario.constraint import Constraint, reasons_of
 from senlin_affinity.scenario.scenario import Scenario
@@ -235,7 +235,7 @@ def _assumed(every: Iterable[Kin]) -> Iterable[Assumption]:
         each
         for kin in every
         for now in (kin.room.now,)
-        for each in assumptions.mattering(
-            assumptions.find(kin.request, now.scenario.cloud, now.declared), now.total
+        for each in capacity.mattering(
+            capacity.find(kin.request, now.scenario.cloud, now.declared), now.total
         )
     )

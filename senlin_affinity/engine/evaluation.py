@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 
-from senlin_affinity.engine import assumptions, scheduler_filters
+from senlin_affinity.engine import scheduler_filters
 from senlin_affinity.engine.assign import choose
-from senlin_affinity.engine.capacity import TotalCapacity, has_unknown_host, total_capacity
+from senlin_affinity.engine.capacity import (
+    TotalCapacity,
+    has_unknown_host,
+    of_constraint,
+    total_capacity,
+)
 from senlin_affinity.engine.domains import DomainCapacity, domain_capacity
 from senlin_affinity.engine.table import Table, column_of, evaluate_hosts
 from senlin_affinity.model.assumption import Assumption
@@ -19,11 +24,12 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import UNMODELLED, Caveat, Verdict
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.placement_answer import placement_answer
-from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.constraint import (
     Constraint,
     Switch,
+    attributing,
+    check_verdict,
     is_of_hosts,
     is_of_requests,
     reasons_of,
@@ -53,7 +59,7 @@ class Shared:
         return cls(
             {each.name: column_of(each, request, scenario) for each in filter(is_of_hosts, own)},
             {each.name: _of_request(each, request, cloud) for each in filter(is_of_requests, own)},
-            {each.name: assumptions.of_constraint(request, cloud, each) for each in own},
+            {each.name: of_constraint(request, cloud, each) for each in own},
             {each.name: (*each.caveats(request, cloud),) for each in own},
         )
 
@@ -97,7 +103,7 @@ class Evaluation:
             for found in (
                 known[each.name]
                 if each.name in known
-                else assumptions.of_constraint(self.request, self.scenario.cloud, each)
+                else of_constraint(self.request, self.scenario.cloud, each)
             )
         ]
 
@@ -170,8 +176,8 @@ def coupled(
 
 def _of_request(constraint: Constraint, request: Request, cloud: CloudSnapshot) -> Verdict:
     """Return the verdict about the request."""
-    with plugin_errors.attributing(constraint, 'check_request'):
-        return plugin_errors.check_verdict(constraint, constraint.check_request(request, cloud))
+    with attributing(constraint, 'check_request'):
+        return check_verdict(constraint, constraint.check_request(request, cloud))
 
 
 def _unmodelled(

@@ -31,12 +31,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from senlin_affinity.engine import assumptions, unspecified
+from senlin_affinity.engine import unspecified
+from senlin_affinity.engine.capacity import find, mattering
 from senlin_affinity.engine.evaluation import NOTHING, Evaluation, Shared, coupled, evaluate
-from senlin_affinity.engine.host_verdicts import PASS
 from senlin_affinity.engine.parts import NO_PARTS, ZONE, Parts, parts_of
 from senlin_affinity.engine.stranded import FlavorOnHosts, FreeAmount, Remainder
-from senlin_affinity.engine.table import Table
+from senlin_affinity.engine.table import PASS, Table
 from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.errors import InvalidSpec
@@ -214,7 +214,7 @@ def _of_flavor(
     request, cloud = replace(request, flavor=flavor, unknown_flavor=None), scenario.cloud
     now = evaluate(request, scenario, constraints, shared=shared.of(request, scenario))
     total, _chosen, _assumed, restricted = unspecified.with_unspecified(now)
-    assumed = assumptions.mattering(assumptions.find(request, cloud, now.declared), total)
+    assumed = mattering(find(request, cloud, now.declared), total)
     found = FlavorCapacity(
         flavor,
         total.bounds,

@@ -11,8 +11,7 @@ import numpy as np
 
 from senlin_affinity.engine.domains import domain_capacity
 from senlin_affinity.engine.evaluation import Evaluation
-from senlin_affinity.engine.host_verdicts import HostVerdicts
-from senlin_affinity.engine.table import evaluate_hosts
+from senlin_affinity.engine.table import HostVerdicts, evaluate_hosts
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.scenario.column import Column, in_order, limit, plain
 from senlin_affinity.scenario.constraint import is_of_hosts

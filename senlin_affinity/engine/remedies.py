@@ -35,8 +35,7 @@ from senlin_affinity.model.proposal import (
 from senlin_affinity.model.reason import is_for_owner
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.alternatives import with_existing_flavor, without_specs
-from senlin_affinity.scenario import plugin_errors
-from senlin_affinity.scenario.constraint import Constraint
+from senlin_affinity.scenario.constraint import Constraint, attributing
 
 _MOST_NOTES, _MOST_NAMES = 3, 3
 ANY_HOST = Change(
@@ -58,7 +57,7 @@ def try_changes(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[Planne
     against = set() if hosts_after is None else {row.rejected_by for row in hosts_after.rows}
     for constraint in now.constraints:
         if constraint.name in against and constraint.is_waivable:
-            with plugin_errors.attributing(constraint, 'without'):
+            with attributing(constraint, 'without'):
                 waiver = Change(
                     'rule_given_up',
                     f'without {constraint.name}',
@@ -238,7 +237,7 @@ def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[Pl
     """
     for constraint in constraints:
         earlier: list[Data] = []
-        with plugin_errors.attributing(constraint, 'proposals'):
+        with attributing(constraint, 'proposals'):
             evaluated = ProposalInput(what_if.before, constraint.name)
             for proposal in constraint.proposals(
                 what_if.request, what_if.before.scenario, evaluated

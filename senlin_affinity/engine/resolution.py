@@ -16,7 +16,7 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.model.suggestion import nearest
-from senlin_affinity.nova import aggregate_names as names
+from senlin_affinity.nova import aggregates
 
 #: Nova's defaults.
 DEFAULTS = Settings()
@@ -120,7 +120,7 @@ def resolve_member_of(expressions: tuple[str, ...], cloud: CloudSnapshot) -> Mem
     if cloud.aggregates is None:
         return read(expressions, 'member_of', lambda part: canonical(part) or part)
     nameless = frozenset().union(*{aggregates for _zone, aggregates in cloud.places})
-    return names.resolve(expressions, cloud.aggregates, nameless=nameless)
+    return aggregates.resolve(expressions, cloud.aggregates, nameless=nameless)
 
 
 def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | None:

@@ -24,7 +24,7 @@ from senlin_affinity.nova.alternatives import (
     without_properties,
     without_specs,
 )
-from senlin_affinity.scenario import plugin_errors
+from senlin_affinity.scenario.constraint import attributing
 
 #: The codes of a boot from a volume, another zone, another flavor, and no scheduler hints.
 BOOT, ZONE, FLAVOR, NO_HINTS = 'boot_from_volume', 'availability_zone', 'flavor', 'no_hints'
@@ -114,7 +114,7 @@ def _proposed(now: Evaluation) -> Iterator[Change]:
     for other in smaller[::-1] if now.fits is None else smaller:
         yield replace(flavor_change(other), size=request.count, kind=Kind.REQUESTER)
     for constraint in now.constraints:
-        with plugin_errors.attributing(constraint, 'proposals'):
+        with attributing(constraint, 'proposals'):
             evaluated = ProposalInput(now, constraint.name)
             for each in constraint.proposals(request, now.scenario, evaluated):
                 if each.code == BOOT and not (flavor and _is_disk_decisive(flavor, known)):

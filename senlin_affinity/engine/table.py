@@ -1,6 +1,7 @@
 """Evaluate every constraint for all hosts, and hold the verdicts and the numbers that follow.
 
-Hosts with equal verdicts share a :class:`~senlin_affinity.engine.host_verdicts.HostVerdicts`.
+The verdicts about a host decide whether it takes servers, and which constraint rejects it first.
+Hosts with equal verdicts share a :class:`HostVerdicts`.
 
 Units: numbers of servers. In ``upper``, ``INFINITE`` is unknown or without a limit; in
 ``expected`` and ``lower``, an unlimited number is 0.
@@ -8,23 +9,91 @@ Units: numbers of servers. In ``upper``, ``INFINITE`` is unknown or without a li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from senlin_affinity.engine.host_verdicts import HostVerdicts, row_of
-from senlin_affinity.model.bounds import UNLIMITED, limited
+from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, limited
 from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.scenario import plugin_errors
+from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.scenario.column import Column, in_order, limit, number
 from senlin_affinity.scenario.columns import INFINITE, Flags, Numbers
-from senlin_affinity.scenario.constraint import Constraint, overrides
+from senlin_affinity.scenario.constraint import Constraint, attributing, counts_resources, overrides
 from senlin_affinity.scenario.scenario import Scenario
+
+PASS, REJECT = Outcome.PASS, Outcome.REJECT
+
+
+class HostVerdicts(NamedTuple):
+    """The verdicts that several hosts share, but for the numbers of the counted constraints.
+
+    ``bounds`` are those of the others; ``is_known`` (no verdict is unknown, even of a rejected
+    host) and ``is_at_most`` refer to all. ``rejected_by`` is the first constraint that rejects.
+    ``is_eligible``: the host lacks nothing but capacity (None: perhaps). ``unbounded`` are the
+    constraints that use resources, pass, and give no number.
+    """
+
+    verdicts: Mapping[str, Verdict]
+    bounds: Bounds
+    is_known: bool
+    is_at_most: bool
+    rejected_by: str | None
+    is_eligible: bool | None
+    unbounded: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> str | None:
+        """The code of the first REJECT; None without one."""
+        return None if self.rejected_by is None else self.verdicts[self.rejected_by].code
+
+
+def capacity_constraints(constraints: Collection[Constraint]) -> frozenset[str]:
+    """Return the names of the constraints that reject only full hosts (``is_capacity_rule``)."""
+    return frozenset(item.name for item in constraints if item.is_capacity_rule)
+
+
+def row_of(
+    verdicts: Mapping[str, Verdict],
+    constraints: Mapping[str, Constraint],
+    counted: Collection[str] = (),
+) -> HostVerdicts:
+    """Return the row with these verdicts.
+
+    With a REJECT, the bounds are 0, without caveat. Otherwise, they are the tightest of the
+    constraints that are not counted, with 0 guaranteed (a caveat) if any is ``unbounded``.
+
+    :param verdicts: in the order in which they reject.
+    :param counted: the constraints whose number is not part of the row.
+    """
+    bounds = UNLIMITED
+    unbounded: list[str] = []
+    is_known, is_at_most, is_eligible, rejected_by = True, False, True, None
+    for name, verdict in verdicts.items():
+        constraint = constraints[name]
+        if verdict.bounds is UNLIMITED and not counts_resources(constraint):
+            continue  # it changes nothing
+        is_known = is_known and verdict.bounds.is_known
+        if verdict.outcome is REJECT:
+            rejected_by = rejected_by or name
+            is_eligible = is_eligible and constraint.is_capacity_rule
+            continue
+        is_at_most = is_at_most or verdict.bounds.is_at_most
+        if name not in counted:
+            bounds &= verdict.bounds
+        is_unbounded = verdict.bounds.upper is None and verdict.outcome is PASS
+        if is_unbounded and counts_resources(constraint):
+            unbounded.append(name)
+    eligible = (is_known or None) if is_eligible else False
+    if rejected_by is not None:
+        return HostVerdicts(verdicts, NONE, is_known, False, rejected_by, eligible)
+    if unbounded:
+        bounds, is_at_most = bounds._replace(lower=0), True
+    return HostVerdicts(verdicts, bounds, is_known, is_at_most, None, eligible, tuple(unbounded))
+
 
 #: A combination of verdicts is one number, as long as it is below this.
 _MOST_COMBINATIONS = 1 << 62
@@ -158,7 +227,7 @@ def evaluate_hosts(
 
 def column_of(constraint: Constraint, request: Request, scenario: Scenario) -> Column:
     """Return the column of a constraint; raise ConstraintError if that fails."""
-    with plugin_errors.attributing(constraint, 'column'):
+    with attributing(constraint, 'column'):
         column = constraint.column(request, scenario)
         if len(column.verdict_of) != len(scenario.hosts):
             found, hosts = len(column.verdict_of), len(scenario.hosts)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from senlin_affinity.engine import assumptions
+from senlin_affinity.engine import capacity
 from senlin_affinity.engine.capacity import TotalCapacity
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.model.assumption import Assumption
@@ -84,7 +84,7 @@ def names_deciding(now: Evaluation, enabled: Evaluation, index: int) -> list[str
         found
         for each in now.constraints
         if each.name in names
-        for found in assumptions.of_constraint(now.request, cloud, each)
+        for found in capacity.of_constraint(now.request, cloud, each)
         if found in switches
     )
     return [each if isinstance(each, str) else each.dest for each in declared if each in switches]

@@ -47,7 +47,7 @@ from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.verdict import Outcome
 from senlin_affinity.nova import quotas
-from senlin_affinity.nova.aggregate_names import resolve
+from senlin_affinity.nova.aggregates import resolve
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.group_lookup import is_uuid, mismatch, saying
 from senlin_affinity.policy.properties import PolicySpec

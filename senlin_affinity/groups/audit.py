@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX, cluster_of
 from senlin_affinity.groups.detachment import verify_deleted
 from senlin_affinity.groups.steps import DeleteGroup, SearchGroups, Step
-from senlin_affinity.model.member_locations import places as places
 from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.server_group import places as places
 from senlin_affinity.policy.binding import Binding
 
 #: Who created a group (:func:`statuses`).

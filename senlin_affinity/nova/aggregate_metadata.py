@@ -14,6 +14,10 @@ Example::
 One matching value of a key suffices. Of several keys that do not match, the alphabetically first is
 reported. None counts as empty.
 
+Facts of the reasons: ``asked`` and ``found`` are the raw values of the two sides; ``found`` is
+empty without such a key. ``aggregates`` are the names of the aggregates with the key, or of all
+aggregates of the host if none has it ("none" if it is in no aggregate).
+
 Source: "Filter - Aggregate Instance Type Filter" (nfv-filters).
 """
 
@@ -21,15 +25,175 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova import key_states
-from senlin_affinity.nova.aggregate_reasons import REASONS as REASONS
-from senlin_affinity.nova.host_metadata import FORCE as FORCE
-from senlin_affinity.nova.host_metadata import SCOPE as SCOPE
-from senlin_affinity.nova.host_metadata import HostMetadata, unscoped
-from senlin_affinity.nova.key_states import ABSENT, ILLEGAL, States
+from senlin_affinity.nova import extra_spec_operators
+from senlin_affinity.nova.extra_spec_operators import ABSENT, ILLEGAL, States
+
+FORCE = 'force_metadata_check'
+SCOPE = 'aggregate_instance_extra_specs:'
+
+#: The booleans of oslo.utils (``strutils.bool_from_string``), in lower case.
+TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
+FALSE = frozenset(('0', 'f', 'false', 'off', 'n', 'no'))
+
+
+@dataclass(frozen=True)
+class HostMetadata:
+    """The metadata of each aggregate of a host, and the names of the aggregates."""
+
+    aggregates: Sequence[Mapping[str, str]] = field(hash=False)
+    names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.aggregates is None or None in self.aggregates:
+            found = tuple(metadata or {} for metadata in self.aggregates or ())
+            object.__setattr__(self, 'aggregates', found)
+
+    def values(self, key: str) -> list[Any]:
+        """Return all values of a key; empty if no aggregate has it."""
+        values: list[Any] = []
+        for metadata in self.aggregates:
+            if key in metadata:
+                text = metadata[key]
+                if not isinstance(text, str):
+                    values.append(text)
+                elif ',' in text:
+                    values += map(str.strip, text.split(','))
+                else:
+                    values.append(text.strip())
+        return values
+
+    def forced_keys(self, ignored: tuple[str, ...] = ()) -> dict[str, set[str]]:
+        """Return the keys, with the reserved one, of the aggregates that force their metadata.
+
+        The keys have no scope; the values are all spellings of a key on this host. Keys that begin
+        with an ignored prefix are left out.
+        """
+        forced: dict[str, set[str]] = {}
+        for metadata in self.aggregates:
+            if FORCE in metadata and _word(metadata) in TRUE:
+                for spelling in metadata:
+                    if spelling == FORCE or not str(spelling).startswith(ignored):
+                        forced.setdefault(unscoped(spelling), set())
+        for spelling in set().union(*self.aggregates) if forced else ():
+            key = unscoped(spelling)
+            if key in forced:
+                forced[key].add(spelling)
+        return forced
+
+    def holders(self, spellings: Collection[str]) -> str:
+        """Return the names of the aggregates with one of the keys, or else of all, or "none"."""
+        named = self._named()
+        holders = [name for name, metadata in named if not metadata.keys().isdisjoint(spellings)]
+        return ', '.join(sorted(holders or [name for name, _ in named])) or 'none'
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return a warning for each ``force_metadata_check`` that is not a boolean."""
+        return tuple(
+            f'{FORCE} is {metadata[FORCE]!r} in {name}, which is not a boolean, so it has no effect'
+            for name, metadata in self._named()
+            if FORCE in metadata and _word(metadata) not in TRUE | FALSE
+        )
+
+    def _named(self) -> list[tuple[str, Mapping[str, str]]]:
+        names = self.names or [f'aggregate {i}' for i, _ in enumerate(self.aggregates, 1)]
+        return list(zip(names, self.aggregates, strict=False))
+
+
+def unscoped(spelling: str) -> str:
+    """Return a key without the escape scope, which does not change its meaning."""
+    key = str(spelling)
+    while key.startswith(SCOPE):
+        key = key[len(SCOPE) :]
+    return key
+
+
+def _word(metadata: Mapping[str, str]) -> str:
+    return str(metadata[FORCE]).strip().lower()
+
+
+REASONS: Mapping[str, Reason] = {
+    'aggregate_metadata.matches': Reason(
+        'the extra specs match the metadata of the aggregates (mode: {mode})'
+    ),
+    'aggregate_metadata.nothing_asked': Reason(
+        'neither the extra specs nor the aggregates require anything'
+    ),
+    'aggregate_metadata.missing_key': Reason(
+        'the flavor requires {key} "{asked}", but no aggregate of the host has this key '
+        '(its aggregates: {aggregates})',
+        advice='set the key on an aggregate of the host, or write "<or> VALUE <or> ~" in the extra '
+        'spec',
+    ),
+    'aggregate_metadata.mismatch': Reason(
+        'the flavor requires {key} "{asked}", but the metadata of {aggregates} has "{found}"',
+        advice='change the extra spec or the metadata, or use hosts of another aggregate',
+    ),
+    'aggregate_metadata.unwanted_key': Reason(
+        'the flavor requires hosts without {key} ("{asked}"), but the metadata of {aggregates} '
+        'has "{found}"',
+        advice='use hosts without the key, or name the values that are allowed after "<or>"',
+    ),
+    'aggregate_metadata.forced_missing_key': Reason(
+        'the metadata of {aggregates} requires {key} "{asked}" of every flavor, but this flavor '
+        'lacks it',
+        advice='set the extra spec, or use hosts of another aggregate',
+    ),
+    'aggregate_metadata.forced_mismatch': Reason(
+        'the metadata of {aggregates} requires {key} "{asked}" of every flavor, '
+        'but this flavor has "{found}"',
+        advice='change the extra spec, or use hosts of another aggregate',
+    ),
+    'aggregate_metadata.forced_unwanted_key': Reason(
+        'the metadata of {aggregates} requires flavors without {key} ("{asked}"), '
+        'but this flavor has "{found}"',
+        advice='remove the extra spec from the flavor, or use hosts of another aggregate',
+    ),
+    'aggregate_metadata.not_comparable': Reason(
+        'the metadata of {aggregates} requires {key} "{asked}", and the flavor has "{found}": '
+        'two operators cannot be compared',
+        advice='write plain values on one of the two sides',
+    ),
+    'aggregate_metadata.illegal': Reason(
+        '{key} is "{value}" in {where}: "!" says that the key must be absent, '
+        'so no other value is allowed with it',
+        advice='write "!" alone; "~" permits an absent key beside other values',
+    ),
+    'aggregate_metadata.unsatisfiable': Reason(
+        '{key} is "{value}" in {where}, which no value satisfies',
+        advice='add an operand to the operator: a number for = == != >= <=, words for the others',
+    ),
+    'aggregate_metadata.unreadable': Reason(
+        '{key} is {value} in {where}, which is not a string',
+        advice='write the metadata as a string',
+    ),
+}
+
+#: The reasons of Nova's own filter, which has neither sentinels nor forced keys.
+NOVA_REASONS: Mapping[str, Reason] = {
+    'aggregate_metadata.nova_matches': Reason(
+        "Nova's own filter: the extra specs match the metadata of the aggregates"
+    ),
+    'aggregate_metadata.nova_missing_key': Reason(
+        'Nova\'s own filter: the flavor requires {key} "{asked}", but no aggregate of the host '
+        'has this key (its aggregates: {aggregates})',
+        advice='set the key on an aggregate of the host, or remove the extra spec from the flavor',
+    ),
+    'aggregate_metadata.nova_mismatch': Reason(
+        'Nova\'s own filter: the flavor requires {key} "{asked}", but the metadata of '
+        '{aggregates} has "{found}"',
+        advice='change the extra spec or the metadata, or use hosts of another aggregate',
+    ),
+    'aggregate_metadata.nova_fails': Reason(
+        'Nova\'s own filter fails on {key}: "{asked}" and "{found}" in {aggregates}; '
+        'then the whole request fails, not only this host',
+        advice='correct the operator in the extra spec, or the metadata',
+    ),
+}
+
 
 FLAVOR = 'the flavor'
 
@@ -89,7 +253,7 @@ class Requirements:
             key = spelt.removeprefix(SCOPE)
             if key == FORCE or spelt.startswith(ignored):
                 continue
-            states = key_states.parse(extra_specs[name])
+            states = extra_spec_operators.parse_states(extra_specs[name])
             # An extra spec in another namespace may have another purpose.
             asked.append(Requirement(key, states, is_optional=key == spelt and ':' in key))
             bare = unscoped(spelt)
@@ -133,7 +297,7 @@ class Requirements:
             if key == FORCE:
                 continue
             values = [value for spelling in spellings for value in host.values(spelling)]
-            demanded = key_states.union(map(key_states.parse, values))
+            demanded = extra_spec_operators.union(map(extra_spec_operators.parse_states, values))
             for given in self.by_name.get(key, (ABSENT,)):
                 if not demanded.meets(given):
                     return _not_met(key, demanded, given, host.holders(spellings))
@@ -147,7 +311,7 @@ def _not_found(requirement: Requirement, host: HostMetadata) -> Verdict:
         return _faulty(key, states, FLAVOR, aggregates)
     for value in found:
         if not isinstance(value, str):
-            return _faulty(key, key_states.parse(value), aggregates, aggregates)
+            return _faulty(key, extra_spec_operators.parse_states(value), aggregates, aggregates)
     code = 'mismatch' if states.accepts_present else 'unwanted_key'
     differing = ', '.join(sorted(found))
     return _differing(code if found else 'missing_key', key, states, differing, aggregates)

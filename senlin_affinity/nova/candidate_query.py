@@ -4,6 +4,11 @@ Example, without percent-encoding::
 
     member_of=in:<uuid>&resources=MEMORY_MB:512,VCPU:1&root_required=!COMPUTE_STATUS_DISABLED
 
+A narrower query adds a ``member_of`` that approximates which hosts a constraint accepts, given
+whether it accepts each set of aggregates that hosts are in::
+
+    excluding({{ssd}: True, {hdd}: False, {}: False})   ==   in:ssd and !hdd
+
 The parameters are sorted, and the values are encoded as in Nova, which adds a ``limit``.
 
 Unknown parts are omitted: Nova's query then requires as much or more, and the answer to this one is
@@ -14,19 +19,20 @@ Source: nova-scheduler's translation of a request and its request filters (Nova 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Demand, Group
+from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova import isolated_aggregates, root_traits
+from senlin_affinity.nova import queried_aggregates, root_traits
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import ZONE_QUERY, wanted_zone
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.nova.options import FALLBACK_OFF, ISOLATION, TENANT_AGGREGATE, TENANTS
-from senlin_affinity.nova.reserved_aggregates import are_asked_by_nova, asked_by_nova
+from senlin_affinity.nova.queried_aggregates import are_asked_by_nova, asked_by_nova
 
 #: The microversion of Nova's queries.
 MICROVERSION = '1.36'
@@ -99,7 +105,7 @@ def _member_of(request: Request, cloud: CloudSnapshot) -> list[str] | None:
     required, forbidden, project = [*kept.required], kept.forbidden, request.project_id
     if request.option(TENANTS) and project is not None:
         is_required = request.option(TENANT_AGGREGATE)
-        own = isolated_aggregates.limit_to_tenant(project, known, is_aggregate_required=is_required)
+        own = queried_aggregates.limit_to_tenant(project, known, is_aggregate_required=is_required)
         if isinstance(own, Verdict):
             return None
         required += own.required
@@ -108,7 +114,7 @@ def _member_of(request: Request, cloud: CloudSnapshot) -> list[str] | None:
     if request.option(ISOLATION) and request.image_properties is not None:
         asked = demand_of(request) or Demand()
         traits = {trait for group in asked.groups for trait in group.required}
-        forbidden |= isolated_aggregates.isolate(traits, known).forbidden
+        forbidden |= queried_aggregates.isolate(traits, known).forbidden
     found = [f'in:{",".join(sorted(any_of))}' for any_of in required]
     return [*found, f'!in:{",".join(sorted(forbidden))}'] if forbidden else found
 
@@ -131,3 +137,44 @@ def _quoted(text: str) -> str:
     """Return the text percent-encoded, with + for a blank."""
     octets = (chr(octet) if octet in _SAFE else f'%{octet:02X}' for octet in text.encode())
     return ''.join(octets).replace('%20', '+')
+
+
+#: The length of a URL is limited.
+_MOST = 100
+
+
+def excluding(is_accepted: Mapping[frozenset[str], bool]) -> MemberOf | None:
+    """Return an expression that matches some accepted sets and no rejected set, or None.
+
+    The first that works of these: forbid the aggregates that only rejected hosts have; also require
+    an aggregate that no other rejected host has; only require an aggregate without rejected hosts.
+    """
+    good = [each for each, is_good in is_accepted.items() if is_good]
+    bad = is_accepted.keys() - good
+    used, others = frozenset().union(*good), frozenset().union(*bad)
+    forbidden = others - used
+    left = frozenset().union(*filter(forbidden.isdisjoint, bad))
+    for required, without in (None, forbidden), (used - left, forbidden), (used - others, ()):
+        if required == frozenset() or len(without) > _MOST:
+            continue
+        some = () if required is None else (frozenset(sorted(required)[:_MOST]),)
+        asked = MemberOf(some, frozenset(without))
+        if any(map(asked.admits, good)) and not any(map(asked.admits, bad)):
+            return asked
+    return None
+
+
+def covering(is_accepted: Mapping[frozenset[str], bool]) -> frozenset[str] | None:
+    """Return aggregates such that every accepted host is in one, and few rejected hosts are.
+
+    None: no host is accepted. Empty: some accepted host is in no aggregate, or there are too many.
+    """
+    good = [each for each, is_good in is_accepted.items() if is_good]
+    bad = is_accepted.keys() - good
+    if not good:
+        return None
+    used, others = frozenset().union(*good), frozenset().union(*bad)
+    for required in (used - others, used):
+        if len(required) <= _MOST and not any(map(required.isdisjoint, good)):
+            return required
+    return frozenset()

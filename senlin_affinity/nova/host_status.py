@@ -3,17 +3,25 @@
 nova-compute adds the trait COMPUTE_STATUS_DISABLED to its provider when the service is disabled,
 and removes it when the service is enabled, or else when it starts. Nova never requests a host with
 the trait. Everything else about a service is checked by ComputeFilter only.
+
+Leftovers are what consumers that are no servers use: nova-compute keeps the allocations of its
+servers; others stay after a failed deletion, rebuild or evacuation, and nobody removes them. Those
+of a migration or resize belong to a server, which must be confirmed or reverted.
+
+Source: "nova-manage placement audit" in Nova's guide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
-from senlin_affinity.model.host import Host
+from msgspec.structs import replace
+
+from senlin_affinity.model.host import Host, Leftover
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova import leftovers
-from senlin_affinity.nova.aggregate_membership import names
+from senlin_affinity.nova.aggregates import names
 
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 _MOST_NAMED = 5
@@ -77,7 +85,7 @@ def differences(snapshot: CloudSnapshot) -> Iterator[str]:
     """Yield a sentence for each difference between Nova and Placement, with its repair."""
     hosts = snapshot.hosts or ()
     for host in hosts:
-        yield from leftovers.sentences(host)
+        yield from about_leftovers(host)
     if orphans := [host.host for host in hosts if may_have_orphans(host)]:
         yield (
             f'{_listed(orphans)}: allocations in Placement, but no servers in Nova: orphaned '
@@ -120,3 +128,66 @@ def _is_unknown_to_placement(host: Host) -> bool:
 def _listed(hosts: list[str]) -> str:
     more = f' and {len(hosts) - _MOST_NAMED} more' if len(hosts) > _MOST_NAMED else ''
     return f'{", ".join(hosts[:_MOST_NAMED])}{more}'
+
+
+def orphans(host: Host) -> tuple[Leftover, ...]:
+    """Return the leftovers that belong to no migration."""
+    found = host.leftovers
+    return tuple(each for each in found if each.server is None) if found else ()
+
+
+def without_orphans(host: Host) -> Host:
+    """Return the host as if these did not exist."""
+    gone = _amounts(orphans(host))
+    resources = {
+        name: replace(has, used=max(0, has.used - gone[name])) if gone[name] else has
+        for name, has in (host.resources or {}).items()
+    }
+    left = tuple(each for each in host.leftovers or () if each.server is not None)
+    return host.but(resources=resources, leftovers=left)
+
+
+def consumption(host: Host, resource_class: str) -> str:
+    """Return "cmp-1: of MEMORY_MB, servers use 4096, other consumers 12288, and 512 is reserved".
+
+    Empty if neither others use some, nor any is reserved, as far as they were read.
+    """
+    has = (host.resources or {}).get(resource_class)
+    others = _amounts(host.leftovers or ())[resource_class]
+    if host.leftovers is None or has is None or not (others or has.reserved):
+        return ''
+    return (
+        f'{host.host}: of {resource_class}, servers use {max(0, has.used - others)}, other '
+        f'consumers {others}, and {has.reserved} is reserved'
+    )
+
+
+def orphans_in_words(host: Host) -> str:
+    """Return "cmp-1: 12288 MEMORY_MB, 4 VCPU"."""
+    return f'{host.host}: {_used(orphans(host))}'
+
+
+def about_leftovers(host: Host) -> Iterator[str]:
+    """Yield what each kind of leftovers uses, and what removes it."""
+    if found := orphans(host):
+        number = 'a consumer that is no server of this host uses'
+        if len(found) > 1:
+            number = f'{len(found)} consumers that are no servers of this host use'
+        yield f'{host.host}: {number} {_used(found)}: nova-manage placement audit'
+    for each in host.leftovers or ():
+        if each.server is not None:
+            yield (
+                f'{host.host}: a migration or resize of server {each.server} uses '
+                f'{_used([each])}: confirm or revert it'
+            )
+
+
+def _amounts(found: Iterable[Leftover]) -> Counter[str]:
+    amounts: Counter[str] = Counter()
+    for each in found:
+        amounts.update(each.amounts)
+    return amounts
+
+
+def _used(found: Iterable[Leftover]) -> str:
+    return ', '.join(f'{amount} {name}' for name, amount in sorted(_amounts(found).items()))

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import extra_spec_operators
+from senlin_affinity.nova.aggregate_metadata import SCOPE, HostMetadata
 from senlin_affinity.nova.extra_spec_operators import Condition
-from senlin_affinity.nova.host_metadata import SCOPE, HostMetadata
 
 #: The name of the filter.
 NOVAS = 'AggregateInstanceExtraSpecsFilter'

@@ -16,9 +16,9 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.actions import Action
 from senlin_affinity.nova.quotas import INSTANCES, SERVER_GROUP_MEMBERS
-from senlin_affinity.preflight import request_cause
 from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
 from senlin_affinity.preflight.headline import limiting_reason
+from senlin_affinity.preflight.likely_cause import of_request
 
 _NOT_PLACEMENT = 'This is not a placement failure. The rest is about hosts and quotas only.'
 _NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'
@@ -122,7 +122,7 @@ class Explanation:
             yield _NO_MESSAGE if self.decision.is_hosts_known else hidden
         if failure.is_by_filters is not None and not self.decision.is_hosts_known:
             is_by_filters = failure.is_by_filters
-            yield request_cause.of_request(self.request, is_by_filters=is_by_filters)
+            yield of_request(self.request, is_by_filters=is_by_filters)
         yield from self._fit()
 
     def now(self) -> Iterator[str]:

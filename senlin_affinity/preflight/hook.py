@@ -19,15 +19,15 @@ from senlin_affinity import engine
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.constraints.reservations import ReservationsConstraint
-from senlin_affinity.engine import assumptions
+from senlin_affinity.engine import capacity
 from senlin_affinity.engine.decision import Decision, Remedy
 from senlin_affinity.model.assumption import assuming
 from senlin_affinity.model.errors import AffinityError, CloudError
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.nova import effective_zone
 from senlin_affinity.nova.group_policy import is_enforced, why_not_enforced
+from senlin_affinity.nova.queried_aggregates import reads_images
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
-from senlin_affinity.nova.reserved_aggregates import reads_images
 from senlin_affinity.policy import placement, profile
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
@@ -80,8 +80,8 @@ def place_nodes(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         note = f'fits on {len(fetched.snapshot.hosts or ())} of the possible hosts'
         request, scenario = scale_request.resolve(fetched)
-        declared = assumptions.declared(request, scenario.cloud, scale_request.constraints)
-        assumed = assumptions.find(request, scenario.cloud, declared)
+        declared = capacity.declared(request, scenario.cloud, scale_request.constraints)
+        assumed = capacity.find(request, scenario.cloud, declared)
         return HookResult(scheduler_chooses(scale_request), note=note + assuming(assumed))
     freed, why = _without_reservations(scale_request, fetched)
     if why is not None:

@@ -38,7 +38,7 @@ from senlin_affinity.nova.effective_zone import (
     DEFAULT_SCHEDULE_ZONE,
     Target,
 )
-from senlin_affinity.nova.reserved_aggregates import pins_reserved, reads_images
+from senlin_affinity.nova.queried_aggregates import pins_reserved, reads_images
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import PolicySpec, load

@@ -35,7 +35,7 @@ from senlin_affinity.model.server_group import AFFINITY, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.nova import candidate_query
-from senlin_affinity.nova.aggregate_bounds import excluding
+from senlin_affinity.nova.candidate_query import excluding
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import ZONE_QUERY, wanted_zone
 from senlin_affinity.nova.group_policy import enforced_policy

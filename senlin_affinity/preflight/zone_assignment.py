@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from senlin_affinity.engine.decision import Decision, PlacedServer
-from senlin_affinity.engine.host_verdicts import capacity_constraints
+from senlin_affinity.engine.table import capacity_constraints
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
-from senlin_affinity.nova import aggregate_membership, topology
+from senlin_affinity.nova import aggregates, topology
 from senlin_affinity.nova.effective_zone import default_zone
 from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.scenario.constraint import Constraint, is_of_domains
@@ -59,7 +59,7 @@ class ZoneAssignment:
     def _is_unmirrored(self, placed: PlacedServer) -> bool:
         """Check whether Placement lacks the planned host in the aggregate of its zone."""
         host = self.cloud.hosts_by_name[placed.host]
-        return bool(aggregate_membership.unmirrored_in_zone(self.cloud, host, placed.zone))
+        return bool(aggregates.unmirrored_in_zone(self.cloud, host, placed.zone))
 
     @property
     def _default_zone(self) -> str | None:

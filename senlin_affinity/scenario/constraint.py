@@ -15,19 +15,24 @@ A constraint is evaluated once for each class of hosts with equal values of the 
                 return Verdict.passed('licence.present')
             return Verdict.rejected('licence.missing', licence=asked)
 
-A constraint raises nothing. It returns ``Verdict.unknown`` if the snapshot lacks a needed part.
+A constraint raises nothing. It returns ``Verdict.unknown`` if the snapshot lacks a needed part. An
+exception becomes a ConstraintError that names the constraint, and the host or domain::
+
+    constraint rack_limit: check failed on host cmp-1: KeyError: 'rack'
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.errors import ConstraintError, in_words
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.proposal import Change, Data, Evaluated
@@ -35,7 +40,6 @@ from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Caveat, Verdict
-from senlin_affinity.scenario import plugin_errors
 from senlin_affinity.scenario.column import Column, distinct
 from senlin_affinity.scenario.columns import Classes
 from senlin_affinity.scenario.scenario import FREE, SERVERS, Scenario
@@ -117,10 +121,10 @@ class Constraint:
 
     def column(self, request: Request, scenario: Scenario) -> Column:
         """Return the verdicts about all hosts. Override this to compute them at once."""
-        with plugin_errors.attributing(self, 'prepare'):
+        with attributing(self, 'prepare'):
             asked = self.prepare(request, scenario.cloud)
             if isinstance(asked, Verdict):
-                verdict = plugin_errors.check_verdict(self, asked)
+                verdict = check_verdict(self, asked)
                 return Column.of_all(verdict, len(scenario.hosts))
         # Instances with attributes of their own may change.
         is_kept = not _has_state(self) and OF_EACH_HOST.isdisjoint(self.reads)
@@ -154,13 +158,13 @@ class Constraint:
     ) -> Verdict:
         """Return the verdict of ``check``; raise ConstraintError if it fails or is invalid."""
         try:
-            return plugin_errors.check_verdict(self, self.check(asked, host, cloud))
+            return check_verdict(self, self.check(asked, host, cloud))
         except AttributeError as error:
             if error.obj is host:
                 error = AttributeError(f'{error.name!r} is not in reads')
-            raise plugin_errors.attributed(self, 'check', error, where()) from error
+            raise attributed(self, 'check', error, where()) from error
         except Exception as error:
-            raise plugin_errors.attributed(self, 'check', error, where()) from error
+            raise attributed(self, 'check', error, where()) from error
 
     def check_host(self, request: Request, cloud: CloudSnapshot, host: Host) -> Verdict:
         """Return the verdict about one host."""
@@ -278,3 +282,44 @@ def is_of_requests(constraint: Constraint) -> bool:
 def counts_resources(constraint: Constraint) -> bool:
     """Check whether the constraint reads the free resources of hosts."""
     return FREE in constraint.reads and is_of_hosts(constraint)
+
+
+@contextmanager
+def attributing(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
+    """Convert an exception of the block into a ConstraintError; a ConstraintError stays.
+
+    :param where: such as "host cmp-1", or ''.
+    """
+    try:
+        yield
+    except ConstraintError:
+        raise
+    except Exception as error:
+        raise attributed(constraint, method, error, where) from error
+
+
+def attributed(
+    constraint: Constraint, method: str, error: Exception, where: str
+) -> ConstraintError:
+    """Return the error that names the constraint, the method and the place."""
+    return ConstraintError(constraint.name, method, in_words(error), where)
+
+
+def check_verdict(constraint: Constraint, verdict: object) -> Verdict:
+    """Return the verdict.
+
+    Raise ValueError for another type, for a room that is not None or 0 or more, and for a code
+    without a reason, or without a fact of its sentence.
+    """
+    if not isinstance(verdict, Verdict):
+        raise ValueError(f'the answer must be a Verdict, not {verdict!r}')
+    room = verdict.room
+    if room is not None and (not isinstance(room, int) or room < 0):
+        raise ValueError(f'room must be None or an integer of 0 or more, not {room!r}')
+    reason = constraint.reasons.get(verdict.code)
+    if reason is None:
+        raise ValueError(f'code {verdict.code} is not in reasons')
+    if not verdict.facts.keys() >= reason.facts:
+        missing = ', '.join(sorted(reason.facts.difference(verdict.facts)))
+        raise ValueError(f'verdict {verdict.code} lacks the fact {missing} of its sentence')
+    return verdict

@@ -7,7 +7,7 @@ import requests
 from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 
-from senlin_affinity.cloud import deadline
+from senlin_affinity.cloud import transport
 from senlin_affinity.model.errors import CloudError
 from tests.accuracy import kept, run, servers, timeouts
 from tests.accuracy.comparison import NOT_ASKED, Result
@@ -51,9 +51,9 @@ def test_a_silent_service_is_a_timeout(silent, call):
 def test_the_deadline_of_a_read_is_a_timeout():
     def read():
         while True:
-            deadline.remaining(None)
+            transport.remaining(None)
 
-    assert timeouts.is_timeout(error_of(lambda: deadline.within(0.001, read)))
+    assert timeouts.is_timeout(error_of(lambda: transport.within(0.001, read)))
 
 
 def test_a_condition_that_is_not_met_in_time_is_a_timeout():

@@ -3,7 +3,7 @@
 import pytest
 from oslo_config import cfg
 
-from senlin_affinity.cloud.recent_reads import RecentReads
+from senlin_affinity.cloud.clients import RecentReads
 from senlin_affinity.plugins.senlin import clients
 from tests.engine import support
 from tests.support.edge import Edge

@@ -11,7 +11,7 @@ from keystoneauth1 import loading
 from oslo_config import cfg
 
 from senlin_affinity import api
-from senlin_affinity.cloud import deadline, service_user
+from senlin_affinity.cloud import service_user, transport
 from senlin_affinity.cloud.transport import AnswerTooLarge
 from senlin_affinity.plugins.senlin import clients, preflight
 from senlin_affinity.policy.binding import Binding
@@ -228,7 +228,7 @@ def test_the_engines_limits_apply_to_the_connection(edge, configured, option):
     assert made.session.timeout == 7
     assert made.config.get_region_name('compute') == 'RegionTwo'
     assert made.config.get_interface('compute') == ['internal']
-    with pytest.raises(deadline.GivenUp, match='DELETE is rejected: this connection is read-only'):
+    with pytest.raises(transport.GivenUp, match='DELETE is rejected: this connection is read-only'):
         requests.Session.get_adapter(made.session.session, 'http://nova').send(
             requests.Request('DELETE', 'http://nova/servers/1').prepare()
         )

@@ -11,7 +11,7 @@ from senlin.policies import base
 
 from senlin_affinity.plugins.senlin import clients
 from senlin_affinity.plugins.senlin.policy import AffinityPolicy, converted
-from senlin_affinity.policy.schema import Property
+from senlin_affinity.policy.properties import Property
 from tests.engine.support import HEAT_PROFILE, Desk, binding, done, profile, refused, spec
 from tests.support.edge import SERVER_ERROR, Edge
 from tests.support.fake_nova import FakeFlavor

@@ -8,8 +8,8 @@ from oslo_config import cfg
 from oslo_utils import timeutils
 from senlin import objects
 
-from senlin_affinity.cloud.senlin_engines import reports
-from senlin_affinity.plugins.senlin import clients, engine_report
+from senlin_affinity.cloud.senlin import reports
+from senlin_affinity.plugins.senlin import clients, log
 
 
 def stored(desk, policy):
@@ -49,7 +49,7 @@ def test_an_entry_is_written_once_and_again_after_an_upgrade(desk, identity, sta
     start(binary='senlin-api')
     policy.data = {}
     identity('0.9.1')
-    engine_report.record(policy)
+    log.record(policy)
     first = reports(stored(desk, policy))[cfg.CONF.host]
     assert {**first, 'at': ''} == {
         'release': '0.9.1',
@@ -61,10 +61,10 @@ def test_an_entry_is_written_once_and_again_after_an_upgrade(desk, identity, sta
     assert abs((timeutils.utcnow() - written).total_seconds()) < 600
     assert reports(policy.data) == {cfg.CONF.host: first}
     with monkeypatch.context() as context:
-        context.setattr(engine_report, '_write', lambda *_facts: pytest.fail('it is written again'))
-        engine_report.record(policy)
+        context.setattr(log, '_write', lambda *_facts: pytest.fail('it is written again'))
+        log.record(policy)
     identity('0.10.0')
-    engine_report.record(policy)
+    log.record(policy)
     assert reports(stored(desk, policy))[cfg.CONF.host]['release'] == '0.10.0'
 
 
@@ -72,10 +72,10 @@ def test_an_entry_is_written_again_after_a_restart(desk, identity, start):
     policy, before = desk.policy(), start()
     policy.data = {}
     identity('0.10.0')
-    engine_report.record(policy)
+    log.record(policy)
     objects.Service.delete(before)
     after = start()
-    engine_report.record(policy)
+    log.record(policy)
     assert reports(stored(desk, policy))[cfg.CONF.host]['services'] == after
 
 
@@ -85,7 +85,7 @@ def test_entries_of_other_engines_and_other_data_are_preserved(desk, identity):
     other = {'other': 1, 'affinity_engines': {'engine-2': {'release': '0.9.1'}, 'odd': 'text'}}
     objects.Policy.update(desk.context, policy.id, {'data': other})
     identity('0.10.0')
-    engine_report.record(policy)
+    log.record(policy)
     assert stored(desk, policy)['other'] == 1
     assert reports(stored(desk, policy)).keys() == {'engine-2', cfg.CONF.host}
 
@@ -95,7 +95,7 @@ def test_the_data_of_a_deleted_policy_are_unchanged(desk, identity):
     policy.data = {'other': 1}
     objects.Policy.delete(desk.context, policy.id)
     identity('0.10.0')
-    engine_report.record(policy)
+    log.record(policy)
     assert policy.data == {'other': 1}
 
 
@@ -107,8 +107,8 @@ def test_a_failing_database_only_logs_a_warning(desk, identity, monkeypatch, cap
     def fail():
         raise RuntimeError('the database is gone')
 
-    monkeypatch.setattr(engine_report.database, 'session_for_write', fail)
-    engine_report.record(policy)
+    monkeypatch.setattr(log.database, 'session_for_write', fail)
+    log.record(policy)
     assert 'the release of this engine is not recorded: the database is gone' in caplog.text
 
 

@@ -10,7 +10,7 @@ from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstr
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova import isolated_aggregates
+from senlin_affinity.nova import queried_aggregates
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.nova_judge import Judge
 from tests.support.tables import rows
@@ -68,7 +68,7 @@ def aggregates_of(named):
 
 
 def check_tenant(nova, aggregates, is_required):
-    limited = isolated_aggregates.limit_to_tenant(
+    limited = queried_aggregates.limit_to_tenant(
         'p1', aggregates, is_aggregate_required=is_required
     )
     needed = ['placement_aggregate_required_for_tenants'] if is_required else []
@@ -152,7 +152,7 @@ def host_in(name, aggregates, places):
 )
 def test_generated_aggregates_agree_with_nova(nova, metadata, flavor, image, is_required):
     aggregates = aggregates_of({str(number): item for number, item in enumerate(metadata)})
-    traits = isolated_aggregates.required_traits(flavor, image)
-    ours = isolated_aggregates.isolate(traits, aggregates)
+    traits = queried_aggregates.required_traits(flavor, image)
+    ours = queried_aggregates.isolate(traits, aggregates)
     assert ours.forbidden == isolated(nova, aggregates, flavor, image)
     check_tenant(nova, aggregates, is_required)

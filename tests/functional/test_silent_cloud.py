@@ -11,7 +11,7 @@ import pytest
 
 from senlin_affinity.cloud import clients
 from senlin_affinity.cloud.connection import ports
-from senlin_affinity.cloud.deadline import TIMEOUTS
+from senlin_affinity.cloud.transport import TIMEOUTS
 from senlin_affinity.model.errors import CloudError
 from tests.functional.http_cloud import HttpCloud
 from tests.support import fake_keystone

@@ -248,7 +248,7 @@ def test_the_wheel_requires_exactly_its_imports(wheels):
     of_module = {name: {normal(each) for each in owners.get(name, ())} for name in used}
     known = required(wheel, 'fast') | required(wheel, 'metrics')
     lacking = {name for name in imported(wheel, OTHERS) if not of_module[name] & known}
-    # Where Nova runs, and on the hosts of engines (cloud/senlin_engines).
+    # Where Nova runs, and on the hosts of engines (plugins/senlin/log).
     assert lacking - {'nova', 'sqlalchemy'} == set()
     assert needed - set().union(*of_module.values()) == set()
 

@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.nova import instance_extra_specs
-from senlin_affinity.nova.aggregate_metadata import check, warnings
-from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.nova.aggregate_metadata import NOVA_REASONS, REASONS, check, warnings
 from senlin_affinity.nova.extra_spec_operators import match, parse
-from senlin_affinity.nova.key_states import parse as parse_states
+from senlin_affinity.nova.extra_spec_operators import parse_states as parse_states
 from tests.property.aggregate_strategies import (
     AGGREGATES,
     EXPRESSIONS,

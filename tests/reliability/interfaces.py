@@ -22,10 +22,7 @@ from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.extra_specs import MODES, validate_all
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.snapshot import Aggregate, Flavor
-from senlin_affinity.nova import (
-    aggregate_names,
-    reservations,
-)
+from senlin_affinity.nova import aggregates, reservations
 from senlin_affinity.nova.demand import demand
 from senlin_affinity.plugins.nova.api_middleware import ExtraSpecValidation
 from senlin_affinity.plugins.senlin import engine
@@ -247,7 +244,7 @@ INTERFACES = (
         (10**400, -10**400, 10**4000))), _count_long),
     Interface('snapshot, as bytes', st.binary(), snapshot_file.decoded),
     Interface('member_of', st.lists(_WORDS, max_size=3),
-         lambda value: aggregate_names.resolve(value, _KNOWN)),
+         lambda value: aggregates.resolve(value, _KNOWN)),
     Interface('reservations', st.lists(_WORDS, max_size=3), lambda value: reservations.constrain(
         value, _KNOWN, required_prefix='rack', forbidden_prefixes=('!', ''))),
     Interface('extra specs', st.tuples(_SPECS, st.sampled_from(MODES)), lambda value:

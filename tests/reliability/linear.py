@@ -19,7 +19,7 @@ from senlin_affinity.extra_specs import validate_all
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, Flavor
-from senlin_affinity.nova import aggregate_metadata, aggregate_names, extra_spec_operators
+from senlin_affinity.nova import aggregate_metadata, aggregates, extra_spec_operators
 from senlin_affinity.nova.demand import demand
 from senlin_affinity.policy import properties
 from tests.unit.cloud.test_snapshot_file import DOCUMENT
@@ -59,15 +59,15 @@ MAKERS: dict[str, tuple[Callable[[int], Any], Callable[[Any], object]]] = {
     'nesting in a snapshot': (lambda n: '[' * n, snapshot_file.parse),
     'names in one value of member_of': (
         lambda n: (['in:' + ','.join(f'a{k}' for k in range(n))], _aggregates(n)),
-        lambda value: aggregate_names.resolve(*value),
+        lambda value: aggregates.resolve(*value),
     ),
     'values of member_of': (
         lambda n: ([f'!a{k}' for k in range(n)], _aggregates(n)),
-        lambda value: aggregate_names.resolve(*value),
+        lambda value: aggregates.resolve(*value),
     ),
     'an unknown name beside many': (
         lambda n: (['b0'], _aggregates(n)),
-        lambda value: aggregate_names.resolve(*value),
+        lambda value: aggregates.resolve(*value),
     ),
     'member_of of a spec': (
         lambda n: _policy(member_of=[f'in:a{k}' for k in range(n)]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Parameter
 from senlin_affinity.extra_specs.values import Value
 from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.nova import key_states
+from senlin_affinity.nova import extra_spec_operators
 
 _EXPRESSION = Value(
     str,
@@ -45,7 +45,7 @@ _PARTS = Parameter(
 
 def _check(value: str) -> None:
     """Reject ``!`` beside another state: the filter of this project would reject every host."""
-    if key_states.parse(value).fault == key_states.ILLEGAL:
+    if extra_spec_operators.parse_states(value).fault == extra_spec_operators.ILLEGAL:
         raise InvalidSpec(
             '"!" says that the key must be absent, so no other value is allowed with it: write '
             '"!" alone; "~" permits an absent key beside other values'

@@ -35,8 +35,7 @@ from oslo_log import log as logging
 
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova.aggregate_metadata import FORCE, Requirements, warnings
-from senlin_affinity.nova.aggregate_reasons import REASONS
+from senlin_affinity.nova.aggregate_metadata import FORCE, REASONS, Requirements, warnings
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.nova import options

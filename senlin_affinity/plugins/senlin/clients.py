@@ -18,8 +18,7 @@ from typing import Any
 from oslo_config import cfg
 
 from senlin_affinity.cloud import service_user
-from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
-from senlin_affinity.cloud.recent_reads import RecentReads
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient, RecentReads
 from senlin_affinity.conf import opts
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.plugins import plain_log

@@ -34,7 +34,7 @@ from senlin_affinity.cloud import clients as both
 from senlin_affinity.cloud import transport
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
-from senlin_affinity.cloud.deadline import operation
+from senlin_affinity.cloud.transport import operation
 from senlin_affinity.groups import attachment
 from senlin_affinity.groups.detachment import Detach, Undo
 from senlin_affinity.model import errors
@@ -42,20 +42,12 @@ from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.nova import extra_spec_process  # noqa: F401 - an entry point
-from senlin_affinity.plugins.senlin import (
-    bound_group,
-    clients,
-    engine,
-    engine_report,
-    legacy_type,
-    log,
-    preflight,
-)
+from senlin_affinity.plugins.senlin import bound_group, clients, engine, legacy_type, log, preflight
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.group_driver import Driver
 from senlin_affinity.policy import binding, flavor, profile, properties
 from senlin_affinity.policy.placement import Placement, Refusal
-from senlin_affinity.policy.schema import DECLARED, Property
+from senlin_affinity.policy.properties import DECLARED, Property
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_policy')
 
@@ -140,7 +132,7 @@ class AffinityPolicy(base.Policy):
         if not is_applicable:
             return False, why
         log_prefix = log.prefix(self.name, cluster.id)
-        engine_report.record(self)
+        log.record(self)
 
         def decide() -> Any:
             self._refuse_second(cluster)
@@ -224,7 +216,7 @@ class AffinityPolicy(base.Policy):
     def pre_op(self, cluster_id: str, action: Any) -> None:
         """Write placement data before nodes are created, or a rejection. Never raises."""
         log_prefix = log.prefix(self.name, cluster_id, action)
-        engine_report.record(self)
+        log.record(self)
         try:
             with _operation():
                 answer = self._place(cluster_id, action, log_prefix)

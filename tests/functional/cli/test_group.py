@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from senlin_affinity.cli.group import DeleteGroups
-from senlin_affinity.cloud import deadline
+from senlin_affinity.cloud import transport
 from tests.functional.http_cloud import HttpCloud
 from tests.recordings.exchanges import Reply
 from tests.support import command, fake_keystone
@@ -208,7 +208,7 @@ def test_standard_input_without_an_answer(nova, two, stdin):
 def test_the_question_has_no_deadline(nova, two, monkeypatch):
     cloud, _sure, named = two
     now = [1000.0]
-    monkeypatch.setattr(deadline, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(transport, 'time', SimpleNamespace(monotonic=lambda: now[0]))
 
     def think():
         now[0] += 3600

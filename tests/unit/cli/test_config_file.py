@@ -5,7 +5,7 @@ from oslo_config import cfg
 
 from senlin_affinity.cli import config_file
 from senlin_affinity.conf import opts
-from senlin_affinity.conf.settings import Settings
+from senlin_affinity.conf.oslo_options import Settings
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.option import Option
 

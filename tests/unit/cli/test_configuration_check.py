@@ -3,9 +3,9 @@
 import pytest
 
 from senlin_affinity.cli import configuration_check as check
-from senlin_affinity.cloud.senlin_engines import AbandonedAction, Engine
+from senlin_affinity.cloud.senlin import AbandonedAction, Engine
 from senlin_affinity.conf.opts import options_of
-from senlin_affinity.conf.settings import Settings
+from senlin_affinity.conf.oslo_options import Settings
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.host import Host

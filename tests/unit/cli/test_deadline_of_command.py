@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from senlin_affinity.cli.base import Command
-from senlin_affinity.cloud.deadline import OPERATION, left
+from senlin_affinity.cloud.transport import OPERATION, left
 
 CLOUDS = """\
 clouds:

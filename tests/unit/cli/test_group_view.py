@@ -3,8 +3,7 @@
 import pytest
 
 from senlin_affinity.cli.servers_view import together, violation
-from senlin_affinity.model.member_locations import places, violated
-from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.server_group import Member, ServerGroup, places, violated
 
 
 def slots(these, number, limit):

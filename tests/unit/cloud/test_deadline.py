@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from senlin_affinity.cloud import deadline
-from senlin_affinity.cloud.deadline import GivenUp, left, operation, remaining, within
+from senlin_affinity.cloud import transport
+from senlin_affinity.cloud.transport import GivenUp, left, operation, remaining, within
 
 
 def test_a_call_returns_its_result():
@@ -42,15 +42,15 @@ def test_a_malformed_response_that_breaks_a_library_is_reported(read):
 
 def test_the_deadline_of_a_long_list_counts_from_the_last_answer(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(deadline.time, 'monotonic', lambda: now[0])
-    deadline.renew()  # no operation
+    monkeypatch.setattr(transport.time, 'monotonic', lambda: now[0])
+    transport.renew()  # no operation
     with operation(10):
         now[0] += 40
-        within(60, deadline.renew)
+        within(60, transport.renew)
         assert left(60) == 50
         with operation(1):
             now[0] += 4
-            deadline.renew()
+            transport.renew()
             assert left(60) == 5
         now[0] += 50
         assert left(60) < 0
@@ -58,7 +58,7 @@ def test_the_deadline_of_a_long_list_counts_from_the_last_answer(monkeypatch):
 
 def test_the_calls_of_an_operation_share_its_deadline(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(deadline.time, 'monotonic', lambda: now[0])
+    monkeypatch.setattr(transport.time, 'monotonic', lambda: now[0])
     with operation(10):
         remaining = [left(10)]
         now[0] += 25
@@ -75,7 +75,7 @@ def test_the_calls_of_an_operation_share_its_deadline(monkeypatch):
 
 def test_each_wait_for_the_server_ends_with_the_call(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(deadline.time, 'monotonic', lambda: now[0])
+    monkeypatch.setattr(transport.time, 'monotonic', lambda: now[0])
 
     def call():
         waits = [remaining(10), remaining(None)]

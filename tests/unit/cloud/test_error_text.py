@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.cloud import error_text
+from senlin_affinity.cloud import transport
 
 
 def caused(text, *causes):
@@ -26,4 +26,4 @@ def caused(text, *causes):
     ],
 )
 def test_an_error_is_one_line(error, message):
-    assert error_text.error_text(error) == message
+    assert transport.error_text(error) == message

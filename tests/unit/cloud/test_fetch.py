@@ -5,8 +5,7 @@ from typing import ClassVar
 import pytest
 
 from senlin_affinity.cloud import clients, fetch, whole_cloud
-from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
-from senlin_affinity.cloud.recent_reads import RecentReads
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient, RecentReads
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec

@@ -9,7 +9,7 @@ from msgspec import structs
 from senlin_affinity import api
 from senlin_affinity.cloud import host_use
 from senlin_affinity.model.host import Leftover
-from senlin_affinity.nova import host_status, leftovers
+from senlin_affinity.nova import host_status
 from senlin_affinity.nova.host_status import DISABLED
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost, FakeMigration, FakeServer
@@ -45,7 +45,7 @@ def full(edge, names=('cmp-0', 'cmp-1', 'cmp-2'), **consumers):
 
 
 def read(edge, question=QUESTION):
-    """Return the view with leftovers, the decision about it, and the requests for them."""
+    """Return the view with host_status, the decision about it, and the requests for them."""
     view = api.fetch(edge.connection(), question)
     before = len(edge.placement.asked)
     decision = api.answer(question, view, remedies=False)
@@ -117,7 +117,7 @@ def test_what_uses_a_full_host_is_split(edge):
     full(edge, cmp_1={'gone': LEAK})
     edge.placement.reserved = {'cmp-2': {'MEMORY_MB': 512}}
     view, _decision, _requests = read(edge)
-    assert [leftovers.split(host, 'MEMORY_MB') for host in view.snapshot.hosts] == [
+    assert [host_status.consumption(host, 'MEMORY_MB') for host in view.snapshot.hosts] == [
         '',
         'cmp-1: of MEMORY_MB, servers use 4096, other consumers 12288, and 0 is reserved',
         'cmp-2: of MEMORY_MB, servers use 16384, other consumers 0, and 512 is reserved',

@@ -4,17 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from senlin_affinity.cloud import (
-    clients,
-    flavors,
-    hosts,
-    images,
-    members,
-    paging,
-    projects,
-    senlin,
-    senlin_engines,
-)
+from senlin_affinity.cloud import clients, flavors, hosts, images, members, paging, projects, senlin
 from senlin_affinity.cloud.connection import clouds_compute, compute
 from senlin_affinity.groups.audit import FOREIGN
 from senlin_affinity.model.errors import CloudError
@@ -236,9 +226,9 @@ def test_a_senlin_list_with_a_duplicate_id_is_an_error(kind):
 
 
 def test_a_service_of_senlin_without_a_state_is_an_error():
-    service = {'binary': senlin_engines.ENGINE, 'host': 'a', 'id': '1'}
+    service = {'binary': senlin.ENGINE, 'host': 'a', 'id': '1'}
     with pytest.raises(CloudError, match="the answer lacks 'state'"):
-        senlin_engines.engines(Senlin(services=[service]))
+        senlin.engines(Senlin(services=[service]))
 
 
 def test_a_binding_of_another_cluster_is_an_error():

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from senlin_affinity.cloud.parallel import mapped
+from senlin_affinity.cloud.senlin import mapped
 
 VARIABLE = contextvars.ContextVar('variable', default=0)
 

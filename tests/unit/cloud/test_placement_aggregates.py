@@ -10,7 +10,7 @@ from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.nova import aggregate_sync
+from senlin_affinity.nova import queried_aggregates
 from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE
 from senlin_affinity.nova.options import ISOLATION, TENANTS
 from senlin_affinity.nova.reservations import ENFORCED_BY, REQUIRED_PREFIX
@@ -203,9 +203,9 @@ def test_earlier_differences_are_kept():
     one, two = frozenset({'one'}), frozenset({'two'})
     aggregates = (Aggregate('one', 'one'),)
     snapshot = CloudSnapshot((host,), aggregates, compared_aggregates=frozenset({two}))
-    found = aggregate_sync.marked(snapshot, ['root'], {one: ()})
+    found = queried_aggregates.marked(snapshot, ['root'], {one: ()})
     assert found.hosts[0].unmirrored == {'one', 'two'}
     assert found.compared_aggregates == {one, two}
     three = {frozenset({'three'}): ()}
-    assert aggregate_sync.marked(snapshot, ['root'], three).hosts == (host,)
-    assert aggregate_sync.marked(CloudSnapshot(), [], three).hosts is None
+    assert queried_aggregates.marked(snapshot, ['root'], three).hosts == (host,)
+    assert queried_aggregates.marked(CloudSnapshot(), [], three).hosts is None

@@ -1,6 +1,6 @@
 """Values are cached for a minute, and not longer."""
 
-from senlin_affinity.cloud.recent_reads import OLDEST, RecentReads
+from senlin_affinity.cloud.clients import OLDEST, RecentReads
 
 
 class Clock:

@@ -12,10 +12,9 @@ from openstack.config.cloud_region import CloudRegion
 from openstack.connection import Connection
 
 from senlin_affinity.cloud import rest as rest_module
-from senlin_affinity.cloud.deadline import GivenUp, operation
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import Rest
-from senlin_affinity.cloud.transport import AnswerTooLarge
+from senlin_affinity.cloud.transport import AnswerTooLarge, GivenUp, operation
 from senlin_affinity.model.errors import CloudError, TooLarge
 from tests.support import edge as at_edge
 from tests.support import fake_keystone

@@ -4,9 +4,8 @@ import threading
 
 import pytest
 
-from senlin_affinity.cloud import senlin, senlin_engines
-from senlin_affinity.cloud.senlin import UNFINISHED, Clustering, Node
-from senlin_affinity.cloud.senlin_engines import AbandonedAction, Engine
+from senlin_affinity.cloud import senlin
+from senlin_affinity.cloud.senlin import UNFINISHED, AbandonedAction, Clustering, Engine, Node
 from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupReferences
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.policy.binding import Binding
@@ -176,7 +175,7 @@ def test_the_latest_report_of_an_engine_that_is_up_counts():
             policy('p3', affinity_engines={'b': report('4', 'e2', '2.0')}),
         ],
     )
-    assert senlin_engines.engines(api) == (Engine('a', False), Engine('b', True, '1.1', 'o1.1'))
+    assert senlin.engines(api) == (Engine('a', False), Engine('b', True, '1.1', 'o1.1'))
 
 
 def test_the_actions_of_engines_that_are_not_up_are_abandoned():
@@ -193,7 +192,7 @@ def test_the_actions_of_engines_that_are_not_up_are_abandoned():
             action('a8', None, 'READY', cluster_id='idle'),
         ],
     )
-    found = [*senlin_engines.abandoned_actions(api)]
+    found = [*senlin.abandoned_actions(api)]
     targets = {'a2': 'idle', 'a3': 't', 'a4': 't'}
     assert found == [AbandonedAction(key, 'NODE_CREATE', each) for key, each in targets.items()]
     query = {'limit': 1000, 'global_project': 'True', 'status': UNFINISHED}
@@ -202,8 +201,8 @@ def test_the_actions_of_engines_that_are_not_up_are_abandoned():
 
 def test_malformed_reports_are_left_out():
     entries = {'a': {'at': 1}, 'b': None, 'c': 'x'}
-    assert senlin_engines.reports({'affinity_engines': entries}) == {'a': {'at': '1'}}
-    assert senlin_engines.reports({'affinity_engines': []}) == senlin_engines.reports(None) == {}
+    assert senlin.reports({'affinity_engines': entries}) == {'a': {'at': '1'}}
+    assert senlin.reports({'affinity_engines': []}) == senlin.reports(None) == {}
 
 
 class Paged:

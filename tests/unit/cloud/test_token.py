@@ -7,7 +7,7 @@ import time
 import pytest
 
 from senlin_affinity.cloud import clients, connection
-from senlin_affinity.cloud.deadline import operation
+from senlin_affinity.cloud.transport import operation
 from senlin_affinity.model.errors import CloudError
 from tests.support import fake_keystone
 from tests.support.edge import NOVA, Edge

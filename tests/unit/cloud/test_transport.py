@@ -9,7 +9,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
 from senlin_affinity.cloud import transport
-from senlin_affinity.cloud.deadline import GivenUp, operation
+from senlin_affinity.cloud.transport import GivenUp, operation
 from senlin_affinity.model.errors import TooLarge
 
 MIB = 1 << 20

@@ -6,7 +6,7 @@ import pytest
 from oslo_config import cfg
 
 from senlin_affinity.conf import nova_conf, opts
-from senlin_affinity.conf.settings import Settings
+from senlin_affinity.conf.oslo_options import Settings
 from senlin_affinity.constraints.base import Option
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.request import DEFAULT_FILTERS

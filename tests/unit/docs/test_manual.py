@@ -13,7 +13,7 @@ import pytest
 from senlin_affinity import api
 from senlin_affinity.conf import opts
 from senlin_affinity.model.assumption import Assumption
-from senlin_affinity.policy import schema
+from senlin_affinity.policy import properties
 from tests.support.our_constraints import OURS, remedies_of
 
 ROOT = Path(__file__).parents[3]
@@ -54,7 +54,7 @@ def has_section(page, title, line):
     return f'\n{title}\n{line * len(title)}\n' in page
 
 
-PROPERTIES = dict(flattened(schema.DECLARED))
+PROPERTIES = dict(flattened(properties.DECLARED))
 
 
 def test_the_policys_page_has_the_declared_properties():

@@ -4,8 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from senlin_affinity.engine.host_verdicts import row_of
-from senlin_affinity.engine.table import evaluate_hosts
+from senlin_affinity.engine.table import evaluate_hosts, row_of
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.reason import Reason

@@ -10,8 +10,7 @@ from senlin_affinity.groups.audit import (
     BindingRecord,
     GroupReferences,
 )
-from senlin_affinity.model.member_locations import Place
-from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.server_group import Member, Place, ServerGroup
 from senlin_affinity.policy.binding import Binding
 from tests.support.fake_cloud import FakeCloud
 from tests.support.values import replace

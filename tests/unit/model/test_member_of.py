@@ -9,7 +9,7 @@ from senlin_affinity.model.errors import InvalidSpec, quoted
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.snapshot import Aggregate
-from senlin_affinity.nova.aggregate_names import resolve
+from senlin_affinity.nova.aggregates import resolve
 from tests.support.letters import UUIDS, contract, expand
 from tests.support.tables import check_error, rows
 

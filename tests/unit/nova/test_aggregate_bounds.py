@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.model.member_of import MemberOf
-from senlin_affinity.nova.aggregate_bounds import covering, excluding
+from senlin_affinity.nova.candidate_query import covering, excluding
 
 NAMES = {name: f'{number:08d}-0000-4000-8000-000000000000' for number, name in enumerate('abcdef')}
 A, B = list(NAMES.values())[:2]

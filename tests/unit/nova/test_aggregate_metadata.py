@@ -4,8 +4,14 @@ import pytest
 
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
-from senlin_affinity.nova.aggregate_metadata import FORCE, Requirements, check, warnings
-from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.nova.aggregate_metadata import (
+    FORCE,
+    NOVA_REASONS,
+    REASONS,
+    Requirements,
+    check,
+    warnings,
+)
 from senlin_affinity.nova.extra_spec_operators import match, parse
 from tests.support import aggregate_rows
 from tests.support.tables import rows

@@ -6,7 +6,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova.group_members import checked_late, is_checked_late
+from senlin_affinity.nova.group_policy import checked_late, is_checked_late
 from tests.support.asked import Given, NamedRequest, with_values
 
 HOSTS = (

@@ -6,10 +6,10 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.request import Settings
 from senlin_affinity.model.snapshot import Aggregate
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova import isolated_aggregates
+from senlin_affinity.nova import queried_aggregates
 from senlin_affinity.nova.provider_tree import Provider, admitted
+from senlin_affinity.nova.queried_aggregates import reads_images
 from senlin_affinity.nova.reservations import constrain
-from senlin_affinity.nova.reserved_aggregates import reads_images
 from tests.support.tables import check_error, rows
 
 PREFIX = 'reservation:'
@@ -97,23 +97,23 @@ def test_a_key_must_be_a_string():
     assert query([None, 5, ('a',)], {'P': {**odd, **RESERVED['P']}, 'N': odd}) == ['!P']
     assert query([5, 'reservation:resv-1'], RESERVED) == ['R']
     world = [Aggregate('win', 'win', metadata={**odd, WIN: 'required'})]
-    assert isolated_aggregates.required_traits({**odd, WIN: 'required'}, odd) == {'CUSTOM_WIN'}
-    assert isolated_aggregates.isolate([], world).to_query() == ['!win']
-    limited = isolated_aggregates.limit_to_tenant('', world, is_aggregate_required=False)
+    assert queried_aggregates.required_traits({**odd, WIN: 'required'}, odd) == {'CUSTOM_WIN'}
+    assert queried_aggregates.isolate([], world).to_query() == ['!win']
+    limited = queried_aggregates.limit_to_tenant('', world, is_aggregate_required=False)
     assert limited.to_query() == []
 
 
 @pytest.mark.parametrize('row', rows('isolated_aggregates'))
 def test_isolate(row):
-    traits = isolated_aggregates.required_traits(row.get('flavor', {}), row.get('image'))
-    asked = isolated_aggregates.isolate(traits, aggregates_of(row, ISOLATED))
+    traits = queried_aggregates.required_traits(row.get('flavor', {}), row.get('image'))
+    asked = queried_aggregates.isolate(traits, aggregates_of(row, ISOLATED))
     assert asked.required == ()
     assert sorted(asked.forbidden) == row['forbidden']
 
 
 @pytest.mark.parametrize('row', rows('tenant_aggregates'))
 def test_limit_to_tenant(row):
-    answer = isolated_aggregates.limit_to_tenant(
+    answer = queried_aggregates.limit_to_tenant(
         'p1', aggregates_of(row, {}), is_aggregate_required=row.get('required', False)
     )
     if row['query'] == 'none':

@@ -1,4 +1,4 @@
-"""Compute the aggregates that Nova's request filters require or forbid: isolated, and of tenants.
+"""Compute the aggregates in Nova's query: isolated, of tenants, of reservations, and of zones.
 
 Example::
 
@@ -9,23 +9,45 @@ Example::
 Source: Nova's request filters ``isolate_aggregates`` and ``require_tenant_aggregate``. Deviation:
 traits that Nova derives from other extra specs (``hw:tpm_version``) count as required if the key is
 present, so that nothing uncertain rejects a host.
+
+Nova requires or forbids the aggregates of reservations if it runs this project's request filter
+(``reservations_enforced_by``). If it isolates aggregates, it may implement reservations by
+isolation instead, and then requires less.
+
+The query uses the members of an aggregate in Placement; scheduler filters use those in Nova, which
+copies each change. If the copy of an addition failed, Placement lacks a host (``Host.unmirrored``);
+if that of a removal failed, Placement still has it (``Host.stale_aggregates``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from msgspec.structs import replace
 
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.reason import Reason
-from senlin_affinity.model.request import Request
+from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.effective_zone import zones_held_to
 from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
-from senlin_affinity.nova.reservations import TRAIT
+from senlin_affinity.nova.reservations import (
+    ENFORCED_BY,
+    FLAVORS_ONLY,
+    FORBIDDEN_PREFIXES,
+    NOVA,
+    REQUIRED_PREFIX,
+    TRAIT,
+    constrain,
+)
 
 REQUIRED = 'required'
 TENANT = 'filter_tenant_id'
@@ -175,3 +197,135 @@ def _is_key(cloud: CloudSnapshot, prefix: str) -> bool:
 def _items(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return keys and values, without keys that are not strings."""
     return [(key, value) for key, value in metadata.items() if isinstance(key, str)]
+
+
+def reserved_prefixes(settings: Settings) -> tuple[str, ...]:
+    """Return the prefixes of the keys of reservations; () if none is set."""
+    return tuple(
+        filter(None, (settings.value(REQUIRED_PREFIX), *settings.value(FORBIDDEN_PREFIXES)))
+    )
+
+
+def are_images_read(settings: Settings) -> bool:
+    """Return whether the image can have the key of a reservation."""
+    return bool(reserved_prefixes(settings)) and not settings.value(FLAVORS_ONLY)
+
+
+def pins_reserved(settings: Settings) -> bool:
+    """Return whether only the choice of every node's host enforces reservations."""
+    return bool(reserved_prefixes(settings)) and settings.value(ENFORCED_BY) != NOVA
+
+
+def reads_images(settings: Settings) -> bool:
+    """Return whether image properties count in addition to the flavor's extra specs."""
+    return are_images_read(settings) or bool(settings.value(ISOLATION))
+
+
+def is_nova_keeping(settings: Settings) -> bool:
+    """Return whether Nova itself enforces reservations, by a request filter or by isolation."""
+    return bool(reserved_prefixes(settings)) and bool(settings.value(ENFORCED_BY) == NOVA)
+
+
+def are_asked_by_nova(settings: Settings) -> bool:
+    """Return whether Nova certainly adds the aggregates of reservations to its query.
+
+    False if it also isolates aggregates.
+    """
+    return is_nova_keeping(settings) and not settings.value(ISOLATION)
+
+
+def counting(request: Request) -> tuple[str, ...]:
+    """Return the keys of the flavor and of the image that may be reservations.
+
+    If Nova enforces reservations, the keys of an image are its required traits only.
+    """
+    specs = request.extra_specs
+    if request.option(FLAVORS_ONLY):
+        return (*specs,)
+    image = request.image_properties or {}
+    if request.option(ENFORCED_BY) == NOVA:
+        image = {f'{TRAIT}{trait}': '' for trait in traits_in(image)}
+    return (*specs, *image)
+
+
+def asked_by_nova(request: Request, cloud: CloudSnapshot) -> MemberOf:
+    """Return the aggregates of reservations in Nova's query.
+
+    If the image is unknown, nothing is forbidden, because the image may have the key. Raise
+    InvalidSpec if Nova rejects the request before it queries Placement.
+    """
+    if cloud.aggregates is None or not are_asked_by_nova(request.settings):
+        return MemberOf()
+    is_image_known = not are_images_read(request.settings) or request.image_properties is not None
+    return constrain(
+        counting(request),
+        cloud.aggregates,
+        required_prefix=request.option(REQUIRED_PREFIX),
+        forbidden_prefixes=request.option(FORBIDDEN_PREFIXES) if is_image_known else (),
+    )
+
+
+def asked_of_placement(request: Request, cloud: CloudSnapshot) -> tuple[frozenset[str], ...]:
+    """Return the sets of aggregates whose members Nova requires or forbids in its query.
+
+    An aggregate of a zone without hosts is left out: Nova rejects a request for such a zone.
+    """
+    tenant = request.project_id
+    known, with_hosts = cloud.aggregates or (), _union(each for _zone, each in cloud.places)
+    carried_by = cloud.zones.carried_by
+    of_zones = [carried_by.get(zone, frozenset()) for zone in zones_held_to(request, cloud)]
+    found = [each for each in of_zones if not each.isdisjoint(with_hosts)]
+    if tenant is not None and request.option(TENANTS):
+        found.append(own_aggregates(tenant, known))
+    with suppress(InvalidSpec):  # Nova rejects the request before it queries Placement
+        kept = asked_by_nova(request, cloud)
+        found += [*kept.required, kept.forbidden]
+    if request.option(ISOLATION) and request.flavor is not None:
+        specs, image = request.flavor.extra_specs, request.image_properties
+        traits = required_traits(specs, image)
+        found.append(isolate(traits, known).forbidden)
+    return (*filter(None, dict.fromkeys(found)),)
+
+
+def is_assumed(request: Request, cloud: CloudSnapshot) -> bool:
+    """Check whether the answer depends on aggregates of which Placement was not asked."""
+    if cloud.hosts is None:
+        return False
+    return not cloud.compared_aggregates.issuperset(asked_of_placement(request, cloud))
+
+
+def marked(
+    snapshot: CloudSnapshot,
+    roots: Sequence[str],
+    members: Mapping[frozenset[str], Collection[str]],
+) -> CloudSnapshot:
+    """Return the snapshot with the aggregates of each host that differ between the services.
+
+    :param roots: the UUID of the root provider of each host.
+    :param members: for each set of aggregates in a request to Placement, the UUIDs of the providers
+        in at least one of them.
+    """
+    if snapshot.hosts is None:
+        return snapshot
+    return replace(
+        snapshot,
+        hosts=tuple(
+            _marked(host, root, members) for host, root in zip(snapshot.hosts, roots, strict=True)
+        ),
+        compared_aggregates=snapshot.compared_aggregates | members.keys(),
+    )
+
+
+def _marked(host: Host, root: str, members: Mapping[frozenset[str], Collection[str]]) -> Host:
+    without = _union(each for each, uuids in members.items() if root not in uuids)
+    stale = _union(each for each in members if each.isdisjoint(host.aggregates)) - without
+    lost = host.aggregates & without
+    if not (stale or lost):
+        return host
+    return host.but(
+        unmirrored=host.unmirrored | lost, stale_aggregates=host.stale_aggregates | stale
+    )
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*sets)
