@@ -6,6 +6,7 @@ Example (over HTTP; what a request omits returns to the state at the start)::
     PUT /_nova/hosts     {"cmp-1": {"vcpus": 8, "inventory": {"CUSTOM_A": {"total": 4}}}}
 
     PUT /_nova/servers   sends the servers of each host to nova-scheduler, as every two minutes
+    PUT /_nova/conductor lets nova-conductor read the filters anew, as its restart does
 
 Use it only while no server is being built.
 """
@@ -46,6 +47,8 @@ class Controls(Stub):
                     self._set_hosts(request.json_body)
                 case ('PUT', 'servers'):
                     self._sync_servers()
+                case ('PUT', 'conductor'):
+                    self._restart_conductor()
                 case _:
                     return not_found(request)
         except (ValueError, TypeError, LookupError, AttributeError) as problem:
@@ -90,3 +93,11 @@ class Controls(Stub):
 
         for manager in self._computes.values():
             manager._sync_scheduler_instance_info(context.get_admin_context())
+
+    def _restart_conductor(self) -> None:
+        from nova import context
+        from nova.scheduler import utils
+
+        # nova-conductor remembers which policies of groups the first filters support.
+        utils.reset_globals()
+        utils._get_group_details(context.get_admin_context(), None)

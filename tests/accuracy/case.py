@@ -110,7 +110,8 @@ class Case:
     ``hosts`` have the fields of a host of the sandbox, of which ``disabled`` is true, false or the
     operator's reason, and perhaps ``down``; ``aggregates`` have ``hosts``, ``metadata`` and
     optionally a zone; ``images`` have the fields of Glance. ``quotas`` are those of projects,
-    ``user_quotas`` those of users.
+    ``user_quotas`` those of users. ``is_conductor_restarted``: nova-conductor has the filters of
+    nova-scheduler; otherwise, it has Nova's default filters.
     """
 
     kind: str
@@ -129,6 +130,7 @@ class Case:
     user_quotas: dict[str, dict[str, int]] = field(default_factory=dict)
     filters: tuple[str, ...] = DEFAULT_FILTERS
     nova_options: dict[str, dict[str, Any]] = field(default_factory=dict)
+    is_conductor_restarted: bool = False
 
     def __str__(self) -> str:
         return f'{self.kind} {self.seed}'

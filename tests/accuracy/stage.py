@@ -119,11 +119,18 @@ class Stage:
         for made, server in migrating.items():
             states.live_migrate(self.admin, made, server)
         self.put('options', options_of(case))
+        if case.is_conductor_restarted:
+            self.put('conductor', {})
+            self.undo.append(self._restore_conductor)
         self._set_quotas(case)
         self._let_go_stale(case)
         self.down = sorted(name for name, host in case.hosts.items() if host.get('down'))
         self.undo.append(lambda: self._force_down(is_down=False))
         self._force_down()
+
+    def _restore_conductor(self) -> None:
+        self.put('options', {})
+        self.put('conductor', {})
 
     def _force_down(self, *, is_down: bool = True) -> None:
         """Show the compute services of the hosts that are down as such, or as up."""

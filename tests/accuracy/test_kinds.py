@@ -3,6 +3,7 @@
 import pytest
 
 from senlin_affinity.nova.combination_rules import NEWEST, check
+from senlin_affinity.nova.group_policy import FILTERS
 from senlin_affinity.nova.guest_request import GuestRequest
 from tests.accuracy.case import DEVICE
 from tests.accuracy.kinds import KINDS, mixed
@@ -117,3 +118,16 @@ def test_a_filter_that_no_constraint_models_rejects_requests():
         *('NUMATopologyFilter', 'PciPassthroughFilter', 'ComputeCapabilitiesFilter'),
     }
     assert any(ask.hints for ask, _case, _specs in asked('unmodelled filters'))
+
+
+@pytest.mark.parametrize('kind', ['members', 'services'])
+def test_nova_conductor_may_have_the_filters_of_the_scheduler(kind):
+    """Without the filter of a group's policy, it then rejects every server of the group."""
+    without = [
+        case.is_conductor_restarted
+        for case in cases(kind)
+        for ask in case.asks
+        if ask.group is not None
+        and FILTERS.get(case.groups[ask.group]['policy'], case.filters[0]) not in case.filters
+    ]
+    assert {*without} == {True, False}

@@ -47,6 +47,7 @@ def case(seed: int) -> Case:
         servers=tuple(servers),
         filters=filters,
         nova_options=options,
+        is_conductor_restarted=dice.random() < 0.5,
     )
 
 

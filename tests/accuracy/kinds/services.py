@@ -45,4 +45,5 @@ def case(seed: int) -> Case:
         stale=Stale(offered=tuple(offered)),
         filters=tuple(filters) or ('AllHostsFilter',),
         nova_options={'workarounds': {'disable_group_policy_check_upcall': dice.random() < 0.3}},
+        is_conductor_restarted=dice.random() < 0.5,
     )
