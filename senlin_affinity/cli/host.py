@@ -63,7 +63,7 @@ class ShowHost(base.ShowOne):
                     raise
                 unknown = f'reserved amounts and consumers: {error}'
             else:
-                reserved = use.reserved
+                reserved, host = use.reserved, use.complete(host)
                 consumers = '\n'.join(map(_consumer, use.consumers)) or '(none)'
         snapshot = structs.replace(view.snapshot, hosts=(host,))
         found = api.capacity(
@@ -79,7 +79,7 @@ class ShowHost(base.ShowOne):
             'resources': _resources(host, found, reserved),
             'flavors that fit': _flavors(found),
             'consumers that are not servers': consumers,
-            'not known': unknown,
+            'not known': '\n'.join(filter(None, (unknown, _unknown_flavors(found)))),
         }
         return tuple(fields), tuple(fields.values())
 
@@ -132,6 +132,16 @@ def _flavors(found: api.Capacity) -> base.Cell:
         if each.bounds.expected
     )
     return base.Cell(fitting, ', '.join(words) or '(none)')
+
+
+def _unknown_flavors(found: api.Capacity) -> str:
+    """Return the flavors of which it is not known whether they fit, or ''."""
+    names = [
+        each.flavor.name
+        for each in found.flavors
+        if not each.bounds.expected and each.bounds.upper != 0
+    ]
+    return f'whether these flavors fit: {", ".join(names)}' if names else ''
 
 
 def _consumer(each: Leftover) -> str:

@@ -25,26 +25,50 @@ from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.reason import agreeing, sentence
 from senlin_affinity.nova import host_status
-from senlin_affinity.preflight.headline import short_sentence
+from senlin_affinity.preflight.headline import shared_sentence, short_sentence
 
 #: The number of hosts that a group names, of chosen hosts, and of groups.
 MOST, _MOST_CHOSEN, _MOST_GROUPS = 5, 20, 10
 #: The facts that differ from host to host, by code.
 _DETAILS: Mapping[str, str] = {
+    'aggregate_metadata.missing_key': ' (aggregates: {aggregates})',
+    'aggregate_metadata.mismatch': ' ({aggregates}: "{found}")',
+    'aggregate_metadata.nova_missing_key': ' (aggregates: {aggregates})',
+    'aggregate_metadata.nova_mismatch': ' ({aggregates}: "{found}")',
+    'aggregate_metadata.unwanted_key': ' ({aggregates}: "{found}")',
+    'aggregate_metadata.forced_missing_key': ' ({aggregates}: "{asked}")',
+    'aggregate_metadata.forced_mismatch': ' ({aggregates}: "{asked}")',
+    'aggregate_metadata.forced_unwanted_key': ' ({aggregates}: "{asked}")',
+    'aggregate_metadata.not_comparable': ' ({aggregates}: "{asked}")',
+    'availability_zone.not_mirrored': ' ({aggregates})',
     'availability_zone.other_zone': ' ({zone})',
+    'flavor_aggregates.other': ' ({aggregates})',
+    'image_aggregates.mismatch': ' ("{found}")',
+    'image_hypervisor.unsupported': ' ({hypervisor})',
+    'member_of.forbidden': ' ({aggregates})',
+    'reservations.isolated': ' ({aggregates})',
+    'reservations.not_mirrored': ' ({aggregates})',
+    'reservations.reserved': ' ({aggregates})',
     'resources.exhausted': ' ({free} of {amount})',
     'resources.reserved': ' ({reserved} reserved)',
+    'resources.step': ' (steps of {step_size})',
     'resources.too_large': ' ({max_unit} of {amount})',
     'server_count.full': ' ({servers})',
     'server_group.host_full': ' (holds {members})',
+    'tenant_isolation.other': ' ({aggregates})',
 }
 
 
 class _Place(NamedTuple):
-    """One host of a group; hosts that come closest to taking a server sort first."""
+    """One host of a group; hosts that come closest to taking a server sort first.
+
+    ``detail`` is what is special about the host, and ``exact`` the sentence that contains it.
+    """
 
     rank: tuple[bool, bool, int, float]
-    text: str
+    host: str
+    detail: str
+    exact: str
 
     @property
     def is_near(self) -> bool:
@@ -55,9 +79,9 @@ def groups(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
     """Yield a sentence for each group of hosts with the same reason."""
     zones, found = _zones(answer), dict[str, list[_Place]]()
     for report in answer.decision.hosts:
-        reason, detail = _reason(report, answer.decision, zones)
+        reason, detail, exact = _reason(report, answer.decision, zones)
         code = f' [{report.code}]' if is_long and report.code else ''
-        place = _Place(_rank(report), f'{report.host}{detail}')
+        place = _Place(_rank(report), report.host, detail, f'{exact}{code}')
         found.setdefault(f'{reason}{code}', []).append(place)
     in_order = sorted(found.items(), key=lambda item: _importance(item[1]))
     shown = in_order if is_long else in_order[:_MOST_GROUPS]
@@ -65,7 +89,10 @@ def groups(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
         places.sort(key=lambda place: place.rank)
         near = [place for place in places if place.is_near or len(places) <= MOST]
         most = _MOST_CHOSEN if not places[0].rank[0] else MOST
-        names = [place.text for place in near[:most]]
+        is_shared = places[0].exact != reason and len({place.exact for place in places}) == 1
+        if is_shared:
+            reason = places[0].exact
+        names = [f'{place.host}{place.detail * (not is_shared)}' for place in near[:most]]
         rest = [f'and {len(places) - len(names):,} more'] if len(places) > len(names) > 0 else []
         named = f': {", ".join([*names, *rest])}' if names else ''
         yield f'{counted(len(places), "host")}: {agreeing(reason, len(places))}{named}'
@@ -98,8 +125,10 @@ def _rank(report: HostReport) -> tuple[bool, bool, int, float]:
     return not report.placed, report.code is not None, len(rejections), least
 
 
-def _reason(report: HostReport, decision: Decision, zones: Mapping[str, str]) -> tuple[str, str]:
-    """Return why a host takes so many servers, and what is special about this host."""
+def _reason(
+    report: HostReport, decision: Decision, zones: Mapping[str, str]
+) -> tuple[str, str, str]:
+    """Return why a host takes so many servers, what is special about this host, and both."""
     rejection = None if report.rejected_by is None else report.verdicts[report.rejected_by]
     if report.placed:
         zone = f' in {zones[report.host]}' if report.host in zones else ''
@@ -108,14 +137,17 @@ def _reason(report: HostReport, decision: Decision, zones: Mapping[str, str]) ->
             why = short_sentence(rejection, decision)
             is_full = report.rejected_by in decision.about_capacity
             reason = 'full with these servers' if is_full else f'chosen, then {why}'
-        return reason, f' (+{report.placed:,}{zone})'
+        return reason, f' (+{report.placed:,}{zone})', reason
     if rejection is not None:
         detail = _DETAILS.get(rejection.code, '').format_map(dict(rejection.facts))
-        return short_sentence(rejection, decision), detail
+        exact = shared_sentence([rejection], decision)
+        return short_sentence(rejection, decision), detail, exact
     for verdict in report.verdicts.values():
         if not verdict.bounds.is_known:
-            return f'may fit: {sentence(verdict, decision.reasons)}', ''
-    return 'free capacity', '' if report.room is None else f' (for {report.room:,})'
+            words = f'may fit: {sentence(verdict, decision.reasons)}'
+            return words, '', words
+    words = 'free capacity'
+    return words, '' if report.room is None else f' (for {report.room:,})', words
 
 
 def _zones(answer: Answer) -> dict[str, str]:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -56,10 +56,21 @@ _ENDED = frozenset(
 
 @dataclass(frozen=True)
 class HostUse:
-    """The reserved amounts of a host by resource class, and its consumers that are not servers."""
+    """The reserved amounts of a host by resource class, and its consumers that are not servers.
+
+    ``resources`` are those of a host with a single provider, else empty.
+    """
 
     reserved: Mapping[str, int]
     consumers: tuple[Leftover, ...] = ()
+    resources: Mapping[str, Resource] = field(default_factory=dict)
+
+    def complete(self, host: Host) -> Host:
+        """Return the host with all of its resource classes, if these were read."""
+        if not (host.is_partial and self.resources):
+            return host
+        resources = {**self.resources, **(host.resources or {})}
+        return host.but(grants=host.grants, resources=resources, is_partial=False)
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,8 @@ def fetch(clients: Clients, hypervisor: str, timeout: float | None = None) -> Ho
     read = _read(compute, placement, hypervisor, is_tree=True)
     with reading(_PROVIDERS):
         reserved = read.reserved()
-    return HostUse(reserved, _leftovers(read, _Known(compute) if read.uses else None))
+        resources = dict(read.resources()) if len(read.inventories) == 1 else {}
+    return HostUse(reserved, _leftovers(read, _Known(compute) if read.uses else None), resources)
 
 
 def with_use(

@@ -83,7 +83,7 @@ class TraitsConstraint(Constraint):
         ),
         'traits.missing': Reason(
             'lacks {missing}',
-            advice='use hosts with the traits that are missing, or another flavor',
+            advice='use hosts with the traits that are missing, or another flavor or image',
             detail='missing',
         ),
         'traits.forbidden': Reason(

@@ -20,6 +20,7 @@ from senlin_affinity.engine.changes import carry_out, needs_hardware
 from senlin_affinity.engine.decision import TWO, Remedy
 from senlin_affinity.engine.evaluation import Evaluation
 from senlin_affinity.engine.host_reports import HostsAfter
+from senlin_affinity.engine.scheduler_filters import properties_read
 from senlin_affinity.engine.what_if import PlannedRemedy, WhatIf, WhatIfResult
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import (
@@ -34,13 +35,19 @@ from senlin_affinity.model.proposal import (
 )
 from senlin_affinity.model.reason import is_for_owner
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova.alternatives import with_existing_flavor, without_specs
+from senlin_affinity.nova.alternatives import (
+    with_existing_flavor,
+    without_properties,
+    without_specs,
+)
 from senlin_affinity.scenario.constraint import Constraint, attributing
 
 _MOST_NOTES, _MOST_NAMES = 3, 3
 ANY_HOST = Change(
     'any_host', 'without the requested host', {'requested_host': None}, 0, Kind.REQUESTER
 )
+#: The number of image properties that are left out one at a time.
+_MOST_PROPERTIES = 8
 #: The greatest length of a range.
 _MOST_STEPS = 2**31 - 1
 
@@ -75,7 +82,8 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
 
     If no change alone is sufficient, return the sufficient pairs of a quota and another change
     (one of those with equal data), then the changes that raise the capacity, the most helpful
-    first. A flavor that requires less, such as no GPU, is beside them, if it is sufficient.
+    first. A flavor or an image that requires less, such as no GPU, is beside them, if it is
+    sufficient.
     """
     changes = [*_without_tiny_flavors(changes)]
     enough = [change.remedy for change in changes if change.after.fits]
@@ -109,14 +117,21 @@ def _is_tiny(remedy: Remedy) -> bool:
 
 
 def _less_demanding(now: Evaluation, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy]:
-    """Yield the first sufficient flavor that requires less, unless another waiver suffices."""
-    found = (_fixed(WhatIf(now), each) for each in without_specs(now.request, now.scenario.cloud))
-    best = next((each.remedy for each in found if each.after.fits), None)
+    """Yield the first sufficient flavor or image that requires less, unless a waiver suffices."""
     enough = [each.remedy for each in changes if each.after.fits]
-    if best is not None and all(
-        each.kind is not Kind.GIVEN_UP and each.data != best.data for each in enough
+    request = now.request
+    properties = properties_read(request)
+    subsets = (*({key} for key in sorted(properties)[:_MOST_PROPERTIES]), properties)
+    for less in (
+        without_specs(request, now.scenario.cloud),
+        (each for keys in subsets for each in without_properties(request, keys)),
     ):
-        yield best
+        found = (_fixed(WhatIf(now), each) for each in less)
+        best = next((each.remedy for each in found if each.after.fits), None)
+        if best is not None and all(
+            each.kind is not Kind.GIVEN_UP and each.data != best.data for each in enough
+        ):
+            yield best
 
 
 def _effort(remedy: Remedy) -> tuple[int, bool, int, int, bool]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from senlin_affinity.model.request import Request
+from senlin_affinity.nova.demand import is_placed
 from senlin_affinity.nova.flavor_features import DEDICATED, MIXED
 from senlin_affinity.nova.instance_extra_specs import NOVAS, is_compared
 
@@ -105,13 +106,13 @@ def is_usual(value: str) -> bool:
 
 
 def properties_read(request: Request) -> frozenset[str]:
-    """Return the keys of the image's properties that enabled filters read, or that name traits."""
+    """Return the keys of the image's properties that Placement or enabled filters read."""
     image = request.image_properties or {}
     filters = [is_read for name, (_spec, is_read) in _READING.items() if request.is_enforced(name)]
     return frozenset(
         key
         for key, value in image.items()
-        if key.startswith('trait:') or any(is_read(key, value) for is_read in filters)
+        if is_placed(key) or any(is_read(key, value) for is_read in filters)
     )
 
 

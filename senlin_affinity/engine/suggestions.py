@@ -24,13 +24,14 @@ from senlin_affinity.nova.alternatives import (
     without_properties,
     without_specs,
 )
+from senlin_affinity.nova.demand import is_placed
 from senlin_affinity.scenario.constraint import attributing
 
 #: The codes of a boot from a volume, another zone, another flavor, and no scheduler hints.
 BOOT, ZONE, FLAVOR, NO_HINTS = 'boot_from_volume', 'availability_zone', 'flavor', 'no_hints'
 #: The name of the constraint.
 _HINTS = 'scheduler_hints'
-#: Extra specs and image properties that Placement checks begin with these.
+#: Extra specs that Placement checks begin with these.
 _OF_PLACEMENT = ('resources', 'trait')
 #: The zones, and the flavors, that are named.
 _MOST = 3
@@ -81,7 +82,7 @@ def _rank(change: Change, now: Evaluation) -> int:
         return 2 if change.code == FLAVOR else 0
     if all(map(scheduler_filters.is_usual, gone.values())):
         return 4
-    return 3 if any(key.startswith(_OF_PLACEMENT) for key in gone) else 1
+    return 3 if any(key.startswith(_OF_PLACEMENT) or is_placed(key) for key in gone) else 1
 
 
 def _given_up(change: Change, now: Evaluation) -> Mapping[str, str]:

@@ -26,6 +26,10 @@ _VALUES = (
     (r'hw[:_]cpu_policy', r'(?i:pin|pinned)', 'did you mean dedicated?'),
     (r'hw_(?:cdrom|disk|rescue)_bus', r'virtio-scsi', 'write scsi, and hw_scsi_model=virtio-scsi'),
     (r'hw_vif_model', r'virtio-net(?:-pci)?', 'did you mean virtio?'),
+    (r'img_config_drive', r'(?i:true|yes|1)', 'did you mean mandatory?'),
+    (r'os[:_]secure_boot', r'(?i:true|yes|1)', 'did you mean required?'),
+    (r'hw[:_]tpm_version', r'2', 'did you mean 2.0?'),
+    (r'pci_passthrough:alias', r'([^:,]+)', 'give the number of devices, too, as in {0}:1'),
     (r'os_type', r'(centos|debian|fedora|rhel|ubuntu)', 'write linux, and os_distro={0}'),
     (
         r'(?:aggregate_instance_extra_specs|capabilities):.+',

@@ -31,5 +31,6 @@ def nearest(word: str, known: Collection[str], cutoff: float = _NEAR) -> str | N
 
 
 def typo_of(word: str, known: Collection[str]) -> str | None:
-    """Return the nearest word that differs by one letter, or by a few extra letters."""
-    return nearest(word, known, cutoff=max(_NEAR, 1 - 2 / (len(word) + 1)))
+    """Return the nearest word that differs by case, by one letter, or by a few extra letters."""
+    same = next((each for each in known if each.lower() == word.lower()), None)
+    return same or nearest(word, known, cutoff=max(_NEAR, 1 - 2 / (len(word) + 1)))

@@ -79,8 +79,14 @@ def much_smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Fl
 
 
 def all_smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
-    """Return the flavors that only have smaller amounts, however small, the largest first."""
-    return sorted((each for each in known if _is_beside(each, now, le)), key=_size, reverse=True)
+    """Return the flavors that only have smaller amounts, however small, the largest first.
+
+    None of disk 0 for one with a disk: by default, only administrators may boot an image with it.
+    """
+    smaller = (each for each in known if _is_beside(each, now, le))
+    return sorted(
+        (each for each in smaller if each.disk or not (now and now.disk)), key=_size, reverse=True
+    )
 
 
 def is_disk_large(known: Iterable[Flavor], flavor: Flavor) -> bool:
@@ -101,9 +107,13 @@ def with_existing_flavor(request: Request, cloud: CloudSnapshot, change: Change)
 
     It has the same amounts, or else at least half of each; the largest, then the first by name.
     "without traits" becomes "flavor: m1.small, which does not require trait:CUSTOM_A=required"; if
-    the change has more parts, " (flavor: m1.small)" is added. Unchanged without such a flavor.
+    the change has more parts, " (flavor: m1.small)" is added. Unchanged without such a flavor. If
+    only the image changes, "another image, which does not require trait:CUSTOM_A=required".
     """
     flavor, gone = request.flavor, {*change.data.get('removed_extra_specs', ())}
+    of_image = change.data.get('removed_image_properties')
+    if of_image and change.code == 'rule_given_up' and not gone:
+        return replace(change, change=_another_image(request, of_image))
     if flavor is None or not gone:
         return change
     left = {key: value for key, value in flavor.extra_specs.items() if key not in gone}
@@ -156,15 +166,21 @@ def without_specs(request: Request, cloud: CloudSnapshot) -> Iterator[Change]:
 def without_properties(request: Request, keys: Collection[str]) -> Iterator[Change]:
     """Yield the change to an image without the properties of these keys, if it has any."""
     image = request.image_properties or {}
-    if gone := {key: image[key] for key in sorted(image) if key in keys}:
-        required = ' and '.join(f'{key}={value}' for key, value in gone.items())
+    if gone := [key for key in sorted(image) if key in keys]:
         yield Change(
             'image',
-            f'another image, which does not require {required}',
-            {'removed_image_properties': [*gone]},
+            _another_image(request, gone),
+            {'removed_image_properties': gone},
             kind=Kind.GIVEN_UP,
             for_tenant=True,
         )
+
+
+def _another_image(request: Request, keys: Iterable[str]) -> str:
+    """Return the words of a change to an image without these properties."""
+    image = request.image_properties or {}
+    required = ' and '.join(f'{key}={image[key]}' for key in keys)
+    return f'another image, which does not require {required}'
 
 
 def _size(flavor: Flavor) -> tuple[int, ...]:

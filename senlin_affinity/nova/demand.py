@@ -106,6 +106,11 @@ def demand(
     )
 
 
+def is_placed(key: str) -> bool:
+    """Check whether Placement chooses hosts by an image property, such as os_secure_boot."""
+    return key.startswith('trait:') or key.replace('_', ':', 1) in features.COVERED
+
+
 def parts_of(key: str) -> tuple[str, str, str]:
     """Return the kind (``resources`` or ``trait``), the suffix and the name of an extra spec.
 

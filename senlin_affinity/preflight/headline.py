@@ -12,7 +12,9 @@ Examples::
 1. A rejection of the request, such as a quota, counts only if it allows no more than the hosts do.
 2. A host is *suitable* if only its state (full, disabled, reserved) rejects it: it could take the
    servers later. Only suitable hosts decide. The others, such as hosts without GPUs for a flavor
-   that requests one, appear in the list of hosts. ``Reason.is_state`` tells the two apart.
+   that requests one, appear in the list of hosts. ``Reason.is_state`` tells the two apart. Without
+   a suitable host, those decide that lack the least. Ironic nodes, which offer no CPUs, are among
+   them only if a custom resource class is missing elsewhere.
 3. A host with room that would take a server if it were enabled, started, or open for the project
    comes before full hosts, unless the rule of a server group also limits the number.
 4. Of several reasons, hosts that take servers come first, then full hosts, then the most frequent
@@ -25,15 +27,15 @@ list hosts has a decision with hosts; nobody else reads their names or number.
 from __future__ import annotations
 
 import contextlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.host_reports import HostReport
+from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import agreeing, sentence
 from senlin_affinity.model.request import QUOTA
@@ -51,6 +53,41 @@ _SHORT: Mapping[str, str] = {
     _TOO_LARGE: 'one server cannot have as much {resource}',
     'server_count.full': 'too many servers',
     _HOST_FULL: 'server group {group} allows {max_server_per_host} per host',
+}
+_NO_MATCH = 'is in no aggregate that matches {key} "{asked}", which the flavor requires'
+#: Phrases for several hosts whose sentences differ, such as in the names of their aggregates.
+_MERGED: Mapping[str, str] = {
+    'aggregate_metadata.missing_key': _NO_MATCH,
+    'aggregate_metadata.mismatch': _NO_MATCH,
+    'aggregate_metadata.nova_missing_key': _NO_MATCH,
+    'aggregate_metadata.nova_mismatch': _NO_MATCH,
+    'aggregate_metadata.unwanted_key': 'is in an aggregate with {key}, but the flavor requires '
+    'hosts without it ("{asked}")',
+    'aggregate_metadata.forced_missing_key': 'is in an aggregate that requires {key} of every '
+    'flavor, but this flavor lacks it',
+    'aggregate_metadata.forced_mismatch': 'is in an aggregate that requires another {key} of every '
+    'flavor than "{found}", which this flavor has',
+    'aggregate_metadata.forced_unwanted_key': 'is in an aggregate that requires flavors without '
+    '{key}, but this flavor has "{found}"',
+    'aggregate_metadata.not_comparable': 'is in an aggregate whose {key} cannot be compared with '
+    '"{found}", which the flavor has',
+    'availability_zone.not_mirrored': 'is in an aggregate of the zone in Nova, but not in '
+    'Placement',
+    'drs.disabled': 'is disabled',
+    'drs.down': 'is down',
+    'drs.no_drs': 'is no host whose name contains "{pattern}"',
+    'flavor_aggregates.other': 'is in an aggregate that does not accept flavor {flavor}',
+    'image_aggregates.mismatch': 'is in an aggregate with another {key} than "{asked}", which the '
+    'image has',
+    'image_hypervisor.unsupported': 'the image requires {key} "{asked}", which the hypervisor does '
+    'not support',
+    'member_of.forbidden': 'is in an aggregate that member_of forbids',
+    'reservations.isolated': 'is in an aggregate that is isolated by traits that the request does '
+    'not require',
+    'reservations.not_mirrored': 'is in an aggregate in Nova, but not in Placement',
+    'reservations.reserved': 'is in an aggregate that is reserved',
+    'resources.step': '{resource} is allocated in steps, and {amount} is not a multiple',
+    'tenant_isolation.other': 'is in an aggregate that does not accept project {project}',
 }
 #: With known hosts, the remedies say what would be accepted and also finds a host.
 _WITHOUT_ADVICE: Mapping[str, str] = {
@@ -91,7 +128,7 @@ def hosts_to_read(decision: Decision, hosts: Iterable[Host]) -> tuple[str, ...]:
     suitable = {
         each.host: each.rejected_by == ResourcesConstraint.name
         for each in (decision.hosts if decision.fits is False else ())
-        if each.rejected_by is not None and not any(_of_kind(each, decision))
+        if each.rejected_by is not None and not _of_kind(each, decision)
     }
     known = [*hosts]
     found = [
@@ -104,11 +141,27 @@ def hosts_to_read(decision: Decision, hosts: Iterable[Host]) -> tuple[str, ...]:
 
 def short_sentence(verdict: Verdict, decision: Decision) -> str:
     """Return a sentence that is equal for hosts that are rejected alike."""
-    facts, for_owner = dict(verdict.facts), decision.reasons[verdict.code].for_owner
-    with contextlib.suppress(KeyError):
-        if words := _SHORT.get(verdict.code) or for_owner:
-            return words.format_map(facts)
+    for_owner = decision.reasons[verdict.code].for_owner
+    for words in (_SHORT.get(verdict.code), for_owner, _MERGED.get(verdict.code)):
+        if words:
+            with contextlib.suppress(KeyError):
+                return words.format_map(dict(verdict.facts))
     return sentence(verdict, decision.reasons)
+
+
+def shared_sentence(verdicts: Iterable[Verdict], decision: Decision) -> str:
+    """Return the sentence of verdicts with the same short sentence, which may be more exact.
+
+    "is in aggregate gpu, which does not accept project p2" for hosts of this aggregate; "is in an
+    aggregate that does not accept project p2" for hosts of several.
+    """
+    found = dict.fromkeys(
+        sentence(each, decision.reasons) if each.code in _MERGED else short_sentence(each, decision)
+        for each in verdicts
+    )
+    if len(found) == 1:
+        return next(iter(found))
+    return short_sentence(next(iter(verdicts)), decision)
 
 
 def _of_hosts(decision: Decision) -> Iterator[str]:
@@ -118,7 +171,7 @@ def _of_hosts(decision: Decision) -> Iterator[str]:
         yield 'there is no host'
         return
     # A host that takes servers is only full.
-    kinds = [[] if each.placed else [*_of_kind(each, decision)] for each in rejected]
+    kinds = [[] if each.placed else _of_kind(each, decision) for each in rejected]
     suitable = [each for each, others in zip(rejected, kinds, strict=True) if not others]
     total = len(decision.hosts)
     if suitable:
@@ -138,9 +191,24 @@ def _of_hosts(decision: Decision) -> Iterator[str]:
     yield from found[1:]
 
 
+def _is_comparable(reasons: Iterable[Verdict]) -> bool:
+    """Check whether the host offers CPUs, memory and disk, unlike an Ironic node."""
+    return not any(
+        each.code == _NOT_OFFERED and each.facts['resource'] in UNIT_CLASSES for each in reasons
+    )
+
+
+def _lacks_custom_class(reasons: Iterable[Verdict]) -> bool:
+    """Check whether the host lacks a class such as that of an Ironic node."""
+    return any(
+        each.code == _NOT_OFFERED and str(each.facts['resource']).startswith('CUSTOM_')
+        for each in reasons
+    )
+
+
 def _too_large(
     rejected: Sequence[HostReport],
-    kinds: Sequence[Collection[tuple[str, str]]],
+    kinds: Sequence[Collection[Verdict]],
     decision: Decision,
 ) -> str | None:
     """Return that no host is large enough, if that alone rejects the hosts nearest to suitable."""
@@ -151,16 +219,21 @@ def _too_large(
     verdicts = [each.verdicts.get(ResourcesConstraint.name) for each in near]
     facts = [each.facts for each in verdicts if each is not None and each.code == _TOO_LARGE]
     names = {each['resource'] for each in facts}
-    others = {code for found in kinds if len(found) == fewest for _words, code in found}
+    others = {each.code for found in kinds if len(found) == fewest for each in found}
     if len(names) != 1 or not others <= {_TOO_LARGE, _NOT_OFFERED}:
         return None
     most, amount = max(each['max_unit'] for each in facts), facts[0]['amount']
     return f'no host is large enough (at most {most} of {amount} {names.pop()} for one server)'
 
 
+def _rejection(report: HostReport) -> Verdict:
+    """Return the first rejection."""
+    return report.verdicts[report.rejected_by or '']
+
+
 def _code(report: HostReport) -> str:
     """Return the code of the first rejection."""
-    return report.verdicts[report.rejected_by or ''].code
+    return _rejection(report).code
 
 
 def _has_room(report: HostReport, decision: Decision) -> bool:
@@ -175,13 +248,13 @@ def _has_room(report: HostReport, decision: Decision) -> bool:
 
 def _with_room(hosts: Sequence[HostReport], decision: Decision) -> Iterator[str]:
     """Yield "cmp-2 has room, but its compute service is disabled" for each reason."""
-    groups: defaultdict[str, list[str]] = defaultdict(list)
+    groups: defaultdict[str, list[HostReport]] = defaultdict(list)
     for report in hosts:
-        verdict = report.verdicts[report.rejected_by or '']
-        groups[short_sentence(verdict, decision)].append(report.host)
+        groups[short_sentence(_rejection(report), decision)].append(report)
     phrases = []
-    for words, found in groups.items():
-        names = [*dict.fromkeys(found)]
+    for found in groups.values():
+        words = shared_sentence([*map(_rejection, found)], decision)
+        names = [*dict.fromkeys(each.host for each in found)]
         number = len(names)
         which = ' and '.join(names) if number <= _MOST_OPEN else f'{number:,} hosts'
         has, its = ('has', 'its') if number == 1 else ('have', 'their')
@@ -190,11 +263,13 @@ def _with_room(hosts: Sequence[HostReport], decision: Decision) -> Iterator[str]
     yield from _first(phrases)
 
 
-def _of_kind(report: HostReport, decision: Decision) -> Iterator[tuple[str, str]]:
-    """Yield the phrase and the code of each rejection that the state of the host does not cause."""
-    for name, verdict in report.verdicts.items():
-        if not verdict and not decision.is_state(name, verdict):
-            yield short_sentence(verdict, decision), verdict.code
+def _of_kind(report: HostReport, decision: Decision) -> list[Verdict]:
+    """Return each rejection that the state of the host does not cause."""
+    return [
+        verdict
+        for name, verdict in report.verdicts.items()
+        if not verdict and not decision.is_state(name, verdict)
+    ]
 
 
 def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int) -> Iterator[str]:
@@ -202,24 +277,24 @@ def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int)
 
     :param eligible: the number of hosts that are suitable, rejected or not.
     """
-    groups: dict[tuple[str, str], list[HostReport]] = {}
+    groups: dict[str, list[HostReport]] = {}
     for report in suitable:
-        verdict = report.verdicts[report.rejected_by or '']
-        groups.setdefault((short_sentence(verdict, decision), verdict.code), []).append(report)
+        groups.setdefault(short_sentence(_rejection(report), decision), []).append(report)
 
     def importance(hosts: Sequence[HostReport]) -> tuple[bool, bool, int]:
         is_full = hosts[0].rejected_by in decision.about_capacity
         return any(each.placed for each in hosts), is_full, len(hosts)
 
-    ranked = sorted(groups.items(), key=lambda group: importance(group[1]), reverse=True)
-    least, total = len(ranked[0][1]), len(decision.hosts)
+    ranked = sorted(groups.values(), key=importance, reverse=True)
+    least, total = len(ranked[0]), len(decision.hosts)
     phrases = []
-    for (words, code), hosts in ranked:
+    for hosts in ranked:
         if len(hosts) < least:
             continue
         number = len(hosts)
+        words = shared_sentence([*map(_rejection, hosts)], decision)
         which = _which(number, eligible, decision)
-        if code == _HOST_FULL:
+        if _code(hosts[0]) == _HOST_FULL:
             comma = ',' if decision.is_host_named and total == 1 else ''
             phrases.append(f'{words}, and {which}{comma} {"is" if number == 1 else "are"} full')
         else:
@@ -230,27 +305,36 @@ def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int)
     yield from _first(phrases)
 
 
-def _by_kind(kinds: Sequence[Collection[tuple[str, str]]], decision: Decision) -> Iterator[str]:
+def _by_kind(kinds: Sequence[Collection[Verdict]], decision: Decision) -> Iterator[str]:
     """Yield a phrase for each reason of hosts of another kind that decides.
 
     Those that reject every host; without any, those of the hosts with the fewest.
 
     :param kinds: the reasons of each host.
     """
-    fewest, total = min(map(len, kinds)), len(decision.hosts)
-    every = Counter(reason for reasons in kinds for reason in {*reasons})
-    near = Counter(
-        reason for reasons in kinds if len(reasons) == fewest for reason in dict.fromkeys(reasons)
-    )
-    shared = [reason for reason, number in every.items() if number == len(kinds)]
-    shared.sort(key=[*chain.from_iterable(kinds)].index)
-    ranked = [(each, len(kinds)) for each in shared] or near.most_common()
-    yield from _first(
-        [
-            f'{agreeing(words, number)} ({_which(number, total, decision)})'
-            for (words, _code), number in ranked
-        ]
-    )
+    comparable = kinds
+    if not any(map(_lacks_custom_class, kinds)):
+        comparable = [*filter(_is_comparable, kinds)] or kinds
+    fewest, total = min(map(len, comparable)), len(decision.hosts)
+    near = [reasons for reasons in comparable if len(reasons) == fewest]
+    shared = [found for found in _alike(kinds, decision) if len(found) == len(kinds)]
+    ranked = shared or sorted(_alike(near, decision), key=len, reverse=True)
+    phrases = []
+    for found in ranked:
+        words = agreeing(shared_sentence(found, decision), len(found))
+        phrases.append(f'{words} ({_which(len(found), total, decision)})')
+    yield from _first(phrases)
+
+
+def _alike(
+    kinds: Iterable[Collection[Verdict]], decision: Decision
+) -> Collection[Sequence[Verdict]]:
+    """Return the verdicts with the same short sentence, one of each host."""
+    found: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for reasons in kinds:
+        for words, verdict in {short_sentence(each, decision): each for each in reasons}.items():
+            found[words].append(verdict)
+    return found.values()
 
 
 def _first(phrases: Sequence[str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import unmodelled
 from senlin_affinity.model.server_group import ANTI_AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova.actions import ServerAction
+from senlin_affinity.nova.actions import SAME_HOST, Action, ServerAction
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM
 from senlin_affinity.preflight import disclosure, likely_cause, server_action
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -115,7 +115,8 @@ def _action(
     request, cloud = _of_settings(repeated.request, repeated.cloud)
     source, known = asked.server.host, cloud.hosts
     if source is not None and known is not None and all(each.host != source for each in known):
-        notes.append(f'Nova does not consider {source}, the host of {asked.server.name}.')
+        why = f': {SAME_HOST.key} is false' if asked.action is Action.RESIZE else ''
+        notes.append(f'Nova does not consider {source}, the host of {asked.server.name}{why}.')
     return replace(repeated, request=request, cloud=cloud)
 
 

@@ -14,6 +14,7 @@ from senlin_affinity.engine.suggestions import NO_HINTS, suggestions
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.demand import is_placed
 from senlin_affinity.scenario.scenario import Scenario
 
 _NO_LESS = 'no flavor asks for less'
@@ -56,6 +57,5 @@ def suggested(
 def _is_of_filters(change: Change) -> bool:
     """Check whether only filters read what the change is about."""
     properties = change.data.get('removed_image_properties', ())
-    of_traits = any(key.startswith('trait:') for key in properties)
-    is_of_image = bool(properties) and not of_traits
+    is_of_image = bool(properties) and not any(map(is_placed, properties))
     return 'server_group' in change.data or change.code == NO_HINTS or is_of_image

@@ -73,6 +73,9 @@ def _fit(scenario: Scenario, name: str, amount: int, *, may_be_pinned: bool) -> 
     columns = scenario.columns
     has, counted = columns.inventories(name), min(amount, INFINITE - 1)  # more than any host has
     is_hidden = ~has.is_listed & columns.flags('is_partial')
+    existing = scenario.cloud.resource_classes
+    if existing is not None and name not in existing:  # no host offers it
+        is_hidden[:] = False
     if may_be_pinned:
         is_hidden |= _is_more_pinned(counted, scenario)
     here = scenario.free(name) // counted

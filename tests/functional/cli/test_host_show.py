@@ -43,6 +43,18 @@ def test_a_disabled_host_takes_no_server(show):
     assert 'disabled and up' in done.stdout
 
 
+def test_whether_a_flavor_fits_is_not_known(show):
+    """An Ironic node offers no class that Placement is asked about for every host."""
+    node = {'host': 'bm-1', 'hypervisor_type': 'ironic', 'is_partial': True, 'resources': {}}
+    specs = {f'resources:{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+    gold = {**CLOUD['flavors'][0], 'id': 'g', 'name': 'gold'}
+    gold['extra_specs'] = {**specs, 'resources:CUSTOM_GOLD': '1'}
+    done = show('bm-1', '-f', 'json', changed={'hosts': [node], 'flavors': [gold]})
+    shown = json.loads(done.stdout)
+    assert shown['flavors that fit'] == {}
+    assert 'whether these flavors fit: gold' in shown['not known']
+
+
 NODES = [{**CLOUD['hosts'][0], 'hypervisor_hostname': f'node-{n}'} for n in (1, 2)]
 
 

@@ -114,16 +114,39 @@ def test_a_reason_of_several_hosts_is_in_the_plural():
 
 
 def test_many_reasons_are_cut():
-    hosts = {f'cmp-{n}': {'aggregates': [f'a-{n}']} for n in range(15)}
-    forbidden = tuple(f'!a-{n}' for n in range(15))
-    row = {'hosts': hosts, 'aggregates': {f'a-{n}': {} for n in range(15)}}
-    found = explained(row, member_of=forbidden)
+    names = [f'CUSTOM_{n}' for n in range(15)]
+    hosts = {
+        f'cmp-{n}': {'traits': [each for each in names if each != name]}
+        for n, name in enumerate(names)
+    }
+    specs = {f'trait:{name}': 'required' for name in names}
+    found = explained({'hosts': hosts, 'flavor': {'extra_specs': specs}})
     answer = Answer(found.decision, found.request, found.cloud, CloudView())
     lines = [*view_hosts.groups(answer)]
     assert len(lines) == 11
-    assert lines[0] == '1 host: is in aggregate a-0, which member_of forbids: cmp-0'
+    assert lines[0] == '1 host: lacks CUSTOM_0: cmp-0'
     assert lines[-1] == '5 hosts: 5 other reasons (see --long)'
     assert len([*view_hosts.groups(answer, is_long=True)]) == 15
+
+
+def test_hosts_of_many_aggregates_share_a_reason():
+    hosts = {f'cmp-{n}': {'aggregates': [f'a-{n % 7}']} for n in range(8)}
+    row = {'hosts': hosts, 'aggregates': {f'a-{n}': {} for n in range(7)}}
+    found = explained(row, member_of=tuple(f'!a-{n}' for n in range(7)))
+    answer = Answer(found.decision, found.request, found.cloud, CloudView())
+    assert [*view_hosts.groups(answer)] == [
+        '8 hosts: are in an aggregate that member_of forbids: cmp-0 (a-0), cmp-1 (a-1), cmp-2 '
+        '(a-2), cmp-3 (a-3), cmp-4 (a-4), and 3 more'
+    ]
+
+
+def test_hosts_of_one_aggregate_share_its_name():
+    row = {'hosts': {name: {'aggregates': ['a']} for name in ('b', 'c')}, 'aggregates': {'a': {}}}
+    found = explained(row, member_of=('!a',))
+    answer = Answer(found.decision, found.request, found.cloud, CloudView())
+    assert [*view_hosts.groups(answer)] == [
+        '2 hosts: are in aggregate a, which member_of forbids: b, c'
+    ]
 
 
 @pytest.mark.parametrize(

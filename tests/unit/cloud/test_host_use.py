@@ -5,7 +5,7 @@ import pytest
 from senlin_affinity.cloud import clients, host_use
 from senlin_affinity.cloud.host_use import HostUse
 from senlin_affinity.model.errors import CloudError
-from senlin_affinity.model.host import Leftover
+from senlin_affinity.model.host import Host, Leftover, Resource
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost
 from tests.support.fake_placement import FakeProvider
@@ -61,6 +61,27 @@ def test_consumers_of_migrations_are_named(edge):
         LOST: LOST,
         MOVED: 'server-1',
     }
+
+
+def test_a_partial_host_gets_the_classes_of_its_provider(edge):
+    """Placement is asked about CPUs, memory and disk of every host, which a node does not offer."""
+    let(edge, resources={'CUSTOM_GOLD': (1, 0)})
+    use = fetch(edge)
+    node = Host('cmp-1', 'cmp-1', resources={'MEMORY_MB': Resource(0, 0)}, is_partial=True)
+    whole = use.complete(node)
+    assert {name: each.capacity for name, each in (whole.resources or {}).items()} == {
+        'CUSTOM_GOLD': 1,
+        'MEMORY_MB': 0,
+    }
+    assert not whole.is_partial
+    other = Host('cmp-1', 'cmp-1', resources={'VCPU': Resource(4, 0)})
+    assert use.complete(other) is other
+
+
+def test_a_tree_does_not_complete_a_host(edge):
+    root = edge.nova.hypervisor_id(0)
+    edge.placement.providers.append(FakeProvider('gpus', {'VGPU': (4, 1)}, parent=root))
+    assert fetch(edge).resources == {}
 
 
 def test_a_host_that_is_gone(edge):

@@ -33,3 +33,24 @@ def test_the_order_of_hosts_is_irrelevant(names):
     column = rule.column(asked.request, Scenario.of(asked.cloud))
     found = [column.verdict(index) for index in range(len(hosts))]
     assert found == [rule.check_host(*asked, host) for host in hosts]
+
+
+@pytest.mark.parametrize(
+    ('known', 'code'),
+    [
+        (None, 'resources.unknown'),
+        (frozenset({'VCPU', 'CUSTOM_GOLD'}), 'resources.unknown'),
+        (frozenset({'VCPU'}), 'resources.not_offered'),
+    ],
+)
+def test_no_host_offers_a_class_that_does_not_exist(known, code):
+    """A partial host may offer further classes, but only those that Placement has."""
+    zeros = {f'resources:{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+    row = {
+        'flavor': {'extra_specs': {**zeros, 'resources:CUSTOM_GOLD': '1'}},
+        'hosts': {'bm-1': {'partial': True, 'resources': {'MEMORY_MB': [0, 0]}}},
+    }
+    cloud = replace(snapshot_of(row), resource_classes=known)
+    asked = resolve(request_of(row), cloud, rules_of(row))
+    column = ResourcesConstraint().column(asked.request, Scenario.of(asked.cloud))
+    assert column.verdict(0).code == code

@@ -24,7 +24,7 @@ OF_GROUP = ('max_server_per_host', 'new_group')
 ASKERS = (*OF_GROUP, *OF_SPREAD, 'availability_zone', 'any_zone', 'flavor', 'boot_from_volume')
 #: They need more hosts, or other ones.
 HARDWARE = ('aggregate_hosts', 'host_traits', 'hosts')
-GIVEN_UP = ('rule_given_up', 'soft_policy', 'no_reservation')
+GIVEN_UP = ('image', 'rule_given_up', 'soft_policy', 'no_reservation')
 EVERY = tuple(constraint() for constraint in OURS)
 FIVE = {'VCPU': [5, 0], 'MEMORY_MB': [2560, 0], 'DISK_GB': [5, 0]}
 MANY = {name: [10**40, 0] for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}

@@ -265,6 +265,10 @@ def test_names_that_mysql_does_not_distinguish():
     ('name', 'value', 'hint'),
     [
         ('hw_architecture', 'arm64', 'did you mean aarch64?'),
+        ('hw_firmware_type', 'UEFI', 'did you mean uefi?'),
+        ('hw_tpm_version', '2', 'did you mean 2.0?'),
+        ('img_config_drive', 'True', 'did you mean mandatory?'),
+        ('os_secure_boot', 'true', 'did you mean required?'),
         ('hw_emulation_architecture', 'ARM64', 'did you mean aarch64?'),
         ('hw_architecture', 'x64', 'did you mean x86_64?'),
         ('hw_architecture', 'x86-64', 'did you mean x86_64?'),
@@ -277,6 +281,11 @@ def test_a_frequent_mistake_has_a_hint(name, value, hint):
     """No similar word is right: armv6 resembles arm64."""
     (found,) = findings({name: value}, 'strict', image_properties.registry())
     assert found.message.endswith(f', not {value!r}: {hint}')
+
+
+def test_an_alias_of_a_device_needs_a_number():
+    (found,) = findings({'pci_passthrough:alias': 'gpu'}, 'strict', REGISTRY)
+    assert found.message.endswith(", not 'gpu': give the number of devices, too, as in gpu:1")
 
 
 def test_image_properties_have_findings_of_their_kind():

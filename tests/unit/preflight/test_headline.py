@@ -7,7 +7,7 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.model.reason import Reason, agreeing
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.preflight.headline import limiting_reason
+from senlin_affinity.preflight.headline import limiting_reason, short_sentence
 from tests.support.asked import plan, resolve
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of
@@ -194,12 +194,110 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
             {'hosts': many(1, free=0), 'request': {'is_host_named': True}},
             'too little VCPU left (cmp-1, which the request names)',
         ),
+        (
+            {
+                'hosts': {
+                    **{f'cmp-{n}': {'aggregates': [f'rack-{n}']} for n in range(1, 4)},
+                    'gpu-1': {'aggregates': ['gpu']},
+                },
+                'aggregates': {
+                    **{f'rack-{n}': {'metadata': {}} for n in range(1, 4)},
+                    'gpu': {'metadata': {'gpu': 'true'}},
+                },
+                'flavor': {'extra_specs': {'gpu': 'True'}},
+                'request': {'enabled_filters': ['AggregateInstanceExtraSpecsFilter']},
+            },
+            'no suitable host exists: are in no aggregate that matches gpu "True", which the '
+            'flavor requires (all 4 hosts)',
+        ),
+        (
+            {
+                'hosts': {name: {'aggregates': [name]} for name in ('a', 'b')},
+                'aggregates': {
+                    name: {'metadata': {'filter_tenant_id': 'p1'}} for name in ('a', 'b')
+                },
+                'request': {
+                    'project_id': 'p2',
+                    'enabled_filters': ['AggregateMultiTenancyIsolation'],
+                },
+            },
+            'are in an aggregate that does not accept project p2 (both hosts)',
+        ),
+        (
+            {
+                'request': {
+                    'image_properties': {'hw_mem_encryption': 'true', 'hw_firmware_type': 'uefi'}
+                },
+                'hosts': {**many(3), 'bm-1': IRONIC},
+            },
+            'no suitable host exists: lack HW_CPU_X86_AMD_SEV (3 of 4 hosts); offer no '
+            'MEM_ENCRYPTION_CONTEXT (3 of 4 hosts)',
+        ),
+        (
+            {
+                'flavor': {'extra_specs': {'resources:CUSTOM_GOLD': '1'}},
+                'hosts': {**many(2), 'bm-1': IRONIC},
+            },
+            'no suitable host exists: offer no CUSTOM_GOLD (2 of 3 hosts); offers no MEMORY_MB (1 '
+            'of 3 hosts)',
+        ),
+        (
+            {
+                'flavor': FOR_GPUS,
+                'hosts': {**many(2, zone='az-1'), 'bm-1': {**IRONIC, 'zone': 'az-1'}},
+                'aggregates': {'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}},
+                'request': {'availability_zone': 'az-2'},
+            },
+            'no suitable host exists: not in zone az-2 (all 3 hosts)',
+        ),
         ({'hosts': many(9, disabled=True)}, 'the compute service is disabled (all 9 hosts)'),
         ({'hosts': {}}, 'there is no host'),
     ],
 )
 def test_the_headline(row, words):
     assert headline(row) == words
+
+
+#: Facts that differ between hosts which are rejected for the same reason.
+OF_ONE_HOST = {
+    'aggregates', 'capacity', 'free', 'host', 'hypervisor', 'max_unit', 'servers', 'step_size',
+    'zone',
+}  # fmt: skip
+#: Reasons that reject no host, or for which these facts are the same for all hosts.
+SHARED = {
+    'aggregate_metadata.nova_fails',
+    'availability_zone.in_zone',
+    'availability_zone.only_in_placement',
+    'drs.host',
+    'member_of.required',
+    'host_state.zone_available',
+    'host_state.zone_unavailable',
+    'reservations.not_reserved',
+    'reservations.other_tenant',
+    'scheduler_hints.different_host',
+    'scheduler_hints.same_host',
+    'scheduler_hints.unknown',
+    'server_count.room',
+    'spread.full',
+    'spread.skew',
+}
+
+
+def test_hosts_that_are_rejected_alike_share_a_sentence():
+    """Each reason without such a sentence fills the headline with one phrase for each host."""
+    row = {'hosts': many(1)}
+    decision = plan(request_of(row), snapshot_of(row), CONSTRAINTS, rules_of(row))
+    different = {
+        code
+        for code, reason in decision.reasons.items()
+        for words in [
+            short_sentence(
+                Verdict.rejected(code, **{name: f'<{name}>' for name in reason.facts}), decision
+            )
+        ]
+        if any(f'<{name}>' in words for name in OF_ONE_HOST)
+    }
+    assert sorted(different - SHARED) == []
 
 
 def test_a_disabled_host_that_placement_does_not_offer_has_room():
@@ -257,6 +355,20 @@ class Moody(Constraint):
     def check(self, asked, host, cloud):
         mood = host.host.partition('-')[0]
         return Verdict.passed('moody.good') if mood == 'good' else Verdict.rejected(f'moody.{mood}')
+
+
+def test_an_image_for_another_hypervisor_is_the_remedy():
+    row = {
+        'hosts': many(2, type='QEMU'),
+        'request': {
+            'image_properties': {'hw_architecture': 'x86_64', 'img_hv_type': 'vmware'},
+            'enabled_filters': ['ImagePropertiesFilter'],
+        },
+    }
+    decision = plan(request_of(row), snapshot_of(row), CONSTRAINTS, rules_of(row))
+    assert [each.change for each in decision.remedies] == [
+        'another image, which does not require img_hv_type=vmware'
+    ]
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,9 @@ def test_a_resize_names_its_flavor():
     failed, message = {'flavor_name': 'big'}, f'{NO_HOST}No valid host found for resize'
     found = explained(Action.RESIZE, FULL, message, failed)
     assert found.headline() == 'The resize of web-1 to big found no host at 2026-11-24 09:14 UTC.'
+    assert [*found.sentences()][-1] == (
+        'Nova does not consider cmp-1, the host of web-1: allow_resize_to_same_host is false.'
+    )
     assert (found.request.flavor.name, found.likely_cause) == ('big', None)
     assert explained(Action.RESIZE, FULL, message, failed, flavor='small').request.flavor == SMALL
 

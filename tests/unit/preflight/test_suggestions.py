@@ -62,6 +62,14 @@ def test_before_a_failure_the_changes_are_those_of_a_failed_server():
     assert found == ['without the scheduler hint same_host', image, nothing, ASK]
 
 
+def test_an_image_by_which_placement_chooses_hosts_can_be_changed():
+    """It comes after a smaller flavor, as do the traits of the flavor."""
+    row = {'flavors': {'less': {'ram': 64}, 'diskless': {'disk': 0}}}
+    _decision, found = answer(row, image_properties={'os_secure_boot': 'required'})
+    image = 'another image, which does not require os_secure_boot=required'
+    assert found == ['flavor: less', image, 'boot from a volume', ASK]
+
+
 def test_nothing_is_said_if_it_certainly_fits():
     decision, found = answer({'hosts': {'cmp-1': {}}})
     assert (decision.fits, found) == (True, [])
