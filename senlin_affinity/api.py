@@ -57,7 +57,7 @@ from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.preflight.cloud_view import CloudView
-from senlin_affinity.preflight.headline import hosts_to_read
+from senlin_affinity.preflight.headline import hosts_to_read, scarce_hosts
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
 from senlin_affinity.preflight.workload import Workload, resolve_workload, scope_of_workload
 from senlin_affinity.scenario.scenario import Scenario
@@ -122,7 +122,10 @@ def fetch(
 def with_leftovers(
     connection: Any, view: CloudView, decision: Decision, timeout: float | None = None
 ) -> CloudView:
-    """Fetch what else than servers uses the hosts that decide, at most ten; for the commands.
+    """Fetch what uses the hosts that decide, at most ten; for the commands.
+
+    That is what else than servers uses them and, if only a few hosts of the cloud are suitable,
+    their servers, of which another host may take one.
 
     :param decision: the decision about the view, with or without remedies.
     """
@@ -130,9 +133,11 @@ def with_leftovers(
     if not names:
         return view
     # Imported here: openstacksdk takes a second to load.
-    from senlin_affinity.cloud import host_use
+    from senlin_affinity.cloud import drained, host_use
 
-    snapshot = host_use.with_use(clients_of(connection), view.snapshot, names, timeout)
+    clients = clients_of(connection)
+    snapshot = host_use.with_use(clients, view.snapshot, names, timeout)
+    snapshot = drained.with_servers(clients, snapshot, scarce_hosts(decision), timeout)
     return replace(view, snapshot=snapshot)
 
 

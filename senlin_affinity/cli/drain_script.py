@@ -10,8 +10,7 @@ Example::
     openstack --os-compute-api-version 2.30 server migrate --live-migration --host cmp-2 0f3d...
     after 0f3d... cmp-2 ACTIVE web-1
 
-Source: the reference of python-openstackclient. With a requested host, Nova's scheduler checks live
-migrations from 2.30 on, and allows cold ones from 2.56 on.
+Source: the reference of python-openstackclient.
 """
 
 from __future__ import annotations
@@ -21,13 +20,11 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 
+from senlin_affinity.engine.commands import migration
 from senlin_affinity.engine.drain import DrainPlan, Move
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.terminal_text import signed
-from senlin_affinity.nova.moves import LIVE
 
-_LIVE = ('--os-compute-api-version', '2.30', 'server', 'migrate', '--live-migration')
-_COLD = ('--os-compute-api-version', '2.56', 'server', 'migrate')
 _REASON = 'drained with senlin-affinity'
 
 _HEAD = r"""#!/bin/bash
@@ -127,8 +124,7 @@ def _wave(moves: Iterable[Move]) -> Iterator[str]:
     """Yield the lines of the moves that run at the same time."""
     for each in moves:
         yield _step('before', each.server, each.server.host or '')
-        kind = _LIVE if each.kind == LIVE else _COLD
-        yield _openstack(*kind, '--host', each.target, each.server.id)
+        yield _openstack(*migration(each.kind, each.server.id, each.target))
     for each in moves:
         yield _step('after', each.server, each.target)
 

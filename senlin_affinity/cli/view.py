@@ -5,7 +5,7 @@ Example::
     Only 2 of 6 fit: server group web allows 1 per host, and both hosts are full.
 
     What would help
-      max_server_per_host: 3 (capacity 6)
+      max_server_per_host: 3 (more of its servers may share a host) (capacity 6)
           $ openstack server group create ...
 
     Hosts

@@ -1,7 +1,8 @@
 """Fetch the servers of hosts, and what their moves to other hosts depend on.
 
-:func:`~senlin_affinity.cloud.whole_cloud.fetch` calls it for ``FetchScope.servers_on``. Requests
-beyond those of a snapshot:
+:func:`~senlin_affinity.cloud.whole_cloud.fetch` calls :func:`complete` for
+``FetchScope.servers_on``; the commands call :func:`with_servers`. Requests beyond those of a
+snapshot:
 
 * the servers and their allocations, as in :mod:`senlin_affinity.cloud.servers`;
 * their images, one for each 50, because Nova does not show the traits that an image requires;
@@ -9,19 +10,28 @@ beyond those of a snapshot:
   :data:`~senlin_affinity.cloud.members.MOST_NAMED`, and the migrations;
 * those of :func:`~senlin_affinity.cloud.flavor_answers.of_requests` for the requests of the moves.
 
-Raises: CloudError, also for a user who may not list the servers of all projects. Without
-Placement's allocations or Glance's images, ``CloudView.unavailable`` has the reason.
+Raises: CloudError from :func:`complete`, also for a user who may not list the servers of all
+projects. Without Placement's allocations or Glance's images, ``CloudView.unavailable`` has the
+reason.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
 
-from senlin_affinity.cloud import connection, flavor_answers, images, members, servers
+from senlin_affinity.cloud import (
+    connection,
+    flavor_answers,
+    host_use,
+    images,
+    members,
+    servers,
+)
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.paging import allowed
 from senlin_affinity.cloud.rest import OperatorRest
@@ -32,6 +42,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova import moves
 from senlin_affinity.preflight.cloud_view import CloudView
@@ -82,6 +93,30 @@ def complete(
     settings = (needed.question or Question(0)).settings
     requests = [moves.request_of(each, moves.kind_of(each), cloud, settings) for each in every]
     return flavor_answers.of_requests(clients, taken, view, requests, timeout)
+
+
+def with_servers(
+    clients: Clients, cloud: CloudSnapshot, names: Iterable[str], timeout: float | None = None
+) -> CloudSnapshot:
+    """Return the snapshot with the servers of the first few hosts, for a remedy that moves one.
+
+    Unchanged if the servers, their allocations or their images cannot be read.
+
+    :param names: names of service hosts; at most ``host_use.MOST`` are read.
+    """
+    chosen = [*dict.fromkeys(names)][: host_use.MOST]
+    if not chosen:
+        return cloud
+    with contextlib.suppress(CloudError):
+        owners = connection.compute(clients.owner, timeout)
+        compute = connection.clouds_compute(clients, owners, timeout)
+        found: Mapping[str, tuple[Server, ...]] = servers.of_hosts(compute, chosen, cloud)
+        hosts = [each for each in cloud.hosts or () if each.host in found]
+        found, unknown = _with_allocations(clients, hosts, found, timeout)
+        if not unknown:
+            found, unknown = _with_images(clients, found, timeout)
+        return cloud if unknown else structs.replace(cloud, servers_by_host=found)
+    return cloud
 
 
 def _with_allocations(

@@ -46,6 +46,7 @@ from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
 from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES, Demand
 from senlin_affinity.model.host import Resource, is_ironic, is_vsphere
+from senlin_affinity.model.proposal import MovedServer
 from senlin_affinity.nova import host_status
 from senlin_affinity.nova.alternatives import (
     flavor_change,
@@ -184,12 +185,13 @@ class ResourcesConstraint(Constraint):
     def proposals(
         self, request: Request, scenario: Scenario, evaluation: Evaluated
     ) -> Iterator[Change]:
-        """Yield NewHosts and, if ``is_limiting``, smaller flavors, if any, and a boot
-        from a volume.
+        """Yield NewHosts and, if ``is_limiting``, a boot from a volume and smaller flavors.
+
+        The boot comes first: it keeps all amounts.
 
         No NewHosts for a request that names its host. Before it, the removal of what consumers use
-        that are no servers, if any are known, and Ironic nodes that become available. A flavor with
-        less than half of an amount gives up a requirement.
+        that are no servers, if any are known, Ironic nodes that become available, and the move of a
+        server, if any are known. A flavor with less than half of an amount gives up a requirement.
         """
         asked = demand_of(request)
         hosts = tuple(host for host in scenario.cloud.hosts or () if host_status.orphans(host))
@@ -212,6 +214,8 @@ class ResourcesConstraint(Constraint):
                 hosts=nodes,
                 lists=((('available_nodes',), names),),
             )
+        if scenario.cloud.servers_by_host:
+            yield MovedServer('moved_server', '')
         if not request.is_host_named:
             yield NewHosts('hosts', '')
         known = scenario.cloud.flavors or ()
@@ -222,16 +226,16 @@ class ResourcesConstraint(Constraint):
             'kind': Kind.REQUESTER,
             'for_tenant': True,
         }
-        if smaller and evaluation.is_limiting:
-            yield OneOf('flavor', '', **whose, choices=tuple(map(flavor_change, smaller)))
-        if tiny and evaluation.is_limiting:
-            less = whose | {'kind': Kind.GIVEN_UP}
-            yield OneOf('flavor', '', **less, choices=tuple(map(flavor_change, tiny)))
         is_disk_asked = asked is not None and DISK_GB in asked.amounts
         is_flavors = request.flavor is not None and request.flavor.disk > 0
         if is_disk_asked and is_flavors and evaluation.is_limiting:
             data = {'is_volume_booted': True}
             yield Change('boot_from_volume', 'boot from a volume', data, **whose)
+        if smaller and evaluation.is_limiting:
+            yield OneOf('flavor', '', **whose, choices=tuple(map(flavor_change, smaller)))
+        if tiny and evaluation.is_limiting:
+            less = whose | {'kind': Kind.GIVEN_UP}
+            yield OneOf('flavor', '', **less, choices=tuple(map(flavor_change, tiny)))
 
 
 @dataclass

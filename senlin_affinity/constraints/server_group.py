@@ -53,8 +53,19 @@ from senlin_affinity.scenario.column import Column, distinct, in_order
 from senlin_affinity.scenario.scenario import Scenario
 
 _BINDING = (AFFINITY, ANTI_AFFINITY)
-_NO_GROUP = 'without the server group'
-_NEW_GROUP = 'a new server group (with Senlin: another cluster, or policy)'
+#: What a request gives up with each change: servers apart, or together.
+_GIVEN_UP: Mapping[str, Mapping[str, str]] = {
+    ANTI_AFFINITY: {
+        'new_group': 'its servers may share a host with those of the old one',
+        'soft_policy': 'its servers may share a host',
+        'no_group': 'nothing keeps the servers apart',
+    },
+    AFFINITY: {
+        'new_group': 'its servers may be on another host than those of the old one',
+        'soft_policy': 'its servers may be on several hosts',
+        'no_group': 'nothing keeps the servers together',
+    },
+}
 NO_SOFT_DELETED = Assumption('server_group.soft_deleted', 'no soft-deleted servers in the group')
 LATE_CHECK = Assumption(
     'server_group.late_check', "Nova's default late check of server groups, and 3 attempts"
@@ -68,7 +79,10 @@ ONLY_LATE_CHECK = OpenAssumption(
 def new_group_change(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> Change:
     """Return the change ``new_group``: the same group with an unused name, without servers."""
     data = {'server_group': new_group(request, cloud, group)}
-    return Change('new_group', _NEW_GROUP, data, 1, Kind.REQUESTER, True, is_sufficient=True)
+    change = 'a new server group (with Senlin: another cluster, or policy)'
+    if request.is_group_optional and group.policy in _GIVEN_UP:
+        change = f'a new server group{_given_up(group, "new_group")}'
+    return Change('new_group', change, data, 1, Kind.REQUESTER, True, is_sufficient=True)
 
 
 class ServerGroupConstraint(Constraint):
@@ -272,7 +286,7 @@ class ServerGroupConstraint(Constraint):
         if may_create_group(request, cloud, group):
             yield from self._other_groups(request, cloud, group)
         if request.is_group_optional:
-            yield no_group_change(request)
+            yield no_group_change(request, group)
 
     def _other_groups(
         self, request: Request, cloud: CloudSnapshot, group: ServerGroup
@@ -284,9 +298,10 @@ class ServerGroupConstraint(Constraint):
         if group.members:
             yield new_group_change(request, cloud, group)
         if group.max_server_per_host is not None:
+            note = ' (more of its servers may share a host)' if request.is_group_optional else ''
             yield RaisedNumber(
                 MAX_SERVER_PER_HOST,
-                f'{MAX_SERVER_PER_HOST}: {{number}}',
+                f'{MAX_SERVER_PER_HOST}: {{number}}{note}',
                 same,
                 **whose,
                 path=('server_group', 'rules', MAX_SERVER_PER_HOST),
@@ -301,16 +316,25 @@ def soft_policy_change(request: Request, cloud: CloudSnapshot, group: ServerGrou
     """Return the change ``soft_policy``: a new group with a soft policy and no rules.
 
     "policies: soft-affinity" is a property of the policy that determines the group; otherwise "a
-    new server group with soft-affinity", because Nova changes no group.
+    new server group with soft-affinity", because Nova changes no group, and what that gives up.
     """
     soft = new_group(request, cloud, group, **soft_group(group))
-    how = 'a new server group with' if request.is_group_optional else 'policies:'
-    change, data = f'{how} {soft["policy"]}', {'server_group': soft}
+    policy, data = soft['policy'], {'server_group': soft}
+    change = f'policies: {policy}'
+    if request.is_group_optional:
+        change = f'a new server group with {policy}{_given_up(group, "soft_policy")}'
     wanted = request.count
     return Change('soft_policy', change, data, wanted, Kind.GIVEN_UP, for_tenant=True)
 
 
-def no_group_change(request: Request) -> Change:
-    """Return the change ``no_group``: the same request without its server group."""
+def no_group_change(request: Request, group: ServerGroup) -> Change:
+    """Return the change ``no_group``: the same request without this server group."""
     data, wanted = {'server_group': None}, request.count
-    return Change('no_group', _NO_GROUP, data, wanted, Kind.GIVEN_UP, for_tenant=True)
+    change = f'without the server group{_given_up(group, "no_group")}'
+    return Change('no_group', change, data, wanted, Kind.GIVEN_UP, for_tenant=True)
+
+
+def _given_up(group: ServerGroup, code: str) -> str:
+    """Return " (what the change gives up)"; '' for a policy that binds nothing."""
+    words = _GIVEN_UP.get(group.policy or '', {}).get(code)
+    return f' ({words})' if words else ''

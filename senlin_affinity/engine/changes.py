@@ -15,6 +15,8 @@ which commands carry it out::
     {'set_extra_specs': {'group_policy': 'none'}}   {'created_traits': ['CUSTOM_A']}
     {'new_hosts': {'number': 2, 'name': 'cmp-1-new', 'amounts': {'VCPU': 64}, ...}}
     {'enabled_hosts': ['cmp-1'], 'started_hosts': ['cmp-2']}   {'removed_consumers': ['cmp-1']}
+    {'moved_servers': [{'id': '...', 'name': 'web-1', 'from': 'cmp-1', 'to': 'cmp-2',
+                        'kind': 'live'}]}
     {'available_nodes': ['ironic-1']}                        whatever is reserved becomes available
     {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': '...'}, 'hosts': ['cmp-1']}}
     {'aggregate_projects': {'aggregate': {'name': 'vip', 'uuid': '...'}, 'projects': ['...']}}
@@ -46,7 +48,7 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import read_all
 from senlin_affinity.model.suggestion import meant
-from senlin_affinity.nova import host_status
+from senlin_affinity.nova import host_status, moves
 from senlin_affinity.nova.alternatives import with_aggregate
 from senlin_affinity.nova.queried_aggregates import TENANT
 from senlin_affinity.scenario.scenario import Scenario
@@ -251,6 +253,21 @@ def _available(host: Host) -> Host:
     return host.but(resources=resources)
 
 
+def _moved_servers(
+    scenario: Scenario, value: Iterable[Mapping[str, str]], request: Request
+) -> Scenario:
+    """Put each server on its new host, and free what it used on the old one."""
+    indexes = scenario.columns.indexes_by_name
+    for each in value:
+        known = scenario.cloud.servers_by_host[each['from']]
+        server = next(one for one in known if one.id == each['id'])
+        kind = moves.LIVE if each['kind'] == moves.LIVE else moves.COLD
+        moved = moves.request_of(server, kind, scenario.cloud, request.settings)
+        scenario = scenario.remove(moved, {indexes[each['from']][0]: 1})
+        scenario = scenario.place(moved, {indexes[each['to']][0]: 1})
+    return scenario
+
+
 ACTIONS: Mapping[str, Action] = {
     'aggregate_hosts': Action(None, _aggregate_hosts, needs_hardware=True),
     'aggregate_projects': Action(None, _aggregate_projects),
@@ -284,6 +301,7 @@ ACTIONS: Mapping[str, Action] = {
             member_of_text=tuple(expressions),
         )
     ),
+    'moved_servers': Action(None, _moved_servers, commands.moved_servers),
     'new_hosts': Action(None, _new_hosts, needs_hardware=True),
     'options': Action(
         lambda request, _cloud, values: _with_settings(

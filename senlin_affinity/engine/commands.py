@@ -4,7 +4,8 @@ Each function of :data:`~senlin_affinity.engine.changes.ACTIONS` gets the reques
 the value of the action, and yields the arguments of ``openstack``, or a whole shell command. No
 command declares a trait, or puts a host into an aggregate: these describe the hardware.
 
-Source: the references of python-openstackclient and osc-placement.
+Source: the references of python-openstackclient and osc-placement. With a requested host, Nova's
+scheduler checks live migrations from 2.30 on, and allows cold ones from 2.56 on.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from senlin_affinity.model.server_group import (
 )
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
+from senlin_affinity.nova.moves import LIVE
 
 #: osc-placement has traits from this microversion on.
 _PLACEMENT = ('--os-placement-api-version', '1.6')
@@ -99,6 +101,23 @@ def created_traits(request: Request, cloud: CloudSnapshot, names: Iterable[str])
     """Yield a command that creates each trait."""
     for name in names:
         yield (*_PLACEMENT, 'trait', 'create', name)
+
+
+def migration(kind: str, server: str, target: str, *options: str) -> tuple[str, ...]:
+    """Return the command that starts the live or cold migration of a server, by id, to a host."""
+    version, how = ('2.30', ('--live-migration',)) if kind == LIVE else ('2.56', ())
+    words = ('--os-compute-api-version', version, 'server', 'migrate', *how, *options)
+    return (*words, '--host', target, server)
+
+
+def moved_servers(
+    _request: Request, _cloud: CloudSnapshot, servers: Iterable[Mapping[str, str]]
+) -> Iterator[Words]:
+    """Yield the command that migrates each server and waits, and the confirmation of a cold one."""
+    for each in servers:
+        yield migration(each['kind'], each['id'], each['to'], '--wait')
+        if each['kind'] != LIVE:
+            yield ('server', 'migration', 'confirm', each['id'])
 
 
 def set_extra_specs(

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 
 import numpy as np
@@ -45,7 +45,6 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import moves
 from senlin_affinity.nova.group_policy import SYNC
@@ -73,13 +72,9 @@ def drain(
 
     :param targets: the service hosts that may take servers; None: all others.
     """
-    cloud, drained = scenario.cloud, (*dict.fromkeys(hosts),)
-    servers = [each for host in drained for each in cloud.servers_by_host.get(host, ())]
-    wanted = {*scenario.columns.names} if targets is None else {*targets}
-    wanted.difference_update(drained)
-    is_target = np.fromiter((name in wanted for name in scenario.columns.names), bool)
-    of_id = {each.id: each for each in servers}
-    task = Task(_drained(scenario, drained, servers), constraints, settings, is_target, of_id)
+    drained = (*dict.fromkeys(hosts),)
+    task = Task.of(drained, scenario, settings, constraints, targets)
+    servers = [*task.servers.values()]
     reasons = {**reasons_of(constraints), **_REASONS}
     stuck: list[Stuck] = []
     movable: list[tuple[Server, Kind]] = []
@@ -98,7 +93,7 @@ def drain(
             open_kin.append(kin)
         else:
             stuck += _stuck(task, kin, reasons)
-    best, place_of = best_order(task, open_kin), {name: at for at, name in enumerate(of_id)}
+    best, place_of = best_order(task, open_kin), {name: at for at, name in enumerate(task.servers)}
     return DrainPlan(
         drained,
         _in_waves(task, best.placed),
@@ -124,22 +119,6 @@ def _kin(task: Task, servers: Iterable[tuple[Server, Kind]]) -> list[Kin]:
         Kin(request, kind, (*members,), task.room(request, task.scenario))
         for request, kind, members in found
     ]
-
-
-def _drained(scenario: Scenario, hosts: Iterable[str], servers: Iterable[Server]) -> Scenario:
-    """Return the cloud in which the hosts are disabled.
-
-    Their zones stay available, as no new server is created. The servers that hints of the drained
-    ones name are on their hosts, if these were read.
-    """
-    cloud = scenario.cloud
-    scenario = scenario.disable(hosts)
-    names = {name for each in servers for name in scheduler_hints.named(each.hints, None)}
-    names.difference_update(cloud.located)
-    every = chain.from_iterable(cloud.servers_by_host.values()) if names else ()
-    found = [Member(each.id, each.host) for each in every if each.id in names]
-    more = {'servers': (*(cloud.servers or ()), *found)} if found else {}
-    return scenario.with_parts(closed_zones=cloud.unavailable_zones, **more)
 
 
 def _may_open(task: Task, kin: Kin, every: Iterable[Kin]) -> bool:

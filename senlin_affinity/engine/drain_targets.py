@@ -7,9 +7,10 @@ Units: numbers of servers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from msgspec import structs
@@ -110,6 +111,26 @@ class Task:
     is_target: Flags
     servers: Mapping[str, Server]
 
+    @classmethod
+    def of(
+        cls,
+        hosts: Sequence[str],
+        scenario: Scenario,
+        settings: Settings,
+        constraints: Sequence[Constraint],
+        targets: Iterable[str] | None = None,
+    ) -> Task:
+        """Return the task for all servers of these service hosts.
+
+        :param targets: the service hosts that may take servers; None: all others.
+        """
+        servers = [each for host in hosts for each in scenario.cloud.servers_by_host.get(host, ())]
+        wanted = {*scenario.columns.names} if targets is None else {*targets}
+        wanted.difference_update(hosts)
+        is_target = np.fromiter((name in wanted for name in scenario.columns.names), bool)
+        of_id = {each.id: each for each in servers}
+        return cls(_drained(scenario, hosts, servers), constraints, settings, is_target, of_id)
+
     @cached_property
     def named(self) -> frozenset[str]:
         """The servers that the scheduler hints of drained servers name."""
@@ -201,6 +222,22 @@ class Task:
         kept = (each for each in scenario.cloud.servers or () if each.server not in found)
         more = (Member(name, scenario.hosts[index].host) for name, index in found.items())
         return scenario.with_parts(servers=(*kept, *more))
+
+
+def _drained(scenario: Scenario, hosts: Iterable[str], servers: Iterable[Server]) -> Scenario:
+    """Return the cloud in which the hosts are disabled.
+
+    Their zones stay available, as no new server is created. The servers that hints of the drained
+    ones name are on their hosts, if these were read.
+    """
+    cloud = scenario.cloud
+    scenario = scenario.disable(hosts)
+    names = {name for each in servers for name in scheduler_hints.named(each.hints, None)}
+    names.difference_update(cloud.located)
+    every = chain.from_iterable(cloud.servers_by_host.values()) if names else ()
+    found = [Member(each.id, each.host) for each in every if each.id in names]
+    more = {'servers': (*(cloud.servers or ()), *found)} if found else {}
+    return scenario.with_parts(closed_zones=cloud.unavailable_zones, **more)
 
 
 def _lower(now: Evaluation) -> Numbers:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, compress, count
 from typing import Any
 
-from senlin_affinity.engine import new_hosts
+from senlin_affinity.engine import moved_server, new_hosts
 from senlin_affinity.engine.changes import carry_out, needs_hardware
 from senlin_affinity.engine.decision import TWO, Remedy
 from senlin_affinity.engine.evaluation import Evaluation
@@ -28,6 +28,7 @@ from senlin_affinity.model.proposal import (
     ChangedHosts,
     Data,
     Kind,
+    MovedServer,
     NewHosts,
     OneOf,
     Path,
@@ -48,6 +49,8 @@ ANY_HOST = Change(
 )
 #: The number of image properties that are left out one at a time.
 _MOST_PROPERTIES = 8
+#: The code of a change that gives up a constraint.
+_WAIVER = 'rule_given_up'
 #: The greatest length of a range.
 _MOST_STEPS = 2**31 - 1
 
@@ -66,7 +69,7 @@ def try_changes(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[Planne
         if constraint.name in against and constraint.is_waivable:
             with attributing(constraint, 'without'):
                 waiver = Change(
-                    'rule_given_up',
+                    _WAIVER,
                     f'without {constraint.name}',
                     constraint.without(what_if.request),
                     what_if.wanted,
@@ -106,9 +109,16 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
 
 
 def _without_tiny_flavors(changes: Sequence[PlannedRemedy]) -> Iterator[PlannedRemedy]:
-    """Yield the changes, but no flavor of less than half the size if a larger one suffices."""
+    """Yield the changes, but no flavor of less than half the size if a larger one suffices.
+
+    If the hosts are not known, it suffices unless the request is still rejected.
+    """
     flavors = [each for each in changes if each.remedy.code == 'flavor']
-    is_enough = any(each.after.fits and not _is_tiny(each.remedy) for each in flavors)
+    is_enough = any(
+        not _is_tiny(remedy)
+        and (after.fits or (after.scenario.cloud.hosts is None and after.fits is None))
+        for remedy, after in flavors
+    )
     yield from (each for each in changes if not (is_enough and _is_tiny(each.remedy)))
 
 
@@ -149,17 +159,16 @@ def _effort(remedy: Remedy) -> tuple[int, bool, int, int, bool]:
 def _stage(remedy: Remedy) -> int:
     """Return who can make the change.
 
-    0: the requester, or an operator who makes a node available; 1: an operator, without more
-    hardware; 2: the requester, with a flavor of less than half the size; 3: somebody who adds
-    hardware.
+    0: the requester; 1: an operator, without more hardware, or the requester, who gives up a
+    constraint such as a GPU; 2: the requester, with a flavor of less than half the size; 3:
+    somebody who adds hardware.
     """
     if needs_hardware(remedy.data):
         return 3
-    if remedy.code == 'available_nodes':
-        return 0
     if _is_tiny(remedy):
         return 2
-    is_own = remedy.kind is Kind.GIVEN_UP and (remedy.for_tenant or 'flavor' in remedy.data)
+    is_own = remedy.kind is Kind.GIVEN_UP and remedy.code != _WAIVER
+    is_own = is_own and (remedy.for_tenant or 'flavor' in remedy.data)
     return 0 if remedy.kind is Kind.REQUESTER or is_own else 1
 
 
@@ -279,6 +288,10 @@ def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> Pla
         return _changed_hosts(what_if, proposal)
     if isinstance(proposal, OneOf):
         return _one_of(what_if, proposal)
+    if isinstance(proposal, MovedServer):
+        if (moved := moved_server.smallest(what_if)) is None:
+            return None
+        return what_if.remedy(replace(proposal, change=moved[0]), moved[1])
     if isinstance(proposal, NewHosts):
         if (found := new_hosts.fewest(what_if)) is None:
             return None

@@ -45,8 +45,8 @@ def suggestions(now: Evaluation) -> tuple[Change, ...]:
     * It fits by an upper bound: only changes with which it certainly fits.
 
     What few hosts provide is given up first (:func:`_rank`). A boot from a volume is only for a
-    flavor whose disk is large for its other amounts. Of smaller flavors, the smallest is the first
-    if nothing is known of the hosts.
+    flavor whose disk is large for its other amounts. Of smaller flavors, the largest is the first:
+    it is the closest to what was requested.
     """
     what_if, request = WhatIf(now), now.request
     less = [
@@ -72,17 +72,17 @@ def _rank(change: Change, now: Evaluation) -> int:
     """Return how promising a change is; 0 is the most.
 
     0: other hosts, such as without hints, group or zone; 1: without what scheduler filters compare;
-    2: a smaller flavor; 3: without traits and resources; 4: without a property that most hosts
-    have; 5: a boot from a volume.
+    2: a boot from a volume, which keeps all amounts; 3: a smaller flavor; 4: without traits and
+    resources; 5: without a property that most hosts have.
     """
     if change.code == BOOT:
-        return 5
+        return 2
     gone = _given_up(change, now)
     if not gone:
-        return 2 if change.code == FLAVOR else 0
+        return 3 if change.code == FLAVOR else 0
     if all(map(scheduler_filters.is_usual, gone.values())):
-        return 4
-    return 3 if any(key.startswith(_OF_PLACEMENT) or is_placed(key) for key in gone) else 1
+        return 5
+    return 4 if any(key.startswith(_OF_PLACEMENT) or is_placed(key) for key in gone) else 1
 
 
 def _given_up(change: Change, now: Evaluation) -> Mapping[str, str]:
@@ -112,7 +112,7 @@ def _proposed(now: Evaluation) -> Iterator[Change]:
     request, cloud = now.request, now.scenario.cloud
     flavor, known = request.flavor, cloud.flavors or ()
     smaller = all_smaller_flavors(known, flavor)
-    for other in smaller[::-1] if now.fits is None else smaller:
+    for other in smaller:
         yield replace(flavor_change(other), size=request.count, kind=Kind.REQUESTER)
     for constraint in now.constraints:
         with attributing(constraint, 'proposals'):

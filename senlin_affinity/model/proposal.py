@@ -96,6 +96,11 @@ class NewHosts(Change):
     """The smallest sufficient number of new hosts like existing ones."""
 
 
+@dataclass(frozen=True)
+class MovedServer(Change):
+    """The move of the smallest sufficient server to another host, which certainly takes it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Change):
     """The best one of several plain changes; of equal ones, the first."""

@@ -157,13 +157,14 @@ class Explanation:
         decision, failed = self.of_hosts, self.failed
         is_whole = failed.failure.cause is Cause.NO_HOST and failed.action is None
         if decision.wanted == 1 and decision.fits is False:
-            reason = limiting_reason(decision)
+            reason = limiting_reason(decision, self.decision.remedies)
             is_said = reason.startswith('no ')
             yield f'N{reason[1:]}.' if is_said else f'No host takes it: {reason}.'
         elif decision.fits is False:
             whole = 'Nova places such a request as a whole. ' if is_whole else ''
             number = min(decision.capacity or 0, decision.wanted) or 'None'
-            yield f'{whole}{number} of {decision.wanted} fit: {limiting_reason(decision)}.'
+            reason = limiting_reason(decision, self.decision.remedies)
+            yield f'{whole}{number} of {decision.wanted} fit: {reason}.'
 
     def today(self) -> str:
         """Return whether the same request would fit today, perhaps after the failed are deleted.

@@ -17,7 +17,8 @@ Examples::
    them only if a custom resource class is missing elsewhere.
 3. A host with room that would take a server if it were enabled, started, or open for the project
    comes before full hosts, unless the rule of a server group also limits the number.
-4. Of several reasons, hosts that take servers come first, then full hosts, then the most frequent
+4. Allocations that belong to no server come first, if the servers fit without them.
+5. Of several reasons, hosts that take servers come first, then full hosts, then the most frequent
    reason. Reasons that are as frequent as the first one are named, too.
 
 The command's views and :mod:`~senlin_affinity.preflight.explanation` call this module. Only who may
@@ -33,7 +34,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
-from senlin_affinity.engine.decision import Decision
+from senlin_affinity.engine.decision import Decision, Remedy
 from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host
@@ -95,10 +96,15 @@ _WITHOUT_ADVICE: Mapping[str, str] = {
 }
 #: The number of reasons, of suitable hosts, and of hosts with room that are named.
 _MOST_REASONS, _MOST_NAMES, _MOST_OPEN = 3, 3, 2
+#: Of more hosts, the servers are not read.
+_MOST_SCARCE = 10
 
 
-def limiting_reason(decision: Decision) -> str:
-    """Return what limits the number of servers; "there is no host" without a rejection."""
+def limiting_reason(decision: Decision, remedies: Sequence[Remedy] | None = None) -> str:
+    """Return what limits the number of servers; "there is no host" without a rejection.
+
+    :param remedies: the remedies, if the decision has none.
+    """
     capacity, of_hosts = decision.capacity or 0, decision.of_hosts.upper
     rejections = {name: each for name, each in decision.request.items() if not each}
     deciding = [name for name, each in rejections.items() if (each.room or 0) <= capacity]
@@ -108,6 +114,7 @@ def limiting_reason(decision: Decision) -> str:
     words = [_of_request(rejections[name], decision) for name in deciding]
     # Placement and nova-api reject a request as such; of these, the hosts tell nothing more.
     if not words or (are_hosts_deciding and {*deciding} == {QUOTA} and decision.hosts):
+        words += _of_leftovers(decision.remedies if remedies is None else remedies, decision.wanted)
         words += _of_hosts(decision)
     return '; '.join(words)
 
@@ -116,6 +123,15 @@ def _of_request(verdict: Verdict, decision: Decision) -> str:
     """Return the sentence of a rejection of the request."""
     words = _WITHOUT_ADVICE.get(verdict.code) if decision.is_hosts_known else None
     return words.format_map(verdict.facts) if words else sentence(verdict, decision.reasons)
+
+
+def _of_leftovers(remedies: Iterable[Remedy], wanted: int) -> Iterator[str]:
+    """Yield a phrase if the servers fit without what belongs to no server."""
+    for each in remedies:
+        if each.code == 'removed_consumers' and each.capacity >= wanted:
+            names = each.data['removed_consumers']
+            which = ', '.join(names) if len(names) <= _MOST_NAMES else f'{len(names)} hosts'
+            yield f'allocations that belong to no server take the room on {which}'
 
 
 def hosts_to_read(decision: Decision, hosts: Iterable[Host]) -> tuple[str, ...]:
@@ -137,6 +153,20 @@ def hosts_to_read(decision: Decision, hosts: Iterable[Host]) -> tuple[str, ...]:
     found.sort(key=lambda host: (host.servers is None, host.servers or 0))
     odd = [each for each in known if may_have_orphans(each)]
     return tuple(dict.fromkeys(each.host for each in (*odd, *found)))
+
+
+def scarce_hosts(decision: Decision) -> tuple[str, ...]:
+    """Return the suitable hosts that lack resources, if the cloud has few but also other hosts.
+
+    Such as the hosts with GPUs: another host may take a server of theirs that needs no GPU.
+    """
+    if decision.fits is not False:
+        return ()
+    suitable = [each for each in decision.hosts if not _of_kind(each, decision)]
+    if len(suitable) > _MOST_SCARCE or len(suitable) == len(decision.hosts):
+        return ()
+    lacking = (each for each in suitable if each.rejected_by == ResourcesConstraint.name)
+    return tuple(dict.fromkeys(each.host for each in lacking))
 
 
 def short_sentence(verdict: Verdict, decision: Decision) -> str:

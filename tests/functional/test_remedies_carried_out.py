@@ -11,7 +11,7 @@ from senlin_affinity.cloud.clients import OperatorClient
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova.host_status import DISABLED
-from tests.support import preflight, tables
+from tests.support import preflight, tables, waiting
 from tests.support.asked import Given, NamedRequest
 from tests.support.our_constraints import OURS
 from tests.support.remedying import Operator, restored
@@ -78,10 +78,10 @@ CASES = {
 
 
 #: Those that need another cloud: of more hosts, with volumes, or without the filter that rejects a
-#: flavor with group_policy (the accuracy kind "rejected queries"). The last three have own tests.
+#: flavor with group_policy (the accuracy kind "rejected queries"). Some have own tests.
 #: aggregate_projects is for the filter AggregateMultiTenancyIsolation.
 BESIDE = {'hosts', 'boot_from_volume', 'group_policy', 'settings', 'any_host', 'removed_consumers'}
-BESIDE |= {'aggregate_projects', 'available_nodes'}
+BESIDE |= {'aggregate_projects', 'available_nodes', 'moved_server'}
 #: What the text of a waiver contains if a flavor without the requirement exists.
 GIVEN_UP = {'traits': FAST, 'aggregate_metadata': SSD}
 #: A hint names servers by ids; the accuracy kind "hints" creates servers with and without them.
@@ -207,6 +207,30 @@ def test_leftover_allocations_are_removed(operator):
     again = api_decision(operator, question)
     assert said(again) == said(remedy)
     assert not [each for each in again.remedies if each.code == 'removed_consumers']
+
+
+@pytest.mark.long
+def test_a_server_moves_off_the_only_host_with_a_trait(operator):
+    request = NamedRequest(1, 'asked', image_properties={})
+    of_host = {}
+    for _number in range(5):  # every enabled host is full
+        server = operator.place(request)
+        of_host.setdefault(operator.compute.get_server(server).compute_host, []).append(server)
+    (gone,) = of_host['cmp-2']
+    operator.compute.delete_server(gone)
+    waiting.until(lambda: len([*operator.compute.servers()]) == 4, 60, 'the end of a server')
+    operator.set_traits('cmp-4', [*operator.traits('cmp-4'), 'CUSTOM_FAST'])
+    question = api.Question(1, flavor='fast', image_properties={}, enabled_filters=FILTERS)
+    decision = api_decision(operator, question)
+    assert not decision.fits
+    remedy = decision.remedies[0]
+    assert remedy.code == 'moved_server'
+    (move,) = remedy.data['moved_servers']
+    assert (move['from'], move['to'], move['kind']) == ('cmp-4', 'cmp-2', 'live')
+    assert move['id'] in of_host['cmp-4']
+    operator.carry_out(remedy, request)
+    assert said(api_decision(operator, question)) == said(remedy)
+    assert operator.place(replace(request, flavor='fast'))
 
 
 @pytest.mark.long

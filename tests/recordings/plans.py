@@ -1,4 +1,4 @@
-"""Record the answers of ``plan`` to 47 questions: ``python -m tests.recordings.plans``.
+"""Record the answers of ``plan`` to 48 questions: ``python -m tests.recordings.plans``.
 
 Data flow: ``plan_inputs.jsonl`` has a case on each line (a snapshot and a question), and
 ``plan_answers.jsonl`` the ``as_dict()`` of each decision, in the same order. The answers are
@@ -20,7 +20,7 @@ from senlin_affinity.model.image import Image
 from tests.support.our_constraints import OURS, remedies_of
 
 INPUTS, ANSWERS = (Path(__file__).with_name(f'plan_{name}.jsonl') for name in ('inputs', 'answers'))
-NUMBER = 47
+NUMBER = 48
 #: A constraint that neither passes nor rejects a host, but only makes a capacity uncertain.
 _NEVER_JUDGES = ('candidates',)
 #: The fields of an answer that contain sentences, at any depth.

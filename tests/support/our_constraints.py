@@ -9,7 +9,7 @@ from pathlib import Path
 
 from senlin_affinity.constraints.base import Constraint
 
-PROPOSALS = ('Change', 'ChangedHosts', 'NewHosts', 'OneOf', 'RaisedNumber')
+PROPOSALS = ('Change', 'ChangedHosts', 'MovedServer', 'NewHosts', 'OneOf', 'RaisedNumber')
 _SETUP = configparser.ConfigParser()
 _SETUP.read(Path(__file__).parents[2] / 'setup.cfg', encoding='utf-8')
 

@@ -22,6 +22,11 @@ _TRAITS = re.compile(
     r'traits="\$\((openstack .* resource provider trait) list "\$provider" -f value -c name\)" && '
     r'\2 set \$\(echo "\$traits" \| sed \'/\^(?P<removed>\w+)\$/d; s/\./--trait &/\'\) "\$provider"'
 )
+#: The options without a value.
+_FLAGS = (
+    *('--enable', '--private', '--pinned-availability-zone', '--live-migration'),
+    '--wait',
+)
 #: The fields of a request that a user may change.
 _USER_FIELDS = ('availability_zone', 'member_of', 'spread')
 
@@ -116,6 +121,20 @@ class Operator:
         body = {'server': {'pinned_availability_zone': None}}
         answer = self.compute.put(f'/servers/{server}', json=body, microversion='2.104')
         sdk.raise_from_response(answer)
+
+    def _server_migrate(self, options, server):
+        """Migrate a server live, and wait for the end."""
+        (host,) = options.pop('host')
+        assert options == {'live-migration': [True], 'wait': [True]}
+        body = {'os-migrateLive': {'host': host, 'block_migration': 'auto'}}
+        answer = self.compute.post(f'/servers/{server}/action', json=body, microversion='2.30')
+        sdk.raise_from_response(answer)
+
+        def has_moved():
+            found = self.compute.get_server(server)
+            return (found.compute_host, found.status) == (host, 'ACTIVE')
+
+        waiting.until(has_moved, 60, 'the live migration')
 
     def _server_delete(self, options, *servers):
         assert options == {}
@@ -227,7 +246,7 @@ def _read(words):
     for word in words:
         if not word.startswith('--'):
             names.append(word)
-        elif word in ('--enable', '--private', '--pinned-availability-zone'):
+        elif word in _FLAGS:
             options[word[2:]] = [True]
         else:
             options.setdefault(word[2:], []).append(next(words))

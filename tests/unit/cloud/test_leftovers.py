@@ -11,9 +11,11 @@ from senlin_affinity.cloud import host_use
 from senlin_affinity.model.host import Leftover
 from senlin_affinity.nova import host_status
 from senlin_affinity.nova.host_status import DISABLED
-from tests.support.edge import Edge
+from tests.support.edge import FORBIDDEN, Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost, FakeMigration, FakeServer
 from tests.support.fake_placement import FakePlacement, FakeProvider
+from tests.unit.cloud.test_servers import body
 
 FULL = {'VCPU': (16, 2), 'MEMORY_MB': (16384, 16384), 'DISK_GB': (100, 0)}
 LEAK = {'MEMORY_MB': 12288, 'VCPU': 1}
@@ -23,7 +25,9 @@ QUESTION = api.Question(1, flavor='m1.tiny')
 @pytest.fixture
 def edge():
     hosts = tuple(FakeHost(f'cmp-{number}') for number in range(3))
-    with Edge(hosts=hosts, services=('compute', 'placement'), aggregates=()) as edge:
+    glance = FakeGlance(FakeImage('cirros', uuid='i'))
+    services = 'compute', 'placement'
+    with Edge(hosts=hosts, services=services, aggregates=(), glance=glance) as edge:
         edge.nova.add_flavor('f')
         yield edge
 
@@ -188,3 +192,50 @@ def test_a_host_that_cannot_be_read_stays_as_it_is(edge):
     edge.nova.hosts = (first, FakeHost('other'), last)
     view = api.with_leftovers(edge.connection(), view, decision)
     assert of(view) == {'cmp-0': (), 'cmp-1': None, 'cmp-2': ()}
+
+
+GPU = api.Question(1, flavor='gpu')
+
+
+def with_gpus(edge, *names):
+    """Let these full hosts have GPUs, all other hosts room, and no server unknown fields."""
+    gpus = {name: {**FULL, 'VGPU': (1, 0)} for name in names}
+    edge.placement = FakePlacement.of(edge.nova, gpus)
+    edge.nova.add_flavor('gpu', extra_specs={'resources:VGPU': '1'})
+    bodies = [body(number, name) for number, name in enumerate(names)]
+    of_host = {each['OS-EXT-SRV-ATTR:host']: [each] for each in bodies}
+    edge.answer('/servers/detail', lambda query: {'servers': of_host.get(query.get('host'), [])})
+
+
+def servers_read(edge, question=GPU):
+    """Return the service hosts whose servers are read, and the requests for them."""
+    before = len(edge.nova.asked)
+    view, _decision, _requests = read(edge, question)
+    asked = [each for each in edge.nova.asked[before:] if each.path == '/servers/detail']
+    return [*view.snapshot.servers_by_host], [each for each in asked if 'host' in each.query]
+
+
+def test_the_servers_of_the_few_hosts_with_gpus_are_read(edge):
+    """Another host may take one of them."""
+    with_gpus(edge, 'cmp-1')
+    names, asked = servers_read(edge)
+    assert names == ['cmp-1']
+    assert len(asked) == 1
+
+
+def test_the_servers_of_hosts_for_any_server_are_not_read(edge):
+    full(edge)
+    assert servers_read(edge, QUESTION) == ([], [])
+
+
+def test_no_servers_are_known_if_these_cannot_be_read(edge):
+    with_gpus(edge, 'cmp-1')
+    edge.fail('GET', '/servers/detail', FORBIDDEN, times=None)
+    assert servers_read(edge)[0] == []
+
+
+def test_the_servers_of_many_hosts_with_gpus_are_not_read():
+    hosts = tuple(FakeHost(f'cmp-{number:02}') for number in range(12))
+    with Edge(hosts=hosts, services=('compute', 'placement'), aggregates=()) as edge:
+        with_gpus(edge, *(each.host for each in hosts[:11]))
+        assert servers_read(edge) == ([], [])

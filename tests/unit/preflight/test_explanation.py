@@ -406,7 +406,8 @@ def test_an_owners_change_has_no_commands_for_a_cluster(failed):
     found = dict(explained(row, failed).remedies())
     assert found['delete the 2 servers, then request 1'] == ()
     assert found[f'{STARTED.format("cmp-2")} (capacity 2)']
-    assert bool(found['max_server_per_host: 2 (capacity 2)']) is (failed.action is None)
+    note = ' (more of its servers may share a host)' if failed.action is None else ''
+    assert bool(found[f'max_server_per_host: 2{note} (capacity 2)']) is (failed.action is None)
 
 
 FULL = {'free': 0}
@@ -798,9 +799,10 @@ BY_PLACEMENT = 'No valid host was found. '
     [
         (
             NOT_ENOUGH,
-            ['no availability_zone', 'a larger max_server_per_host',
-             'a new server group with soft-anti-affinity', 'without the server group',
-             'flavor: less', ASK],
+            ['no availability_zone',
+             'a larger max_server_per_host (more of its servers may share a host)',
+             'a new server group with soft-anti-affinity (its servers may share a host)',
+             'without the server group (nothing keeps the servers apart)', 'flavor: less', ASK],
         ),
         (BY_PLACEMENT, ['no availability_zone', 'flavor: less', ASK]),
     ],
@@ -837,13 +839,13 @@ def test_a_tenant_reads_of_a_flavor_without_the_special_requirement():
 def test_a_tenant_reads_of_a_volume_only_for_a_flavor_with_a_large_disk():
     wide = {'vcpus': 2, 'disk': 1}
     deep = suggested_for({'disk': 150}, {'less': {}, 'wide': wide})
-    assert deep == ['flavor: less', 'boot from a volume', ASK]
+    assert deep == ['boot from a volume', 'flavor: less', ASK]
     assert suggested_for({'disk': 1}, {'wide': wide}) == ['no flavor asks for less', ASK]
 
 
-def test_a_tenant_reads_of_the_three_smallest_flavors_because_nothing_is_known():
+def test_a_tenant_reads_of_the_three_closest_flavors():
     others = {f'{ram}': {'ram': ram} for ram in (64, 128, 256, 400)}
-    words = 'flavor: 64 or 128 or 256 (the smaller, the likelier)'
+    words = 'flavor: 400 or 256 or 128 (the smaller, the likelier)'
     assert suggested_for({}, others) == [words, ASK]
 
 

@@ -5,12 +5,14 @@ import pytest
 from senlin_affinity import engine
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.flavor import FlavorConstraint
+from senlin_affinity.model.host import Leftover
 from senlin_affinity.model.reason import Reason, agreeing
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.preflight.headline import limiting_reason, short_sentence
 from tests.support.asked import plan, resolve
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of
+from tests.support.values import replace
 
 CONSTRAINTS = tuple(constraint() for constraint in OURS)
 PLAIN = {'VCPU': [8, 0], 'MEMORY_MB': [8192, 0], 'DISK_GB': [80, 0]}
@@ -339,6 +341,44 @@ def test_an_available_node_comes_before_a_flavor_for_virtual_machines():
     codes = [each.code for each in decision.remedies]
     assert codes[0] == 'available_nodes'
     assert any('flavor: plain' in each.change for each in decision.remedies)
+
+
+@pytest.mark.parametrize(
+    ('note', 'codes'),
+    [
+        ('', ['started_hosts', 'rule_given_up']),
+        ('firmware', ['rule_given_up', 'started_hosts']),
+    ],
+)
+def test_a_host_that_is_enabled_comes_before_a_requirement_given_up(note, codes):
+    """Unless somebody disabled it with a reason."""
+    gpu = {'resources': GPUS, 'disabled': True, **({'reason': note} if note else {})}
+    row = {'flavor': FOR_GPUS, 'flavors': {'plain': {}}, 'hosts': {**many(2), 'gpu-1': gpu}}
+    decision = plan(request_of(row), snapshot_of(row), CONSTRAINTS, rules_of(row))
+    assert [each.code for each in decision.remedies][:2] == codes
+
+
+LEFT = Leftover('gone', {'VCPU': 6})
+
+
+@pytest.mark.parametrize(
+    ('number', 'count', 'words'),
+    [
+        (1, 4, 'allocations that belong to no server take the room on cmp-1; too little VCPU left '
+               '(both hosts)'),
+        (1, 7, 'too little VCPU left (both hosts)'),
+        (4, 20, 'allocations that belong to no server take the room on 4 hosts; too little VCPU '
+                'left (all 5 hosts)'),
+    ],
+)  # fmt: skip
+def test_leftovers_come_first_if_the_servers_fit_without_them(number, count, words):
+    hosts = {**many(number + 1, resources={**PLAIN, 'VCPU': [8, 8]})}
+    row = {'hosts': hosts, 'request': {'count': count}}
+    cloud = snapshot_of(row)
+    left = (each.but(leftovers=(LEFT,)) for each in cloud.hosts[:number])
+    cloud = replace(cloud, hosts=(*left, *cloud.hosts[number:]))
+    decision = plan(request_of(row), cloud, CONSTRAINTS, rules_of(row))
+    assert limiting_reason(decision) == words
 
 
 class Moody(Constraint):

@@ -67,7 +67,7 @@ def test_an_image_by_which_placement_chooses_hosts_can_be_changed():
     row = {'flavors': {'less': {'ram': 64}, 'diskless': {'disk': 0}}}
     _decision, found = answer(row, image_properties={'os_secure_boot': 'required'})
     image = 'another image, which does not require os_secure_boot=required'
-    assert found == ['flavor: less', image, 'boot from a volume', ASK]
+    assert found == ['boot from a volume', 'flavor: less', image, ASK]
 
 
 def test_nothing_is_said_if_it_certainly_fits():
@@ -101,9 +101,9 @@ def test_the_request_without_its_group_comes_after_other_groups():
     group = {'policy': 'affinity', 'members': [None]}
     _decision, found = answer({'group': group}, server_group='web')
     assert found == [
-        'a new server group (with Senlin: another cluster, or policy)',
-        'a new server group with soft-affinity',
-        'without the server group',
+        'a new server group (its servers may be on another host than those of the old one)',
+        'a new server group with soft-affinity (its servers may be on several hosts)',
+        'without the server group (nothing keeps the servers together)',
         'no flavor asks for less',
         ASK,
     ]

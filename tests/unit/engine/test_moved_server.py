@@ -1,0 +1,150 @@
+"""A server that does not need what few hosts have moves, if another host certainly takes it."""
+
+import pytest
+
+from senlin_affinity import api
+from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.server import Server
+from senlin_affinity.model.server_group import AFFINITY, Member, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.value import Texts
+
+SMALL = Flavor('1', 'small', 1, 1_024, 1)
+LARGE = Flavor('2', 'large', 4, 8_192, 1)
+GPU = Flavor('3', 'gpu', 1, 1_024, 1, extra_specs={'resources:VGPU': '1'})
+ZONE = Aggregate('8bbcc3c4-1da2-4437-a48a-000000000000', 'az-1', 'az-1')
+
+
+def uuid(number):
+    return f'{number:08x}-1da2-4437-a48a-000000000000'
+
+
+def host(name, used, gpus=0, **fields):
+    """Return a host with 16 GiB of memory."""
+    resources = {
+        'VCPU': Resource(16, 0, 16),
+        'MEMORY_MB': Resource(16_384, used, 16_384),
+        'DISK_GB': Resource(100, 0, 100),
+    }
+    if gpus:
+        resources['VGPU'] = Resource(gpus, 0, gpus)
+    more = {'hypervisor_type': 'QEMU', **fields}
+    where = {'availability_zone': 'az-1', 'aggregates': frozenset([ZONE.uuid])}
+    return Host(name, resources=resources, **where, **more)
+
+
+def server(number, flavor, at='gpu-1', status='ACTIVE', **fields):
+    return Server(uuid(number), f's{number}', status, host=at, flavor=flavor, **fields)
+
+
+def answer(servers, hosts=None, groups=(), **asked):
+    """Ask for a server with a GPU, whose only host is full."""
+    hosts = hosts or (host('gpu-1', 16_384, gpus=2), host('cmp-1', 0))
+    by_host = {each.host: () for each in hosts}
+    by_host['gpu-1'] = tuple(servers)
+    cloud = CloudSnapshot(
+        hosts=tuple(hosts),
+        aggregates=(ZONE,),
+        flavors=(SMALL, LARGE, GPU),
+        server_groups=groups,
+        servers=(),
+        soft_deleted=(),
+        servers_by_host=by_host,
+    )
+    hints = (*DEFAULT_FILTERS, 'SameHostFilter', 'DifferentHostFilter')
+    question = api.Question(1, flavor='gpu', enabled_filters=hints, **asked)
+    return api.answer(question, api.CloudView(cloud))
+
+
+def moved(*args, **more):
+    """Return the moves of the remedy, as text; None without the remedy."""
+    found = [each for each in answer(*args, **more).remedies if each.code == 'moved_server']
+    assert len(found) <= 1
+    for remedy in found:
+        (value,) = remedy.data['moved_servers']
+        return f'{value["kind"]} {value["name"]} {value["from"]} {value["to"]}'
+    return None
+
+
+def test_the_smallest_server_that_suffices_moves_before_the_gpu_is_given_up():
+    remedies = answer([server(1, LARGE), server(2, SMALL), server(3, GPU)]).remedies
+    assert [each.code for each in remedies] == ['moved_server', 'rule_given_up', 'hosts']
+    assert str(remedies[0]) == (
+        'server s2 (flavor small, which does not require resources:VGPU=1) migrated live from '
+        'gpu-1 to cmp-1 (capacity 1)'
+    )
+    assert remedies[0].commands == (
+        'openstack --os-compute-api-version 2.30 server migrate --live-migration --wait --host '
+        f'cmp-1 {uuid(2)}',
+    )
+
+
+def test_a_stopped_server_moves_cold_and_is_confirmed():
+    (remedy, *_others) = answer([server(1, SMALL, status='SHUTOFF')]).remedies
+    assert remedy.change.endswith(' migrated cold from gpu-1 to cmp-1')
+    assert remedy.commands == (
+        f'openstack --os-compute-api-version 2.56 server migrate --wait --host cmp-1 {uuid(1)}',
+        f'openstack server migration confirm {uuid(1)}',
+    )
+
+
+def test_a_server_that_frees_too_little_stays():
+    full = host('gpu-1', 17_408, gpus=1)
+    hosts = (full, host('cmp-1', 0))
+    assert moved([server(1, SMALL), server(2, LARGE)], hosts) == 'live s2 gpu-1 cmp-1'
+    assert moved([server(1, SMALL)], hosts) is None
+
+
+def test_all_gpus_in_use_are_no_matter_of_other_servers():
+    busy = host('gpu-1', 0, gpus=1)
+    busy = busy.but(resources={**busy.resources, 'VGPU': Resource(1, 1, 1)})
+    assert moved([server(1, SMALL)], (busy, host('cmp-1', 0))) is None
+
+
+@pytest.mark.parametrize(
+    'fields',
+    [
+        {'status': 'ERROR'},
+        {'task_state': 'resize_prep'},
+        {'pinned_zone': 'az-2'},
+        {'unknown': Texts(['pinned_zone'])},
+        {'unknown': Texts(['server_group'])},
+        {'allocated': {'MEMORY_MB': 512}},
+        {'server_group': uuid(9)},
+        {'hints': {'same_host': uuid(7)}},
+    ],
+    ids=str,
+)
+def test_a_server_that_may_have_to_stay_is_not_proposed(fields):
+    assert moved([server(1, SMALL)]) == 'live s1 gpu-1 cmp-1'
+    assert moved([server(1, SMALL, **fields)]) is None
+
+
+@pytest.mark.parametrize(
+    'target',
+    [
+        host('cmp-1', 15_872),
+        host('cmp-1', 0, enabled=False),
+        host('cmp-1', 0, up=False),
+        host('cmp-1', 0, hypervisor_type='LXC'),
+        host('cmp-1', 0).but(resources=None),
+    ],
+    ids=['full', 'disabled', 'down', 'of another hypervisor', 'unknown'],
+)
+def test_the_target_certainly_takes_the_server(target):
+    assert moved([server(1, SMALL)], (host('gpu-1', 16_384, gpus=2), target)) is None
+
+
+def test_servers_that_the_request_names_stay():
+    group = ServerGroup(uuid(9), 'db', AFFINITY, members=(Member(uuid(1), 'gpu-1'),))
+    member = server(1, SMALL, server_group=uuid(9))
+    assert moved([member], groups=(group,), server_group='db') is None
+    hints = {'different_host': [uuid(1)]}
+    assert moved([server(1, SMALL)], scheduler_hints=hints) is None
+
+
+def test_without_servers_nothing_is_proposed():
+    assert moved([]) is None
