@@ -14,13 +14,14 @@ evidence of a change, because every heartbeat sets it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud import last_actions, servers
-from senlin_affinity.cloud.clients import Clients, OwnerClient
+from senlin_affinity.cloud import images, last_actions, servers
+from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.last_actions import LastAction
 from senlin_affinity.cloud.named_servers import (
     ALWAYS,
@@ -44,8 +45,8 @@ from senlin_affinity.preflight.failed_server import (
 _READ = 'read the server'
 #: The event of a host that starts the server.
 _BUILD = 'compute__do_build_and_run_instance'
-_RESERVATION, _INDEX = 'OS-EXT-SRV-ATTR:reservation_id', 'OS-EXT-SRV-ATTR:launch_index'
-_LAUNCHED, _ENDED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
+RESERVATION, _INDEX = 'OS-EXT-SRV-ATTR:reservation_id', 'OS-EXT-SRV-ATTR:launch_index'
+LAUNCHED, _ENDED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
 
 
 def find(clients: Clients, named: str, timeout: float | None = None) -> FailedServer:
@@ -56,18 +57,21 @@ def find(clients: Clients, named: str, timeout: float | None = None) -> FailedSe
     nova = NamedServers(clouds.compute(clients.owner, timeout))
     body = nova.find(named)
     with reading(_READ):
-        return _Reader(clients.owner, nova, body, timeout).read()
+        return Reader(nova, body, partial(images.find, clients.owner, timeout=timeout)).read()
 
 
-class _Reader:
-    """The conversion of one server, and the requests for what belongs to it."""
+class Reader:
+    """The conversion of one server, and the requests for what belongs to it.
+
+    :param find_image: returns Glance's image of an id, or raises AffinityError.
+    """
 
     def __init__(
-        self, owner: OwnerClient, nova: NamedServers, body: dict[str, Any], timeout: float | None
+        self, nova: NamedServers, body: Mapping[str, Any], find_image: Callable[[str], Image]
     ) -> None:
-        self._owner, self._nova, self._body, self._timeout = owner, nova, body, timeout
+        self._nova, self._body, self._find_image = nova, body, find_image
         self._id, self._name = str(body['id']), str(body['name'])
-        self._is_administrator = _RESERVATION in body
+        self._is_administrator = RESERVATION in body
         self._hidden: dict[str, str] = {}
 
     def read(self) -> FailedServer:
@@ -76,11 +80,11 @@ class _Reader:
         ``hidden`` has a phrase for each part that the response lacks. Raise InvalidSpec if its last
         action did not fail.
         """
-        body, actions = self._body, self._nova.actions(self._id)
-        tried = None if _is_failed(body) else last_actions.of(self._nova, body, actions)
+        body, actions = self._body, self._actions()
+        tried = self._tried(actions)
         failure = self._failure(actions) if tried is None else tried.failure
         siblings, number, is_least = self._siblings() if tried is None else ((), 1, False)
-        image, is_complete = image_of(self._owner, body, self._timeout)
+        image, is_complete = image_of(body, self._find_image)
         if image is not None and not is_complete:
             words = f'image {image.id}, which Glance does not show'
             self._hidden['--image-property'] = words
@@ -109,6 +113,16 @@ class _Reader:
             changes=self._changes(failure, siblings),
         )
         return found if tried is None else self._of_action(tried, found)
+
+    def _actions(self) -> Sequence[Mapping[str, Any]]:
+        """Return the actions on the server."""
+        return self._nova.actions(self._id)
+
+    def _tried(self, actions: Sequence[Mapping[str, Any]]) -> LastAction | None:
+        """Return the action that failed; None for the creation."""
+        if is_failed(self._body):
+            return None
+        return last_actions.of(self._nova, self._body, actions)
 
     def _of_action(self, tried: LastAction, found: FailedServer) -> FailedServer:
         """Return the server as the action that failed found it."""
@@ -154,16 +168,20 @@ class _Reader:
         They include this one, and are sorted by the length of the name, then by name. The number is
         at least the highest launch index + 1. A non-admin sees only this server.
         """
-        reservation = self._body.get(_RESERVATION)
-        query = {'reservation_id': str(reservation), 'changes-since': ALWAYS}
-        found = (self._nova.all_listed(**query) if reservation else []) or [self._body]
+        reservation = self._body.get(RESERVATION)
+        found = self._listed_siblings(reservation) or [self._body]
         siblings = tuple(
-            Sibling(str(each['id']), str(each['name']), str(each['status']), _is_failed(each))
+            Sibling(str(each['id']), str(each['name']), str(each['status']), is_failed(each))
             for each in sorted(found, key=lambda each: (len(each['name']), each['name']))
         )
         highest = max(int(each.get(_INDEX) or 0) + 1 for each in found)
         number = max(len(siblings), highest)
         return siblings, number, not reservation or number > len(siblings)
+
+    def _listed_siblings(self, reservation: str | None) -> Sequence[Mapping[str, Any]]:
+        """Return the servers of the request, as far as Nova lists them."""
+        query = {'reservation_id': str(reservation), 'changes-since': ALWAYS}
+        return self._nova.all_listed(**query) if reservation else ()
 
     def _zone(self, failure: ActionFailure) -> str | None:
         """Return the requested zone, or the default one; None if unknown.
@@ -209,7 +227,7 @@ class _Reader:
             str(each[_ENDED])
             for each in itertools.islice(changed, LIMIT)  # one page
             if each['id'] not in own
-            and each.get(_LAUNCHED)
+            and each.get(LAUNCHED)
             and (each.get(_ENDED) or '') >= since[:19]
         ]
         found = self._nova.aggregates() if self._is_administrator else ()
@@ -228,6 +246,6 @@ def _since(noun: str, what: str, times: Sequence[str]) -> Iterator[str]:
         yield f'{are} {what}, the last at {max(times)[:16].replace("T", " ")} UTC'
 
 
-def _is_failed(body: Mapping[str, Any]) -> bool:
+def is_failed(body: Mapping[str, Any]) -> bool:
     """Check whether a server is in ERROR or deleted, and never ran."""
-    return body['status'] in ('ERROR', 'DELETED') and not body.get(_LAUNCHED)
+    return body['status'] in ('ERROR', 'DELETED') and not body.get(LAUNCHED)

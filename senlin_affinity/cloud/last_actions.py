@@ -89,13 +89,45 @@ def of(
         which = 'last action' if last is ordered[-1] else 'last action that needed a host'
         raise InvalidSpec(f'{is_at}; its {which}, {last["action"]}, {ended}')
     action = _ACTIONS[tried['action']]
-    failure = _failure(body, tried, nova.events(server, tried))
+    record = None
+    if action in _TYPES:
+        record = _record(nova.migrations(server), tried, _TYPES[action])
+    return _described(nova, body, tried, record)
+
+
+def of_record(
+    nova: NamedServers,
+    body: Mapping[str, Any],
+    actions: Sequence[Mapping[str, Any]],
+    record: Mapping[str, Any],
+) -> LastAction | None:
+    """Return the action of a failed migration; None without one. One request.
+
+    It is the last one of this type that started before Nova wrote the record.
+    """
+    kind, at = record.get('migration_type'), str(record['created_at'])[:19]
+    name = next((key for key, each in _ACTIONS.items() if _TYPES.get(each) == kind), None)
+    earlier = [
+        each for each in actions if each['action'] == name and str(each['start_time'])[:19] <= at
+    ]
+    tried = max(earlier, key=lambda each: str(each['start_time']), default=None)
+    return None if tried is None else _described(nova, body, tried, record)
+
+
+def _described(
+    nova: NamedServers,
+    body: Mapping[str, Any],
+    tried: Mapping[str, Any],
+    record: Mapping[str, Any] | None,
+) -> LastAction:
+    """Return the failed action with what its events and its migration record show."""
+    action = _ACTIONS[tried['action']]
+    failure = _failure(body, tried, nova.events(str(body['id']), tried))
     if action in (Action.UNSHELVE, Action.REBUILD):
         hidden = {'--host': 'the requested host, if any'}
         if action is Action.REBUILD:
             hidden = {'--image': 'the new image, except its standard properties'}
         return LastAction(action, failure, hidden=hidden)
-    record = _record(nova.migrations(server), tried, _TYPES[action])
     if action is Action.RESIZE:
         name, lacking = _new_flavor(nova, body, record)
         return LastAction(action, failure, flavor_name=name, hidden=lacking)

@@ -10,14 +10,14 @@ administrators only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import images, servers
-from senlin_affinity.cloud.clients import Clients, OwnerClient
+from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.paging import (
     allowed,
     by_marker,
@@ -52,7 +52,7 @@ def find(clients: Clients, named: str, timeout: float | None = None) -> Server:
     with reading(_READ):
         if body['status'] == DELETED:
             raise InvalidSpec(f'server {body["name"]} is deleted')
-        image, is_complete = image_of(clients.owner, body, timeout)
+        image, is_complete = image_of(body, partial(images.find, clients.owner, timeout=timeout))
         return server_of(body, image if is_complete else None)
 
 
@@ -63,19 +63,21 @@ def server_of(body: Mapping[str, Any], image: Image | None) -> Server:
 
 
 def image_of(
-    owner: OwnerClient, body: Mapping[str, Any], timeout: float | None
+    body: Mapping[str, Any], find_image: Callable[[str], Image]
 ) -> tuple[Image | None, bool]:
-    """Fetch the image of a server with the properties that it had at the request.
+    """Return the image of a server with the properties that it had at the request.
 
     Nova's properties, which lack traits, override Glance's. (None, True) for a volume. If Glance
     fails, only Nova's remain, and the second value is False.
+
+    :param find_image: returns Glance's image of an id, or raises AffinityError.
     """
     embedded = body.get('image')
     if not embedded:
         return None, True
     identity, properties = str(embedded['id']), dict(embedded.get('properties') or {})
     try:
-        image = images.find(owner, identity, timeout)
+        image = find_image(identity)
     except AffinityError:
         return Image(identity, properties=properties), False
     properties = {**image.properties, **properties}

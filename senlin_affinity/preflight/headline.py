@@ -30,6 +30,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
@@ -96,12 +97,42 @@ _WITHOUT_ADVICE: Mapping[str, str] = {
 }
 #: The number of reasons, of suitable hosts, and of hosts with room that are named.
 _MOST_REASONS, _MOST_NAMES, _MOST_OPEN = 3, 3, 2
+#: The code and the key of the remedy that removes what belongs to no server.
+_LEFTOVERS = 'removed_consumers'
 #: Of more hosts, the servers are not read.
 _MOST_SCARCE = 10
 
 
+class Limit(NamedTuple):
+    """What limits the number of servers, in words, with its reason code ('': there is no host).
+
+    ``detail`` is the value of the fact that the code's reason names as its detail, such as a
+    resource class. ``short`` are the words without numbers of hosts.
+    """
+
+    words: str
+    code: str = ''
+    detail: str = ''
+    short: str = ''
+
+    @classmethod
+    def of(cls, words: str, verdict: Verdict, decision: Decision) -> Limit:
+        """Return a limit with the code and the detail of a verdict."""
+        detail = decision.reasons[verdict.code].detail
+        of_code = str(verdict.facts[detail]) if detail else ''
+        return cls(words, verdict.code, of_code, short_sentence(verdict, decision))
+
+
 def limiting_reason(decision: Decision, remedies: Sequence[Remedy] | None = None) -> str:
     """Return what limits the number of servers; "there is no host" without a rejection.
+
+    :param remedies: the remedies, if the decision has none.
+    """
+    return '; '.join(each.words for each in limits(decision, remedies))
+
+
+def limits(decision: Decision, remedies: Sequence[Remedy] | None = None) -> list[Limit]:
+    """Return what limits the number of servers, the first reason first; at least one.
 
     :param remedies: the remedies, if the decision has none.
     """
@@ -111,27 +142,29 @@ def limiting_reason(decision: Decision, remedies: Sequence[Remedy] | None = None
     are_hosts_deciding = of_hosts is not None and of_hosts <= capacity
     if not deciding and not are_hosts_deciding:
         deciding = [*rejections]
-    words = [_of_request(rejections[name], decision) for name in deciding]
+    found = [_of_request(rejections[name], decision) for name in deciding]
     # Placement and nova-api reject a request as such; of these, the hosts tell nothing more.
-    if not words or (are_hosts_deciding and {*deciding} == {QUOTA} and decision.hosts):
-        words += _of_leftovers(decision.remedies if remedies is None else remedies, decision.wanted)
-        words += _of_hosts(decision)
-    return '; '.join(words)
+    if not found or (are_hosts_deciding and {*deciding} == {QUOTA} and decision.hosts):
+        found += _of_leftovers(decision.remedies if remedies is None else remedies, decision.wanted)
+        found += _of_hosts(decision)
+    return found
 
 
-def _of_request(verdict: Verdict, decision: Decision) -> str:
-    """Return the sentence of a rejection of the request."""
+def _of_request(verdict: Verdict, decision: Decision) -> Limit:
+    """Return the rejection of the request."""
     words = _WITHOUT_ADVICE.get(verdict.code) if decision.is_hosts_known else None
-    return words.format_map(verdict.facts) if words else sentence(verdict, decision.reasons)
+    words = words.format_map(verdict.facts) if words else sentence(verdict, decision.reasons)
+    return Limit.of(words, verdict, decision)._replace(short=words)
 
 
-def _of_leftovers(remedies: Iterable[Remedy], wanted: int) -> Iterator[str]:
-    """Yield a phrase if the servers fit without what belongs to no server."""
+def _of_leftovers(remedies: Iterable[Remedy], wanted: int) -> Iterator[Limit]:
+    """Yield a limit if the servers fit without what belongs to no server."""
     for each in remedies:
-        if each.code == 'removed_consumers' and each.capacity >= wanted:
-            names = each.data['removed_consumers']
+        if each.code == _LEFTOVERS and each.capacity >= wanted:
+            names = each.data[_LEFTOVERS]
             which = ', '.join(names) if len(names) <= _MOST_NAMES else f'{len(names)} hosts'
-            yield f'allocations that belong to no server take the room on {which}'
+            short = 'allocations that belong to no server take the room'
+            yield Limit(f'{short} on {which}', _LEFTOVERS, '', short)
 
 
 def hosts_to_read(decision: Decision, hosts: Iterable[Host]) -> tuple[str, ...]:
@@ -194,11 +227,11 @@ def shared_sentence(verdicts: Iterable[Verdict], decision: Decision) -> str:
     return short_sentence(next(iter(verdicts)), decision)
 
 
-def _of_hosts(decision: Decision) -> Iterator[str]:
-    """Yield a phrase for each reason of the hosts that decides."""
+def _of_hosts(decision: Decision) -> Iterator[Limit]:
+    """Yield each reason of the hosts that decides."""
     rejected = [each for each in decision.hosts if each.rejected_by is not None]
     if not rejected:
-        yield 'there is no host'
+        yield Limit('there is no host', short='there is no host')
         return
     # A host that takes servers is only full.
     kinds = [[] if each.placed else _of_kind(each, decision) for each in rejected]
@@ -216,9 +249,10 @@ def _of_hosts(decision: Decision) -> Iterator[str]:
     if too_large := _too_large(rejected, kinds, decision):
         yield too_large
         return
-    found = [*_by_kind(kinds, decision)]
-    yield found[0] if total == 1 else f'no suitable host exists: {found[0]}'
-    yield from found[1:]
+    first, *rest = _by_kind(kinds, decision)
+    no_host = '' if total == 1 else 'no suitable host exists: '
+    yield first._replace(words=f'{no_host}{first.words}')
+    yield from rest
 
 
 def _is_comparable(reasons: Iterable[Verdict]) -> bool:
@@ -240,7 +274,7 @@ def _too_large(
     rejected: Sequence[HostReport],
     kinds: Sequence[Collection[Verdict]],
     decision: Decision,
-) -> str | None:
+) -> Limit | None:
     """Return that no host is large enough, if that alone rejects the hosts nearest to suitable."""
     if len(decision.hosts) == 1 and decision.is_host_named:
         return None
@@ -253,7 +287,9 @@ def _too_large(
     if len(names) != 1 or not others <= {_TOO_LARGE, _NOT_OFFERED}:
         return None
     most, amount = max(each['max_unit'] for each in facts), facts[0]['amount']
-    return f'no host is large enough (at most {most} of {amount} {names.pop()} for one server)'
+    name = names.pop()
+    words = f'no host is large enough (at most {most} of {amount} {name} for one server)'
+    return Limit(words, _TOO_LARGE, name, f'no host is large enough for its {name}')
 
 
 def _rejection(report: HostReport) -> Verdict:
@@ -276,7 +312,7 @@ def _has_room(report: HostReport, decision: Decision) -> bool:
     return not any(name in fixed for name, each in report.verdicts.items() if not each)
 
 
-def _with_room(hosts: Sequence[HostReport], decision: Decision) -> Iterator[str]:
+def _with_room(hosts: Sequence[HostReport], decision: Decision) -> Iterator[Limit]:
     """Yield "cmp-2 has room, but its compute service is disabled" for each reason."""
     groups: defaultdict[str, list[HostReport]] = defaultdict(list)
     for report in hosts:
@@ -289,7 +325,8 @@ def _with_room(hosts: Sequence[HostReport], decision: Decision) -> Iterator[str]
         which = ' and '.join(names) if number <= _MOST_OPEN else f'{number:,} hosts'
         has, its = ('has', 'its') if number == 1 else ('have', 'their')
         state = agreeing(words, number).replace('the compute', f'{its} compute', 1)
-        phrases.append(f'{which} {has} room, but {state}')
+        words = f'{which} {has} room, but {state}'
+        phrases.append(Limit.of(words, _rejection(found[0]), decision))
     yield from _first(phrases)
 
 
@@ -302,8 +339,8 @@ def _of_kind(report: HostReport, decision: Decision) -> list[Verdict]:
     ]
 
 
-def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int) -> Iterator[str]:
-    """Yield a phrase for the first reason of suitable hosts, and for those as frequent.
+def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int) -> Iterator[Limit]:
+    """Yield the first reason of suitable hosts, and those as frequent.
 
     :param eligible: the number of hosts that are suitable, rejected or not.
     """
@@ -326,17 +363,18 @@ def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int)
         which = _which(number, eligible, decision)
         if _code(hosts[0]) == _HOST_FULL:
             comma = ',' if decision.is_host_named and total == 1 else ''
-            phrases.append(f'{words}, and {which}{comma} {"is" if number == 1 else "are"} full')
+            words = f'{words}, and {which}{comma} {"is" if number == 1 else "are"} full'
         else:
             names = ''
             if eligible < total and number <= _MOST_NAMES:
                 names = f': {", ".join(each.host for each in hosts)}'
-            phrases.append(f'{agreeing(words, number)} ({which}{names})')
+            words = f'{agreeing(words, number)} ({which}{names})'
+        phrases.append(Limit.of(words, _rejection(hosts[0]), decision))
     yield from _first(phrases)
 
 
-def _by_kind(kinds: Sequence[Collection[Verdict]], decision: Decision) -> Iterator[str]:
-    """Yield a phrase for each reason of hosts of another kind that decides.
+def _by_kind(kinds: Sequence[Collection[Verdict]], decision: Decision) -> Iterator[Limit]:
+    """Yield each reason of hosts of another kind that decides.
 
     Those that reject every host; without any, those of the hosts with the fewest.
 
@@ -352,7 +390,8 @@ def _by_kind(kinds: Sequence[Collection[Verdict]], decision: Decision) -> Iterat
     phrases = []
     for found in ranked:
         words = agreeing(shared_sentence(found, decision), len(found))
-        phrases.append(f'{words} ({_which(len(found), total, decision)})')
+        words = f'{words} ({_which(len(found), total, decision)})'
+        phrases.append(Limit.of(words, found[0], decision))
     yield from _first(phrases)
 
 
@@ -367,12 +406,12 @@ def _alike(
     return found.values()
 
 
-def _first(phrases: Sequence[str]) -> Iterator[str]:
-    """Yield the first few phrases, and "and 2 other reasons"."""
-    yield from phrases[:_MOST_REASONS]
-    hidden = len(phrases) - _MOST_REASONS
+def _first(limits: Sequence[Limit]) -> Iterator[Limit]:
+    """Yield the first few limits, and "and 2 other reasons"."""
+    yield from limits[:_MOST_REASONS]
+    hidden = len(limits) - _MOST_REASONS
     if hidden > 0:
-        yield f'and {hidden} other {"reason" if hidden == 1 else "reasons"}'
+        yield Limit(f'and {hidden} other {"reason" if hidden == 1 else "reasons"}')
 
 
 def _which(number: int, eligible: int, decision: Decision) -> str:

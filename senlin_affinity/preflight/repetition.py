@@ -82,11 +82,15 @@ def explain(
     view: CloudView,
     constraints: Sequence[Constraint],
     host: str | None = None,
+    *,
+    remedies: bool = True,
 ) -> Explanation:
     """Decide the request of a failed server again, without the servers that failed.
 
     :param question: the result of ``failed_server.question_of``.
     :param host: the only host to use (InvalidSpec if it does not exist); None: any.
+    :param remedies: whether to search for remedies and suggestions, and to count the failed
+        servers: most of the cost. False is enough for the cause.
     """
     notes: list[str] = []
     repeated: Repetition
@@ -95,16 +99,19 @@ def explain(
         repeated, with_failed = _creation(failed, question, view, host, notes)
     else:
         repeated = _action(failed.attempt, replace(question, host=host), view, notes)
-    counted = None if with_failed is None else with_failed.decide(constraints, remedies=False)
+    counted = None
+    if with_failed is not None and remedies:
+        counted = with_failed.decide(constraints, remedies=False)
     request, cloud = repeated.request, repeated.cloud
     notes += (f'Not modelled: {what}.' for what in unmodelled(request))
     group = request.server_group
     if failed.number > 1 and failed.failure.is_by_filters and group is not None:
         notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
     required = (*_host_requirements(request), *disclosure.requirements(request, constraints))
-    decision = repeated.decide(constraints)
+    decision = repeated.decide(constraints, remedies=remedies)
     explained = Explanation(failed, request, cloud, decision, counted, (*notes,), required)
-    return _with_suggestions(_with_cause(explained, repeated, constraints), constraints)
+    explained = _with_cause(explained, repeated, constraints)
+    return _with_suggestions(explained, constraints) if remedies else explained
 
 
 def _action(

@@ -183,9 +183,9 @@ class Nova:
         assert done.stderr == '', done.stderr
         return done.returncode, json.loads(done.stdout)
 
-    def run(self, *line, user='sandbox'):
+    def run(self, *line, user='sandbox', columns='80'):
         conf = ('--nova-conf', str(self.cloud.log_dir / 'nova.conf'))
-        return commands.run('--os-cloud', user, *line, *conf, folder=self.folder, COLUMNS='80')
+        return commands.run('--os-cloud', user, *line, *conf, folder=self.folder, COLUMNS=columns)
 
     def rejections(self, server, action):
         """Return what removed each host: the filter, or 'Placement'; None: nova-conductor."""
@@ -395,3 +395,90 @@ def test_an_explanation_costs_twelve_requests_more_than_the_question(nova):
     done = nova.run('server', 'explain', server)
     assert done.returncode == 2
     assert done.stderr == 'error: own is VERIFY_RESIZE; its last action, resize, succeeded\n'
+
+
+# --- the failures of a period
+
+
+def fails(nova, name, flavor, **more):
+    """Let a creation fail; return the id of the server."""
+    new = {'name': name, 'flavorRef': flavor, 'imageRef': nova.cloud.image_id, **more}
+    body = {'server': {**new, 'networks': 'none'}}
+    server = nova.call('POST', '/servers', body)['server']['id']
+    assert nova.ended(server)['status'] == 'ERROR'
+    return server
+
+
+def mixed(nova):
+    """Let 30 creations and actions fail; return the servers by the name of their cause."""
+    nova.trait('cmp-6')
+    nova.lose_trait('cmp-6')
+    nova.boot('full', 'cmp-5', 'whole')
+    found = {
+        'large': [fails(nova, f'large-{n}', 'big') for n in range(6)],
+        'trait': [fails(nova, f'trait-{n}', 'fast') for n in range(4)],
+        'full': [fails(nova, f'full-{n}', 'tiny', availability_zone='az-5') for n in range(4)],
+    }
+    alone = [nova.boot(f'alone-{n}', 'cmp-6', zone='az-6') for n in range(4)]
+    for body in ({'resize': {'flavorRef': 'small'}}, BODIES[MIGRATE], BODIES[LIVE]):
+        found[next(iter(body))] = alone
+        for server in alone:
+            assert not nova.act(server, body)
+    found['rebuild'] = []
+    for _number in range(3):
+        server, body, _options = image_hypervisor(nova, REBUILD)
+        assert not nova.act(server, body)
+        found['rebuild'].append(server)
+    found['evacuate'] = [alone[0]]
+    assert not nova.act(alone[0], BODIES[EVACUATE])
+    return found
+
+
+@pytest.mark.long
+def test_the_failures_of_a_period_are_grouped_as_server_explain_explains_each(nova):
+    shelved = nova.boot('shelved', 'cmp-1', 'ssd')
+    nova.act(shelved, {'shelve': None})
+    found = mixed(nova)  # rebuilt servers fill cmp-1
+    assert not nova.act(shelved, {'unshelve': None})
+    nova.cloud.clear_requests()
+    status, said = nova.command('failures', '--since', '1h')
+    own = [each for each in nova.cloud.requests(None) if 'openstacksdk' in each['user_agent']]
+    number = sum(map(len, found.values()))
+    assert (status, said['number'], said['not_explained']) == (0, number, 0)
+    assert len(own) <= 2 * number + 30
+    (unshelve,) = said['not_listed']
+    assert 'unshelve' in unshelve
+    actions = {'migrate': MIGRATE, 'os-migrateLive': LIVE, 'trait': 'create', 'large': 'create'}
+    actions['full'] = 'create'
+    groups = {
+        (each['id'], each['action']): group
+        for group in said['groups']
+        for each in group['failures']
+    }
+    for name, servers in found.items():
+        each_group = [groups[server, actions.get(name, name)] for server in servers]
+        assert all(each is each_group[0] for each in each_group), name
+        if name in ('large', 'trait', 'full', 'rebuild'):
+            options = ('--image-property', 'img_hv_type=xen') if name == 'rebuild' else ()
+            _status, alone = nova.command('server', 'explain', servers[-1], *options)
+            codes = {verdict['code'] for host in alone['hosts'] for verdict in host['verdicts']}
+            assert each_group[0]['code'] in codes
+    kinds = {name: groups[each[0], actions.get(name, name)]['code'] for name, each in found.items()}
+    assert kinds == {
+        'large': 'resources.too_large',
+        'trait': 'traits.missing',
+        'full': 'resources.exhausted',
+        'rebuild': 'image_hypervisor.unsupported',
+        **dict.fromkeys(
+            ('resize', 'migrate', 'os-migrateLive', 'evacuate'), 'availability_zone.other_zone'
+        ),
+    }
+    assert {each['cause'] for each in said['groups']} == {'no_host'}
+    done = nova.run('failures', '--since', '1h', '--project', 'admin', columns='300')
+    assert (done.returncode, done.stderr) == (0, '')
+    first, *_others, last = done.stdout.splitlines()
+    assert first.startswith(
+        '13 failures (4 live migrations, 4 cold migrations, 4 resizes, 1 evacuation): no suitable '
+        'host exists: not in zone az-6 (all 5 hosts) (first '
+    )
+    assert last == unshelve
