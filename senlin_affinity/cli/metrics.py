@@ -216,6 +216,25 @@ def of_refreshes(
     return [services, sent, done, duration]
 
 
+def of_judgements(
+    cloud: str, failures: Mapping[str, int], judged: Mapping[tuple[str, str], int]
+) -> list[Family]:
+    """Return what has failed in Nova, and how the engine judges this and placed servers.
+
+    :param failures: the number of failures by cause.
+    :param judged: the number of judgements by the engine's answer and by what Nova did.
+    """
+    words = 'Failed servers and failed actions on servers.'
+    failed = _family('failures', words, 'cause', kind='counter')
+    for cause, number in failures.items():
+        failed.add(number, cloud, cause)
+    words = "The engine's answers about requests that Nova has placed or rejected."
+    cells = _family('judgements', words, 'engine', 'nova', kind='counter')
+    for (engine, nova), number in judged.items():
+        cells.add(number, cloud, engine, nova)
+    return [failed, cells]
+
+
 def merged(clouds: Iterable[Sequence[Family]]) -> list[Family]:
     """Return the families of several clouds, each name once."""
     found: dict[str, Family] = {}

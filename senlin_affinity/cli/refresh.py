@@ -7,6 +7,11 @@ Example::
     refresher.refresh()
     refresher.families          those of capacity, snapshot, groups and checks, and of the refreshes
 
+After a refresh, what Nova has done since the last poll is counted: the failures by cause, and
+whether the engine would have answered as Nova did, about these and a sample of the servers that
+became ACTIVE. The two snapshots around the period judge together. A poll lists the changed servers
+and the migrations, and sends at most two requests a minute.
+
 If a service stops answering, ``families`` keep the last numbers with their timestamp, and ``up`` is
 0. The connection is then made anew, which also reads changed credentials in clouds.yaml. While it
 works, keystoneauth renews its token.
@@ -22,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +38,8 @@ from senlin_affinity.engine.parts import HOST, ZONE
 from senlin_affinity.groups import audit
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.model.errors import CloudError
+from senlin_affinity.preflight import judgements
+from senlin_affinity.preflight.failure_groups import cause_of_failure
 
 if TYPE_CHECKING:
     from senlin_affinity.cloud.request_count import RequestCount
@@ -46,6 +54,13 @@ _NEEDED = {'resources', 'aggregates', 'availability_zones', 'server_groups', 'me
 _BETWEEN_CHECKS = 3600.0
 #: The largest change of the interval, as a part of it.
 _JITTER = 0.1
+#: Seconds between two polls, at least, and the requests of each minute.
+_BETWEEN_POLLS, _A_MINUTE = 60.0, 2
+#: The listings of servers, migrations and, for a resize, flavors.
+_LISTINGS = 3
+#: The failures and the placed servers that a poll judges, and the objects of each of its listings.
+_MOST_FAILURES, _MOST_PLACED, _MOST_LISTED = 25, 10, 1000
+_NOT_EXPLAINED = 'not_explained'
 _SUCCESS, _FAILURE = 'success', 'failure'
 _SERVICES = ('identity', 'compute', 'placement')
 #: The checks of ``status`` that need no configuration files, and nothing of each server.
@@ -88,6 +103,9 @@ class Refresher:
         self._up: dict[str, bool] = dict.fromkeys(_SERVICES, False)
         self._checks: Sequence[metrics.Family] = ()
         self._next_checks = 0.0
+        self._polled: api.CloudView | None = None
+        self._failures: Counter[str] = Counter()
+        self._judged: Counter[tuple[str, str]] = Counter(dict.fromkeys(judgements.CELLS, 0))
         self._connection: Any = None
         self._counted, self._connection = self._connect()
 
@@ -122,6 +140,7 @@ class Refresher:
             refreshes=self._refreshes,
             seconds=taken,
         )
+        own += metrics.of_judgements(self.name, self._failures, self._judged)
         self.families = (*self._read, *own)
         return taken
 
@@ -154,7 +173,13 @@ class Refresher:
         from senlin_affinity.cloud import transport
 
         with transport.operation(self._timeout()):
-            found = families(self._connection, self._wanted, self.name)
+            view = read_view(self._connection, self._wanted, self.name)
+            found = families(view, self._wanted, self.name)
+        try:
+            with transport.operation(self._timeout()):
+                self._poll(view)
+        except Exception as error:
+            self._warn(error)
         if time.monotonic() >= self._next_checks:
             try:
                 with transport.operation(self._timeout()):
@@ -163,6 +188,20 @@ class Refresher:
             except Exception as error:
                 self._warn(error)
         return [*found, *self._checks]
+
+    def _poll(self, view: api.CloudView) -> None:
+        """Count what Nova has done between the last polled snapshot and this one."""
+        before = self._polled
+        seconds = _BETWEEN_POLLS if before is None else seconds_between(before, view)
+        if seconds < _BETWEEN_POLLS:
+            return
+        if before is not None:
+            most = max(0, int(seconds / 60 * _A_MINUTE) - _LISTINGS)
+            clients = api.clients_of(self._connection)
+            failures, judged = judge(clients, (before, view), self._wanted, most)
+            self._failures.update(failures)
+            self._judged.update(judged)
+        self._polled = view
 
     def _warn(self, error: Exception) -> None:
         LOG.warning('cloud %s: %s', self.name or '(environment)', base.one_line(error))
@@ -185,14 +224,62 @@ def pause(interval: float, seconds: float) -> float:
     return max(changed - seconds, _PAUSES * seconds)
 
 
-def families(connection: Any, wanted: Wanted, cloud: str = '') -> list[metrics.Family]:
-    """Read a cloud once, and return its metrics. Raise CloudError and InvalidSpec, as api.fetch."""
+def seconds_between(before: api.CloudView, after: api.CloudView) -> float:
+    """Return the seconds between two snapshots; 0 if a time is not known."""
+    times = before.snapshot.taken_at, after.snapshot.taken_at
+    first, last = (datetime.fromisoformat((each or '1970-01-01')[:19]) for each in times)
+    return (last - first).total_seconds() if all(times) else 0.0
+
+
+def judge(
+    clients: Any, views: tuple[api.CloudView, api.CloudView], wanted: Wanted, most_requests: int
+) -> tuple[Counter[str], Counter[tuple[str, str]]]:
+    """Return the failures between two snapshots by cause, and the judgements by cell.
+
+    :param most_requests: those for the messages of single failures. The others are counted as
+        ``not_explained``, and not judged.
+    """
+    from senlin_affinity.cloud import failures
+
+    settings, constraints, timeout = wanted.question, wanted.constraints, wanted.timeout
+    since, until = (str(each.snapshot.taken_at) for each in views)
+    period = failures.listed(clients, since, timeout=timeout, most=_MOST_LISTED)
+    period = period.before(until)
+    cloud = views[-1].snapshot
+    read = failures.read(
+        clients, period, cloud, timeout, most=_MOST_FAILURES, most_requests=most_requests
+    )
+    causes, judged = Counter[str](), Counter[tuple[str, str]]()
+    causes[_NOT_EXPLAINED] += len(period.failures) - len(read)
+    for failed in read:
+        found = [cause_of_failure(failed, settings, view, constraints) for view in views]
+        causes[found[-1].label] += 1
+        answers = [*filter(None, map(judgements.of_failure, found))]
+        if answers:
+            judged[judgements.agreed(*answers), judgements.REJECTED] += 1
+    placed = failures.started(period, cloud, until)
+    for server in random.sample(placed, min(len(placed), _MOST_PLACED)):
+        each_answer = (
+            judgements.of_placed(server, settings, view, constraints, is_counted=view is views[-1])
+            for view in views
+        )
+        judged[judgements.agreed(*each_answer), judgements.PLACED] += 1
+    return causes, judged
+
+
+def read_view(connection: Any, wanted: Wanted, cloud: str = '') -> api.CloudView:
+    """Read a cloud once. Raise CloudError and InvalidSpec, as api.fetch."""
     clients = api.clients_of(connection)
     view = view_of(clients, wanted.question, wanted.flavors, wanted.timeout)
     for part in _NEEDED & view.unavailable.keys():
         LOG.warning('cloud %s: %s: %s', cloud, part, view.unavailable[part])
     if view.snapshot.hosts is None:
         raise CloudError(f'the hosts are not known: {view.unavailable.get("hosts", "")}')
+    return view
+
+
+def families(view: api.CloudView, wanted: Wanted, cloud: str = '') -> list[metrics.Family]:
+    """Return the metrics of a view."""
     found = api.capacity(
         view,
         None if wanted.flavors == ALL else wanted.flavors,

@@ -28,6 +28,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from msgspec import structs
@@ -35,15 +36,16 @@ from msgspec import structs
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import images, last_actions
 from senlin_affinity.cloud.clients import Clients
-from senlin_affinity.cloud.failed_servers import RESERVATION, Reader, is_failed
+from senlin_affinity.cloud.failed_servers import LAUNCHED, RESERVATION, Reader, is_failed
 from senlin_affinity.cloud.last_actions import LastAction
-from senlin_affinity.cloud.named_servers import DELETED, NamedServers, floored
+from senlin_affinity.cloud.named_servers import DELETED, NamedServers, floored, server_of
 from senlin_affinity.cloud.paging import allowed, list_of, reading
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.cloud.servers import NEWEST, hints_of
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.scheduler_hints import named
+from senlin_affinity.model.server import Server
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.preflight.failed_server import ActionFailure, FailedServer, cause_of
 
@@ -83,6 +85,11 @@ class Period:
     migrations: Sequence[Mapping[str, Any]]
     failures: Sequence[ListedFailure]
 
+    def before(self, until: str) -> Period:
+        """Return the period without the failures from a time on."""
+        earlier = [each for each in self.failures if each.at[:19] < until[:19]]
+        return replace(self, failures=earlier)
+
     @property
     def hinted(self) -> tuple[str, ...]:
         """The ids of the servers that the scheduler hints of the failed ones name."""
@@ -91,19 +98,27 @@ class Period:
 
 
 def listed(
-    clients: Clients, since: str, project: str | None = None, timeout: float | None = None
+    clients: Clients,
+    since: str,
+    project: str | None = None,
+    timeout: float | None = None,
+    *,
+    most: int | None = None,
 ) -> Period:
     """List the failures since a time; a non-admin, those of the own project.
 
     :param project: the id of the only project.
+    :param most: the number of objects of each listing that are read, the newest first.
     """
     nova = NamedServers(clouds.compute(clients.owner, timeout))
     query = {'changes-since': floored(since)}
     of_project = {} if project is None else {'project_id': project}
-    servers = allowed(lambda: [*nova.listed(all_tenants='1', **query, **of_project)])
+    every = nova.listed(all_tenants='1', **query, **of_project)
+    servers = allowed(lambda: [*islice(every, most)])
     if servers is None:
-        servers = [*nova.listed(**query)]
-    migrations = allowed(lambda: [*_migrations(nova.compute, query)]) or ()
+        servers = [*islice(nova.listed(**query), most)]
+    found_migrations = _migrations(nova.compute, query)
+    migrations = allowed(lambda: [*islice(found_migrations, most)]) or ()
     with reading(_READ):
         by_id = {str(each['id']): each for each in servers}
         found = [*_failed_migrations(migrations, by_id, since)]
@@ -129,6 +144,33 @@ def read(
     reading_them = _Reading(clients, period, cloud, timeout, most_requests)
     with reading(_READ):
         return [*reading_them.failures(most)]
+
+
+def started(period: Period, cloud: CloudSnapshot, until: str) -> list[Server]:
+    """Return the servers that were created and became ACTIVE in the period, before ``until``.
+
+    :param cloud: shows the groups of the servers.
+    """
+    groups = groups_of(cloud)
+    with reading(_READ):
+        found = [
+            server_of(body, None)
+            for body in period.servers
+            if body['status'] == 'ACTIVE'
+            and str(body['created'])[:19] >= period.since[:19]
+            and str(body.get(LAUNCHED) or until)[:19] < until[:19]
+        ]
+    return [
+        structs.replace(each, server_group=each.server_group or groups.get(each.id))
+        for each in found
+    ]
+
+
+def groups_of(cloud: CloudSnapshot) -> dict[str, str]:
+    """Return the ids of the groups by the ids of their members."""
+    return {
+        member.server: group.id for group in cloud.server_groups or () for member in group.members
+    }
 
 
 def _in_error(servers: Any, since: str) -> Iterator[ListedFailure]:
@@ -201,11 +243,7 @@ class _Reading:
     ) -> None:
         self.nova = _LimitedServers(clouds.compute(clients.owner, timeout), most_requests)
         self._clients, self._timeout, self._period = clients, timeout, period
-        self.groups = {
-            member.server: group.id
-            for group in cloud.server_groups or ()
-            for member in group.members
-        }
+        self.groups = groups_of(cloud)
         self.find_image: Callable[[str], Image] = functools.cache(self._find_image)
 
     def failures(self, most: int) -> Iterator[FailedServer]:

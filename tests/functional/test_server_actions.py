@@ -10,11 +10,16 @@ import sqlite3
 
 import pytest
 
+from senlin_affinity import api
+from senlin_affinity.cli import refresh
+from senlin_affinity.conf.constraint_plugins import load_constraints
+from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from tests.support import command as commands
 from tests.support import scheduler_log
 from tests.support.remedying import restored
 from tests.support.sandbox import SandboxCloud
+from tests.support.values import replace
 from tests.support.waiting import until
 
 RAM, NEWEST = 128, '2.100'
@@ -482,3 +487,44 @@ def test_the_failures_of_a_period_are_grouped_as_server_explain_explains_each(no
         'host exists: not in zone az-6 (all 5 hosts) (first '
     )
     assert last == unshelve
+
+
+# --- what the exporter judges
+
+
+def of_another_project(view):
+    """Return the view with every host in an aggregate of another project."""
+    other = Aggregate('a' * 32, 'other', metadata={'filter_tenant_id': 'f' * 32})
+    cloud = view.snapshot
+    hosts = tuple(each.but(aggregates=each.aggregates | {other.uuid}) for each in cloud.hosts)
+    cloud = replace(cloud, hosts=hosts, aggregates=(*cloud.aggregates, other))
+    return replace(view, snapshot=cloud)
+
+
+@pytest.mark.long
+def test_a_provoked_miss_is_in_the_cell_of_false_rejections(nova):
+    """The engine is told of a filter that this Nova does not run, which rejects every host."""
+    enabled = (*FILTERS, 'AggregateMultiTenancyIsolation')
+    clients = api.clients_of(nova.operator.connection)
+
+    def judged(filters):
+        settings = api.Question(0, enabled_filters=filters)
+        wanted = refresh.Wanted(settings, refresh.ALL, load_constraints())
+        return refresh.judge(clients, views, wanted, 20)
+
+    def view():
+        return refresh.view_of(clients, api.Question(0), refresh.ALL, None)
+
+    views = (view(),)
+    nova.boot('placed', 'cmp-1')
+    failed = fails(nova, 'failed', 'big')
+    at = nova.show(failed)['fault']['created']
+    # The period ends before the second of the snapshot.
+    later = until(lambda: [each for each in [view()] if each.snapshot.taken_at > at], 30)
+    views = (*views, *later)
+    views = tuple(map(of_another_project, views))
+    causes, cells = judged(FILTERS)
+    assert causes == {'resources.too_large': 1, 'not_explained': 0}
+    assert cells == {('rejects', 'rejected'): 1, ('fits', 'placed'): 1}
+    _causes, cells = judged(enabled)
+    assert cells == {('rejects', 'rejected'): 1, ('rejects', 'placed'): 1}
