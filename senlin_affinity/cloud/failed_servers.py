@@ -25,6 +25,7 @@ from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.last_actions import LastAction
 from senlin_affinity.cloud.named_servers import (
     ALWAYS,
+    DELETED,
     NamedServers,
     floored,
     image_of,
@@ -35,18 +36,22 @@ from senlin_affinity.cloud.servers import PINNED_ZONE, ZONE
 from senlin_affinity.model.image import Image
 from senlin_affinity.nova.actions import Action, ServerAction
 from senlin_affinity.preflight.failed_server import (
+    CREATED,
+    ENDED,
     ActionFailure,
     Cause,
+    Change,
     FailedServer,
     Sibling,
     cause_of,
 )
 
 _READ = 'read the server'
+HOST = 'OS-EXT-SRV-ATTR:host'
 #: The event of a host that starts the server.
 _BUILD = 'compute__do_build_and_run_instance'
 RESERVATION, _INDEX = 'OS-EXT-SRV-ATTR:reservation_id', 'OS-EXT-SRV-ATTR:launch_index'
-LAUNCHED, _ENDED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
+LAUNCHED, _TERMINATED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
 
 
 def find(clients: Clients, named: str, timeout: float | None = None) -> FailedServer:
@@ -209,43 +214,59 @@ class Reader:
         )
         return {option: what for option, is_shown, what in parts if not is_shown}
 
-    def _changes(self, failure: ActionFailure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
-        """Return a sentence about the other servers that ran and ended since the failure, if any.
+    def _changes(self, failure: ActionFailure, siblings: Iterable[Sibling]) -> tuple[Change, ...]:
+        """Return the other servers that ran and ended, or were created, since the failure.
 
-        ``('2 servers were deleted, the last at 2026-11-24 09:14 UTC',)``. Of the first 1000 changed
-        servers: for an administrator, deleted ones of all projects, otherwise those of the own
-        project. For an administrator, also one about new and changed aggregates. () for a failure
+        For an administrator, also the aggregates that were created or changed. () for a failure
         without a time.
         """
         since = failure.at
         if since is None:
             return ()
-        own = {each.id for each in siblings}
-        query = {'all_tenants': '1', 'deleted': 'true'} if self._is_administrator else {}
-        changed = self._nova.listed(**{'changes-since': since}, **query)
-        ends = [
-            str(each[_ENDED])
-            for each in itertools.islice(changed, LIMIT)  # one page
-            if each['id'] not in own
-            and each.get(LAUNCHED)
-            and (each.get(_ENDED) or '') >= since[:19]
+        own = {self._id, *(each.id for each in siblings)}
+        found = [
+            change
+            for body in self._changed_servers(since)
+            if body['id'] not in own and body.get(LAUNCHED)
+            for change in _of_server(body, since)
         ]
-        found = self._nova.aggregates() if self._is_administrator else ()
-        times = (str(each.get('updated_at') or each.get('created_at') or '') for each in found)
-        of_aggregates = [time for time in times if time >= since[:19]]
-        return (
-            *_since('server', 'deleted', ends),
-            *_since('aggregate', 'created or changed', of_aggregates),
+        times = (
+            str(each.get('updated_at') or each.get('created_at') or '')
+            for each in self._changed_aggregates()
         )
+        found += (
+            Change('aggregate', 'created or changed', time) for time in times if time >= since[:19]
+        )
+        return tuple(found)
+
+    def _changed_servers(self, since: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the servers that changed since then, up to 1000 of each kind.
+
+        For an administrator, first deleted ones of all projects, then others, the newest first;
+        otherwise those of the own project.
+        """
+        queries: tuple[dict[str, str], ...] = ({},)
+        if self._is_administrator:
+            queries = tuple({'all_tenants': '1', 'deleted': each} for each in ('true', 'false'))
+        for query in queries:
+            changed = self._nova.listed(**{'changes-since': since}, **query)
+            yield from itertools.islice(changed, LIMIT)  # one page
+
+    def _changed_aggregates(self) -> Sequence[Mapping[str, Any]]:
+        """Return all aggregates; () for a non-admin."""
+        return self._nova.aggregates() if self._is_administrator else ()
 
 
-def _since(noun: str, what: str, times: Sequence[str]) -> Iterator[str]:
-    """Yield '2 servers were deleted, the last at 2026-11-24 09:14 UTC'; nothing without times."""
-    if times:
-        are = f'1 {noun} was' if len(times) == 1 else f'{len(times)} {noun}s were'
-        yield f'{are} {what}, the last at {max(times)[:16].replace("T", " ")} UTC'
+def _of_server(body: Mapping[str, Any], since: str) -> Iterator[Change]:
+    """Yield that a server was created, or ended, since then."""
+    host = body.get(HOST) or None
+    created, ended = str(body['created']), str(body.get(_TERMINATED) or '')
+    if body['status'] != DELETED and created >= since[:19]:
+        yield Change('server', CREATED, created, host)
+    if ended >= since[:19]:
+        yield Change('server', ENDED, ended, host)
 
 
 def is_failed(body: Mapping[str, Any]) -> bool:
     """Check whether a server is in ERROR or deleted, and never ran."""
-    return body['status'] in ('ERROR', 'DELETED') and not body.get(LAUNCHED)
+    return body['status'] in ('ERROR', DELETED) and not body.get(LAUNCHED)

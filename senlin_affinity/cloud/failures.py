@@ -253,6 +253,16 @@ class _Reading:
                 continue
             yield _ListedReader(self, each).read()
 
+    @property
+    def servers(self) -> Sequence[Mapping[str, Any]]:
+        """The servers that changed in the period."""
+        return self._period.servers
+
+    @functools.cached_property
+    def aggregates(self) -> Sequence[Mapping[str, Any]]:
+        """All aggregates, by one request, if it is left."""
+        return self.nova.aggregates() if self.nova.left > 0 else ()
+
     def of_reservation(self, reservation: str) -> list[Mapping[str, Any]]:
         """Return the servers of a request, as far as they changed in the period."""
         return self._by_reservation.get(reservation, [])
@@ -329,5 +339,8 @@ class _ListedReader(Reader):
     def _listed_siblings(self, reservation: str | None) -> Sequence[Mapping[str, Any]]:
         return self._shared.of_reservation(str(reservation)) if reservation else ()
 
-    def _changes(self, *_arguments: object) -> tuple[str, ...]:
-        return ()
+    def _changed_servers(self, _since: str) -> Iterator[Mapping[str, Any]]:
+        return iter(self._shared.servers)
+
+    def _changed_aggregates(self) -> Sequence[Mapping[str, Any]]:
+        return self._shared.aggregates if self._is_administrator else ()

@@ -16,8 +16,16 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.actions import Action
 from senlin_affinity.nova.quotas import INSTANCES, SERVER_GROUP_MEMBERS
-from senlin_affinity.preflight.failed_server import HEADLINES, MODELLED, Cause, FailedServer
-from senlin_affinity.preflight.headline import limiting_reason
+from senlin_affinity.preflight.failed_server import (
+    CREATED,
+    ENDED,
+    HEADLINES,
+    MODELLED,
+    Cause,
+    Change,
+    FailedServer,
+)
+from senlin_affinity.preflight.headline import candidates_of, limiting_reason
 from senlin_affinity.preflight.likely_cause import of_request
 
 _NOT_PLACEMENT = 'This is not a placement failure. The rest is about hosts and quotas only.'
@@ -31,6 +39,8 @@ _RACE = 'Nova used up its attempts, because of a race for capacity or failed sta
 _AGAIN = 'Request the server again.'
 _SAME_TIME = 'Perhaps another server of the group was started at the same time'
 _PASS = 'Pass --nova-conf.'
+_OTHER_REASON = 'Perhaps another reason was decisive then.'
+_MOST_HOSTS = 3
 _NO_RECORD = 'Nova keeps no record of changes to hosts, traits or quotas.'
 
 
@@ -213,8 +223,10 @@ class Explanation:
         Nothing if the hosts do not suffice now, or if the request failed for another cause. Without
         a likely cause, first parts of the request that Nova does not return, then what has changed.
         """
-        failure, changes = self.failed.failure, self.failed.changes
+        failure, changes = self.failed.failure, self.changes
         if not self.of_hosts.fits:
+            if changes and self.of_hosts.fits is False and failure.cause is Cause.NO_HOST:
+                yield f'The cloud has changed since: {"; ".join(changes)}. {_OTHER_REASON}'
             return
         if failure.origin is Cause.RETRIES and self.likely_cause is None:
             yield f'{_RACE} {self._again}'
@@ -238,6 +250,25 @@ class Explanation:
             conf = f' {_PASS}' if assumed and not self.is_nova_conf_read else ''
             perhaps = f' Perhaps {why}.{conf}' if why else ''
             yield f'Nothing visible has changed since.{perhaps} {_NO_RECORD}'
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What has changed since the failure on the hosts that matter, as phrases.
+
+        If the request fits now, servers that were deleted from hosts that take it; if it does not,
+        servers that were created on suitable hosts. Those whose host is not known, and changed
+        aggregates, count in both cases.
+
+        ``('2 servers were deleted, the last at 2026-11-24 09:14 UTC (on cmp-1, cmp-2)',)``
+        """
+        decision, irrelevant = self.of_hosts, {None: (), True: (CREATED,), False: (ENDED,)}
+        candidates = {*candidates_of(decision)} if decision.is_hosts_known else None
+        found: dict[tuple[str, str], list[Change]] = {}
+        for each in self.failed.changes:
+            is_there = each.host is None or candidates is None or each.host in candidates
+            if is_there and each.what not in irrelevant[decision.fits]:
+                found.setdefault((each.noun, each.what), []).append(each)
+        return tuple(_phrase(every) for every in found.values())
 
     def remedies(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield what would help, each with its commands or (): a deletion, then the remedies.
@@ -288,7 +319,7 @@ class Explanation:
             'explanation': list(self.sentences()),
             'must_delete_first': self.must_delete_first,
             'likely_cause': self.likely_cause,
-            'changes': list(failed.changes),
+            'changes': list(self.changes),
             'hidden': dict(failed.hidden),
             'requirements': list(self.requirements),
             'suggestions': list(self.suggestions),
@@ -302,6 +333,17 @@ class Explanation:
                 'host': failed.host,
             }
         return own | self.decision.as_dict(skipped=skipped)
+
+
+def _phrase(changes: Sequence[Change]) -> str:
+    """Return '2 servers were deleted, the last at 2026-11-24 09:14 UTC (on cmp-1, cmp-2)'."""
+    noun, number = changes[0].noun, len(changes)
+    are = f'1 {noun} was' if number == 1 else f'{number} {noun}s were'
+    hosts = sorted({each.host for each in changes if each.host is not None})
+    more = f' and {len(hosts) - _MOST_HOSTS} more' if len(hosts) > _MOST_HOSTS else ''
+    where = f' (on {", ".join(hosts[:_MOST_HOSTS])}{more})' if hosts else ''
+    last = max(each.at for each in changes)[:16].replace('T', ' ')
+    return f'{are} {changes[0].what}, the last at {last} UTC{where}'
 
 
 def _attempt(failed: FailedServer) -> str:

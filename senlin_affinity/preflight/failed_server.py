@@ -214,6 +214,19 @@ class Sibling:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What has happened in the cloud since a failure, when, and on which host (None: unknown)."""
+
+    noun: str
+    what: str
+    at: str
+    host: str | None = None
+
+
+CREATED, ENDED = 'created', 'deleted'
+
+
+@dataclass(frozen=True)
 class SenlinAction:
     """A failed action of a cluster or node (``target``), and the names of the nodes that failed."""
 
@@ -259,7 +272,7 @@ class FailedServer:
     number: int = 1
     is_number_at_least: bool = False
     hidden: Mapping[str, str] = field(default_factory=dict, hash=False)
-    changes: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
     action: SenlinAction | None = None
     attempt: ServerAction | None = None
     host: str | None = None

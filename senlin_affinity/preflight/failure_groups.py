@@ -186,7 +186,7 @@ class FailureGroup:
             'last': last,
             'actions': self.actions,
             'projects': list(self.projects),
-            'changes': list(newest.failed.changes),
+            'changes': [] if newest.explanation is None else list(newest.explanation.changes),
             'failures': [
                 {
                     'id': each.failed.id,

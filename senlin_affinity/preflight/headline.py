@@ -202,6 +202,16 @@ def scarce_hosts(decision: Decision) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.host for each in lacking))
 
 
+def candidates_of(decision: Decision) -> Iterator[str]:
+    """Yield the hosts that take the servers, or without any, those that only their state rejects.
+
+    For several servers, of which some fit, the latter, too.
+    """
+    for each in decision.hosts:
+        if each.rejected_by is None or (not decision.fits and not _of_kind(each, decision)):
+            yield each.host
+
+
 def short_sentence(verdict: Verdict, decision: Decision) -> str:
     """Return a sentence that is equal for hosts that are rejected alike."""
     for_owner = decision.reasons[verdict.code].for_owner

@@ -11,7 +11,7 @@ from senlin_affinity.cloud import clients, failed_servers
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
-from senlin_affinity.preflight.failed_server import Cause, Sibling
+from senlin_affinity.preflight.failed_server import Cause, Change, Sibling
 from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 
@@ -143,6 +143,9 @@ class Story:
             found = [each for each in found if each[key] == query['reservation_id']]
         if 'all_tenants' not in query:
             found = [each for each in found if each['tenant_id'] == PROJECT]
+        if 'deleted' in query:
+            is_deleted = query['deleted'] == 'true'
+            found = [each for each in found if (each['status'] == 'DELETED') is is_deleted]
         if 'changes-since' not in query:
             found = [each for each in found if each['status'] != 'DELETED']
         lists = [self._shown(each) for each in found]
@@ -210,8 +213,9 @@ def test_an_administrator_finds_siblings_by_their_reservation():
     assert story.lists() == [
         {'all_tenants': '1', 'reservation_id': 'r-1', 'changes-since': '1970-01-01T00:00:00Z'},
         {'all_tenants': '1', 'deleted': 'true', 'changes-since': FAILED},
+        {'all_tenants': '1', 'deleted': 'false', 'changes-since': FAILED},
     ]
-    assert len(story.asked) == 6
+    assert len(story.asked) == 7
 
 
 def test_a_late_quota_leaves_no_actions():
@@ -382,23 +386,39 @@ def ended(number, time, launched=CREATED):
 
 
 @pytest.mark.parametrize(
-    ('others', 'changes'),
+    ('others', 'changed'),
     [
-        ([], ()),
-        ([None, '2026-11-24T02:17:43.9'], ()),
-        (['2026-11-24T02:17:44'], ('1 server was deleted, the last at 2026-11-24 02:17 UTC',)),
+        ([], []),
+        ([None, '2026-11-24T02:17:43.9'], []),
+        (['2026-11-24T02:17:44'], ['2026-11-24T02:17:44']),
         (
             ['2026-11-24T02:30:00.1', '2026-11-24T02:20:00.1'],
-            ('2 servers were deleted, the last at 2026-11-24 02:30 UTC',),
+            ['2026-11-24T02:30:00.1', '2026-11-24T02:20:00.1'],
         ),
     ],
 )
-def test_servers_that_ended_since_the_failure(others, changes):
+def test_servers_that_ended_since_the_failure(others, changed):
     servers = [ended(number, time) for number, time in enumerate(others, 5)]
     never_ran = ended(8, '2026-11-24T03:00:00.0', launched=None)
     sibling = {**ended(9, '2026-11-24T03:00:00.0'), 'OS-EXT-SRV-ATTR:reservation_id': 'r-1'}
     story = Story([server(1), *servers, never_ran, sibling], 'admin', glance=glance())
-    assert story.find('web-1').changes == changes
+    expected = tuple(Change('server', 'deleted', time) for time in changed)
+    assert story.find('web-1').changes == expected
+
+
+def test_servers_that_were_created_since_the_failure():
+    """Also those that were deleted meanwhile, but only as deleted ones."""
+    later = '2026-11-24T02:20:00Z'
+    times = {'created': later, 'OS-SRV-USG:launched_at': later}
+    at = {'OS-EXT-SRV-ATTR:host': 'cmp-1', 'OS-EXT-SRV-ATTR:reservation_id': 'r-2'}
+    new = server(5, 'ACTIVE', **times, **at)
+    gone = {**ended(6, '2026-11-24T02:25:00.1'), 'created': later, **at}
+    failed_too = server(7, created=later, **at)
+    story = Story([server(1), new, gone, failed_too], 'admin', glance=glance())
+    assert story.find('web-1').changes == (
+        Change('server', 'deleted', '2026-11-24T02:25:00.1', 'cmp-1'),
+        Change('server', 'created', later, 'cmp-1'),
+    )
 
 
 @pytest.mark.parametrize(('user', 'is_shown'), [('admin', True), ('demo', False)])
@@ -415,8 +435,9 @@ def test_aggregates_that_changed_since_the_failure(user, is_shown):
             ]
         },
     )
-    words = '2 aggregates were created or changed, the last at 2026-11-24 02:30 UTC'
-    assert story.find('web-1').changes == ((words,) if is_shown else ())
+    times = ('2026-11-24T02:20:00.1', after) if is_shown else ()
+    expected = tuple(Change('aggregate', 'created or changed', time) for time in times)
+    assert story.find('web-1').changes == expected
     assert any('/os-aggregates' in each for each in story.asked) is is_shown
 
 

@@ -13,6 +13,7 @@ from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.failed_server import (
     ActionFailure,
     Cause,
+    Change,
     FailedServer,
     SenlinAction,
     Sibling,
@@ -25,6 +26,7 @@ from tests.support.values import replace
 
 SERVER = '10000000-0000-4000-8000-000000000001'
 NOT_ENOUGH = 'No valid host was found. There are not enough hosts available.'
+GONE = Change('server', 'deleted', '2026-11-24T09:20:00Z')
 FILTERS = ('ComputeFilter', 'ServerGroupAntiAffinityFilter')
 
 
@@ -167,7 +169,7 @@ def test_rx_07_members_count_for_the_user_of_the_failed_server(user, capacity):
     ('cause', 'changes', 'last'),
     [
         (Cause.RETRIES, (), 'Nova used up its attempts, because'),
-        (Cause.NO_HOST, ('1 server was deleted',), 'The cloud has changed since: 1 server was'),
+        (Cause.NO_HOST, (GONE,), 'The cloud has changed since: 1 server was'),
         (Cause.NO_HOST, (), 'Nothing visible has changed since. Perhaps an assumption is wrong on'),
     ],
 )
@@ -175,6 +177,41 @@ def test_possible_reasons_if_the_planner_finds_a_host(cause, changes, last):
     found = explained({'hosts': THREE}, failed_server(1, cause=cause, changes=changes))
     assert found.decision.fits
     assert [*found.sentences()][-1].startswith(last)
+
+
+def changes_of(row, *hosts, **more):
+    """Return the phrases about servers that were deleted and created on these hosts."""
+    at = '2026-11-24T09:20:00Z'
+    every = [Change('server', what, at, host) for host in hosts for what in ('deleted', 'created')]
+    found = explained(row, failed_server(1, changes=(*every,)), **more)
+    return found.changes, [*found.now()]
+
+
+def test_only_changes_of_hosts_that_matter_are_evidence():
+    at = 'the last at 2026-11-24 09:20 UTC'
+    row = {'hosts': {'cmp-1': {}, 'cmp-2': {'free': 0}}}
+    found, said = changes_of(row, 'cmp-1', 'cmp-2')
+    assert found == (f'1 server was deleted, {at} (on cmp-1)',)
+    assert said[1].startswith(f'The cloud has changed since: {found[0]}. Nova keeps')
+    assert changes_of(row, 'cmp-2')[0] == ()
+    assert changes_of(row, 'cmp-2')[1][1].startswith('Nothing visible has changed since.')
+
+
+def test_servers_that_were_created_may_hide_what_was_decisive():
+    at = 'the last at 2026-11-24 09:20 UTC'
+    other = {'zone': 'az-2'}
+    row = {'hosts': {'cmp-1': {'free': 0}, 'cmp-2': {'free': 0}, 'cmp-3': other}}
+    found, said = changes_of(row, 'cmp-1', 'cmp-2', 'cmp-3', availability_zone='nova')
+    assert found == (f'2 servers were created, {at} (on cmp-1, cmp-2)',)
+    words = f'The cloud has changed since: {found[0]}. Perhaps another reason was decisive then.'
+    assert words in said
+
+
+def test_many_hosts_are_counted_and_unknown_ones_always_matter():
+    names = [f'cmp-{n}' for n in range(5)]
+    found, _said = changes_of({'hosts': {name: {} for name in names}}, *names, None)
+    where = 'on cmp-0, cmp-1, cmp-2 and 2 more'
+    assert found == (f'6 servers were deleted, the last at 2026-11-24 09:20 UTC ({where})',)
 
 
 LAST = 'Exceeded maximum number of retries. Exceeded max scheduling attempts 3. Last exception: '
@@ -335,7 +372,8 @@ def action_of_senlin(**more):
 
 
 def test_the_keys_of_json():
-    changes = {'changes': ('1 host was disabled',), 'hidden': {'metadata': 'no metadata'}}
+    change = Change('server', 'created', '2026-11-24T09:20:00Z')
+    changes = {'changes': (change,), 'hidden': {'metadata': 'no metadata'}}
     found = explained(
         {'hosts': {'cmp-1': {}, 'cmp-2': {'free': 0}}, 'group': GROUP},
         action_of_senlin(is_number_at_least=True, tried=('cmp-9',), **changes),
@@ -369,12 +407,14 @@ def test_the_keys_of_json():
             '1 of 2 fit: server group web allows 1 per host, and 1 of 2 hosts is full; too little '
             'VCPU left (1 of 2 hosts).',
             'The same request would fail today.',
+            'The cloud has changed since: 1 server was created, the last at 2026-11-24 09:20 UTC. '
+            'Perhaps another reason was decisive then.',
             'For two minutes after the failure, nova-scheduler may count the failed servers on '
             'the chosen hosts.',
         ],
         'must_delete_first': False,
         'likely_cause': None,
-        'changes': ['1 host was disabled'],
+        'changes': ['1 server was created, the last at 2026-11-24 09:20 UTC'],
         'hidden': {'metadata': 'no metadata'},
         'requirements': [
             'flavor small: 1 VCPU, 512 MiB of memory, 1 GiB of disk',
@@ -504,7 +544,7 @@ def test_a_part_that_nova_does_not_return_may_be_decisive(filters, more):
     said = f'Nothing visible has changed since. Perhaps {words}{more}'
     assert [*found.now()][1].startswith(said)
     assert found.likely_cause is None
-    changed = explained({'hosts': THREE}, replace(failed, changes=('1 server was deleted',)))
+    changed = explained({'hosts': THREE}, replace(failed, changes=(GONE,)))
     assert [each.partition(':')[0] for each in [*changed.now()][1:]] == [
         f'Perhaps {words}.',
         'The cloud has changed since',

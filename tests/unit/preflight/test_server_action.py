@@ -14,6 +14,7 @@ from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.failed_server import (
     ActionFailure,
     Cause,
+    Change,
     FailedServer,
     cause_of,
 )
@@ -241,11 +242,11 @@ def test_a_resize_names_its_flavor():
 
 
 def test_an_action_that_works_now():
-    changes = ('2 servers were deleted, the last at 2026-11-24 09:20 UTC',)
-    found = explained(Action.MIGRATE, failed={'changes': changes})
+    gone = Change('server', 'deleted', '2026-11-24T09:20:00Z')
+    found = explained(Action.MIGRATE, failed={'changes': (gone, gone)})
     assert [*found.sentences()][2:4] == [
         'It works today.',
-        f'The cloud has changed since: {changes[0]}. '
+        'The cloud has changed since: 2 servers were deleted, the last at 2026-11-24 09:20 UTC. '
         'Nova keeps no record of changes to hosts, traits or quotas.',
     ]
     unchanged = [*explained(Action.MIGRATE).sentences()][3]
