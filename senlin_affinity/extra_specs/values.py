@@ -23,8 +23,8 @@ from typing import Any
 
 from senlin_affinity.extra_specs import hints
 from senlin_affinity.model.errors import InvalidSpec, quoted
+from senlin_affinity.model.numbers import FALSE, TRUE
 from senlin_affinity.model.suggestion import meant, typo_of
-from senlin_affinity.nova.aggregate_metadata import FALSE, TRUE
 
 BOOLEANS = dict.fromkeys(TRUE, True) | dict.fromkeys(FALSE, False)
 _KINDS: Mapping[type, tuple[str, ...]] = {int: ('min', 'max'), bool: (), str: ('pattern', 'enum')}

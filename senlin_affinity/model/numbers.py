@@ -1,4 +1,4 @@
-"""Parse a whole number as users, webhooks and older engines may write it, and print a limit.
+"""Parse numbers and booleans as users, webhooks and older engines write them, and print a limit.
 
 Example: ``whole(3, path, 1) == whole('3', path, 1) == whole('03', path, 1) == 3``.
 
@@ -15,6 +15,9 @@ from senlin_affinity.model.errors import InvalidSpec
 
 #: At most as long as Python converts (``sys.set_int_max_str_digits`` allows at least 640).
 _DIGITS = re.compile(r'[0-9]{1,640}')
+#: The booleans of oslo.utils (``strutils.bool_from_string``), in lower case.
+TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
+FALSE = frozenset(('0', 'f', 'false', 'off', 'n', 'no'))
 
 
 def whole(value: object, path: str, at_least: int) -> int:

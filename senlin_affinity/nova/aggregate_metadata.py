@@ -27,6 +27,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from senlin_affinity.model.numbers import FALSE, TRUE
 from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import extra_spec_operators
@@ -34,10 +35,6 @@ from senlin_affinity.nova.extra_spec_operators import ABSENT, ILLEGAL, States
 
 FORCE = 'force_metadata_check'
 SCOPE = 'aggregate_instance_extra_specs:'
-
-#: The booleans of oslo.utils (``strutils.bool_from_string``), in lower case.
-TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
-FALSE = frozenset(('0', 'f', 'false', 'off', 'n', 'no'))
 
 
 @dataclass(frozen=True)

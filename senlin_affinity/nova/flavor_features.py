@@ -20,9 +20,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from senlin_affinity.model.numbers import TRUE
+
 DEDICATED, MIXED = 'dedicated', 'mixed'
 
-_TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
 _TPM_VERSIONS: Mapping[str, str] = {
     '1.2': 'COMPUTE_SECURITY_TPM_1_2',
     '2.0': 'COMPUTE_SECURITY_TPM_2_0',
@@ -183,4 +184,4 @@ def _cpus(mask: str, vcpus: int) -> set[int]:
 
 
 def _is_true(value: str | None) -> bool:
-    return value is not None and value.strip().lower() in _TRUE
+    return value is not None and value.strip().lower() in TRUE

@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from senlin_affinity.nova.aggregate_metadata import TRUE
+from senlin_affinity.model.numbers import TRUE
 from senlin_affinity.nova.image_fields import known_names
 
 DEDICATED, MIXED, SHARED = 'dedicated', 'mixed', 'shared'

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from senlin_affinity.nova.aggregate_metadata import TRUE
+from senlin_affinity.model.numbers import TRUE
 
 _OLD = """
     architecture=hw_architecture auto_disk_config=hw_auto_disk_config bdm_v2=img_bdm_v2

@@ -25,6 +25,7 @@ from typing import Any
 
 from senlin_affinity.model import member_of, spread, suggestion
 from senlin_affinity.model.errors import InvalidSpec, Mistakes
+from senlin_affinity.model.numbers import FALSE, TRUE
 from senlin_affinity.model.server_group import (
     ANTI_AFFINITY,
     MAX_SERVER_PER_HOST,
@@ -33,7 +34,6 @@ from senlin_affinity.model.server_group import (
     check_rules,
 )
 from senlin_affinity.model.spread import HARD, SOFT, ZONE, Spread
-from senlin_affinity.nova.aggregate_metadata import FALSE, TRUE
 
 #: What a detach does with a server group that the policy created.
 DELETE, KEEP = 'delete', 'keep'

@@ -49,7 +49,7 @@ def full(edge, names=('cmp-0', 'cmp-1', 'cmp-2'), **consumers):
 
 
 def read(edge, question=QUESTION):
-    """Return the view with host_status, the decision about it, and the requests for them."""
+    """Return the view with leftovers, the decision about it, and the requests for them."""
     view = api.fetch(edge.connection(), question)
     before = len(edge.placement.asked)
     decision = api.answer(question, view, remedies=False)
