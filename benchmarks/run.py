@@ -31,6 +31,8 @@ SHOWN = (
     'load 10,000 hosts, rich: CPU to json.loads',
     '10,000 hosts, 100,000 servers: drain a host with 40 servers (s)',
     '10,000 hosts, 100,000 servers: drain a host with 40 servers: peak (MiB)',
+    '1,800 hosts, 48,000 servers, roomy: resilience by host (s)',
+    '1,800 hosts, 48,000 servers, full: resilience by host (s)',
     'take a snapshot of 2,000 hosts: CPU to the bare pages',
     '10,000 hosts: accept 1: requests',
     '10,000 hosts: accept 1: kB',

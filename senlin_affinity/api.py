@@ -16,17 +16,16 @@ Example::
     plan = api.plan_workload([question, another], view)
     plan.fits       # do the servers of all questions fit together?
 
-Question, CloudView, Decision, Capacity and WorkloadPlan are plain values and can be pickled. One
-view serves every question about the same server group, project and image; its allocation candidates
-are those of the question that it was fetched for.
-
-
     plan = api.drain(['cmp-7'], view)       # a view with the servers of the host
     print(plan.line())          # 31 of 33 servers move in 5 waves; 2 are stuck
 
-Question, CloudView, Decision, Capacity and DrainPlan are plain values and can be pickled. One view
-serves every question about the same server group, project and image; its allocation candidates are
-those of the question that it was fetched for.
+    found = api.resilience(view, 'rack')    # a view with the servers of all hosts
+    for each in found.losses:
+        print(each.name, each.verdict, each.left)
+
+Question, CloudView, Decision, Capacity, WorkloadPlan, DrainPlan and Resilience are plain values and
+can be pickled. One view serves every question about the same server group, project and image; its
+allocation candidates are those of the question that it was fetched for.
 
 Raises: InvalidSpec for an invalid question or file, and for names that the cloud does not have;
 CloudError for a cloud that does not answer; PluginError for a constraint that does not load;
@@ -48,13 +47,18 @@ from senlin_affinity.cloud.clients import of as clients_of
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine import drain as drains
+from senlin_affinity.engine import drain_batches as batches
 from senlin_affinity.engine import flavor_capacity
+from senlin_affinity.engine import resilience as losses
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.drain import DrainPlan
+from senlin_affinity.engine.drain_batches import RollingPlan
 from senlin_affinity.engine.flavor_capacity import Capacity
+from senlin_affinity.engine.resilience_report import Resilience
 from senlin_affinity.engine.workload import WorkloadPlan, plan_requests
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.request import Settings
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.headline import hosts_to_read, scarce_hosts
@@ -69,15 +73,19 @@ __all__ = (
     'DrainPlan',
     'FetchScope',
     'Question',
+    'Resilience',
+    'RollingPlan',
     'Workload',
     'WorkloadPlan',
     'answer',
     'capacity',
     'clients_of',
     'drain',
+    'drain_in_batches',
     'fetch',
     'load',
     'plan_workload',
+    'resilience',
     'run',
     'save',
 )
@@ -287,10 +295,44 @@ def drain(
     :param targets: the service hosts that may take servers; None: all others.
     :param question: the settings of the cloud; the rest of it is not used.
     """
+    names, scenario, settings, chosen, allowed = _drained(
+        hosts, view, targets, question, constraints
+    )
+    return drains.drain(names, scenario, settings, chosen, targets=allowed)
+
+
+def drain_in_batches(
+    hosts: Iterable[str],
+    most: int,
+    view: CloudView,
+    *,
+    targets: Iterable[str] | None = None,
+    question: Question | None = None,
+    constraints: Sequence[Constraint] | None = None,
+) -> RollingPlan:
+    """Plan how hosts are emptied in batches of at most so many, for rolling maintenance.
+
+    After its maintenance, a host of a batch takes servers of later ones. The other parameters are
+    those of :func:`drain`.
+    """
+    if most < 1:
+        raise InvalidSpec(f'must be at least 1, not {most}', 'most')
+    names, scenario, settings, chosen, allowed = _drained(
+        hosts, view, targets, question, constraints
+    )
+    return batches.drain_in_batches(names, most, scenario, settings, chosen, targets=allowed)
+
+
+def _drained(
+    hosts: Iterable[str],
+    view: CloudView,
+    targets: Iterable[str] | None,
+    question: Question | None,
+    constraints: Sequence[Constraint] | None,
+) -> tuple[list[str], Scenario, Settings, Sequence[Constraint], list[str] | None]:
+    """Return the checked arguments of a drain."""
     snapshot, drained = view.snapshot, [*dict.fromkeys(hosts)]
-    if snapshot.hosts is None:
-        why = view.unavailable.get('hosts', 'the snapshot does not have them')
-        raise CloudError(f'the hosts are not known: {why}')
+    _check_hosts(view)
     chosen = load_constraints() if constraints is None else constraints
     allowed = None if targets is None else [*targets]
     for path, names in (('hosts', drained), ('targets', allowed or ())):
@@ -302,7 +344,37 @@ def drain(
         if name not in snapshot.servers_by_host:
             raise CloudError(f'the servers of host {name} were not read')
     settings = _read(question or Question(0), chosen).settings
-    return drains.drain(drained, Scenario.of(snapshot), settings, chosen, targets=allowed)
+    return drained, Scenario.of(snapshot), settings, chosen, allowed
+
+
+def resilience(
+    view: CloudView,
+    by: str,
+    *,
+    question: Question | None = None,
+    constraints: Sequence[Constraint] | None = None,
+) -> Resilience:
+    """Say which domains of hosts can be lost with every server evacuated to other hosts.
+
+    :param view: has the servers of all hosts (``fetch(connection, servers_on=['*'])``).
+    :param by: ``zone``, ``aggregate``, ``host``, or a metadata key of aggregates.
+    :param question: the settings of the cloud; the rest of it is not used.
+    """
+    snapshot = view.snapshot
+    _check_hosts(view)
+    lacking = [name for name in snapshot.hosts_by_name if name not in snapshot.servers_by_host]
+    if lacking:
+        raise CloudError(f'the servers of host {lacking[0]} were not read')
+    chosen = load_constraints() if constraints is None else constraints
+    settings = _read(question or Question(0), chosen).settings
+    return losses.resilience(by, Scenario.of(snapshot), settings, chosen)
+
+
+def _check_hosts(view: CloudView) -> None:
+    """Raise CloudError if the hosts are unknown."""
+    if view.snapshot.hosts is None:
+        why = view.unavailable.get('hosts', 'the snapshot does not have them')
+        raise CloudError(f'the hosts are not known: {why}')
 
 
 def _read(question: Question, constraints: Sequence[Constraint]) -> Question:

@@ -22,6 +22,7 @@ from senlin_affinity.cli import (
 )
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.drain import DrainPlan
+from senlin_affinity.engine.drain_batches import RollingPlan
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.suggestion import meant
 
@@ -33,7 +34,7 @@ class DrainHost(base.ShowOne):
 
     example = 'cmp-7 --to rack-2'
 
-    _plan: DrainPlan
+    _plan: DrainPlan | RollingPlan
     _view: api.CloudView
 
     def _add_arguments(self, add: base.Add) -> None:
@@ -50,6 +51,18 @@ class DrainHost(base.ShowOne):
             nargs='+',
             help='the only hosts that may take the servers: service hosts, and aggregates by name '
             'or UUID (default: all other hosts)',
+        )
+        add(
+            '--waves',
+            action='store_true',
+            help='plan rolling maintenance: empty the hosts in batches, one after the other; the '
+            'hosts of a batch take servers again before the next one',
+        )
+        add(
+            '--max-unavailable',
+            metavar='K',
+            type=request_options.count,
+            help='the largest number of hosts in a batch of --waves (default: 1)',
         )
         add(
             '--script',
@@ -72,6 +85,9 @@ class DrainHost(base.ShowOne):
         """Fetch the servers of the hosts and the cloud, and return the plan."""
         if parsed_args.script and parsed_args.formatter != 'table':
             raise base.UsageError('--script and --format exclude each other')
+        most = parsed_args.max_unavailable
+        if most is not None and (most < 1 or not parsed_args.waves):
+            raise base.UsageError('--max-unavailable needs --waves, and at least 1 host')
         constraints = load_constraints()
         question, _files = request_options.read_settings(parsed_args, constraints)
         view = self._view = self._fetched(parsed_args, question)
@@ -85,9 +101,21 @@ class DrainHost(base.ShowOne):
                 '--servers"'
             )
         with progress.shown('Planning', self.app.stderr):
-            plan = self._plan = api.drain(
-                hosts, view, targets=targets, question=question, constraints=constraints
-            )
+            plan: DrainPlan | RollingPlan
+            if parsed_args.waves:
+                plan = api.drain_in_batches(
+                    hosts,
+                    most or 1,
+                    view,
+                    targets=targets,
+                    question=question,
+                    constraints=constraints,
+                )
+            else:
+                plan = api.drain(
+                    hosts, view, targets=targets, question=question, constraints=constraints
+                )
+            self._plan = plan
         self.exit_status = _STATUS[plan.fits]
         answer = plan.as_dict()
         answer['differences'] = [

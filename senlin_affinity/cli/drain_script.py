@@ -22,8 +22,10 @@ from operator import attrgetter
 
 from senlin_affinity.engine.commands import migration
 from senlin_affinity.engine.drain import DrainPlan, Move
+from senlin_affinity.engine.drain_batches import RollingPlan
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.terminal_text import signed
+from senlin_affinity.nova.moves import LIVE
 
 _REASON = 'drained with senlin-affinity'
 
@@ -91,20 +93,77 @@ left() {{
     done
 }}
 """
+_MAINTAIN = r"""
+# maintain HOST...: run the command of the variable MAINTENANCE for the empty hosts, or wait.
+maintain() {
+    if [[ -n ${MAINTENANCE:-} ]]; then
+        $MAINTENANCE "$@" || fail "the maintenance of $* failed"
+    else
+        echo "maintain $* now, and press Enter when they may take servers again"
+        read -r || fail "nobody has confirmed the maintenance of $*: they stay disabled"
+    fi
+}
+
+# settle SINCE: nova-scheduler sees live migrations only after scheduler_instance_sync_interval.
+# Until then, it counts the members of groups on their former hosts.
+SETTLE=${SETTLE:-150}
+settle() {
+    while ((SECONDS - $1 < SETTLE)); do sleep "$INTERVAL"; done
+}
+"""
 
 
 def lines(
-    plan: DrainPlan, disabled: Collection[str], cloud: str = '', taken_at: str | None = None
+    plan: DrainPlan | RollingPlan,
+    disabled: Collection[str],
+    cloud: str = '',
+    taken_at: str | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of the script.
+    """Yield the lines of the script; for batches, with a pause after each of them.
 
     :param disabled: the hosts whose services are disabled already, which keep their reason.
     :param cloud: the name of the cloud in clouds.yaml; ''.
     """
-    title = f'Drain {", ".join(plan.hosts)}: {plan.line()}.'
+    what = 'Maintain' if isinstance(plan, RollingPlan) else 'Drain'
+    yield from _head(f'{what} {", ".join(plan.hosts)}: {plan.line()}.', cloud, taken_at)
+    if isinstance(plan, RollingPlan):
+        yield from _batches(plan, disabled)
+    else:
+        yield from _moves(plan, disabled)
+
+
+def _batches(plan: RollingPlan, disabled: Collection[str]) -> Iterator[str]:
+    """Yield the lines of each batch, with its maintenance, and the hosts that are not emptied."""
+    yield from _MAINTAIN.splitlines()
+    number = len(plan.batches)
+    for place, batch in enumerate(plan.batches, 1):
+        names = ', '.join(batch.hosts)
+        yield ''
+        yield f'echo {shlex.quote(signed(f"batch {place} of {number}: {names}"))}'
+        yield from _moves(batch, disabled)
+        yield 'moved=$SECONDS'
+        yield ' '.join(('maintain', *map(shlex.quote, batch.hosts)))
+        for host in batch.hosts:
+            if host not in disabled:
+                yield _openstack('compute', 'service', 'set', '--enable', host, 'nova-compute')
+        if place < number and any(each.kind == LIVE for each in batch.moves):
+            yield 'settle "$moved"'
+    if not plan.left:
+        return
+    yield ''
+    for each in plan.left:
+        yield f'echo {shlex.quote(signed(f"{each.hosts[0]} is not emptied: {each.line()}"))} >&2'
+    yield 'exit 3'
+
+
+def _head(title: str, cloud: str, taken_at: str | None) -> Iterator[str]:
     export = f'export OS_CLOUD=${{OS_CLOUD:-{shlex.quote(cloud)}}}\n' if cloud else ''
     when = f'at {signed(taken_at)}' if taken_at else 'at an unknown time'
     yield from _HEAD.format(title=signed(title), taken_at=when, cloud=export).splitlines()
+
+
+def _moves(plan: DrainPlan, disabled: Collection[str]) -> Iterator[str]:
+    """Yield the lines that disable the hosts, carry out the waves, and check the end."""
     for host in plan.hosts:
         if host not in disabled:
             options = ('--disable', '--disable-reason', _REASON, host, 'nova-compute')

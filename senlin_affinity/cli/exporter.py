@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from senlin_affinity.cli import base, metrics, request_options
 from senlin_affinity.cli.refresh import ALL, Refresher, Wanted
 from senlin_affinity.conf.constraint_plugins import load_constraints
+from senlin_affinity.engine.parts import ZONE
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.model.errors import AffinityError
 
@@ -83,6 +84,15 @@ class Exporter(base.Command):
             help='add the capacity of each host: a sample for each host and flavor',
         )
         add(
+            '--resilience',
+            metavar='KEY',
+            nargs='?',
+            const=ZONE,
+            help='add which zones can be lost with every server evacuated elsewhere (or the '
+            'domains of "resilience --by KEY"), and the number of hosts that can be; this reads '
+            'the servers of all projects, which needs an administrator',
+        )
+        add(
             '--prefix',
             default=GROUP_NAME_PREFIX,
             help="the value of the engines' option group_name_prefix (default: %(default)s)",
@@ -134,6 +144,7 @@ class Exporter(base.Command):
             parsed_args.prefix,
             parsed_args.timeout,
             parsed_args.max_answer_size,
+            parsed_args.resilience,
         )
         names = dict.fromkeys(parsed_args.cloud) or [base.cloud_name(self.app_args)]
         return [Refresher(name, wanted, parsed_args.interval) for name in names]

@@ -27,6 +27,7 @@ from datetime import datetime
 
 from senlin_affinity.engine.flavor_capacity import Capacity, FlavorCapacity
 from senlin_affinity.engine.parts import HOST
+from senlin_affinity.engine.resilience_report import OUTCOMES, Resilience
 from senlin_affinity.groups.audit import places
 from senlin_affinity.model.bounds import Bounds
 from senlin_affinity.model.errors import AffinityError
@@ -144,6 +145,34 @@ def _taken_at(text: str | None, cloud: str) -> Family:
     if text is not None:
         family.add(datetime.fromisoformat(text.replace('Z', '+00:00')).timestamp(), cloud)
     return family
+
+
+def of_resilience(
+    found: Iterable[Resilience], snapshot: CloudSnapshot, cloud: str = ''
+) -> list[Family]:
+    """Return which domains can be lost, and the number of hosts by zone and verdict.
+
+    A domain has no sample if that is not certain. The hosts come from the losses by host.
+    """
+    domains = _family(
+        'resilience', 'Whether every server of the domain fits elsewhere.', 'by', 'domain'
+    )
+    hosts = _family(
+        'resilience_hosts', 'Hosts by the verdict about the loss of the host.', 'zone', 'verdict'
+    )
+    for each in found:
+        if each.by == HOST:
+            zones = {
+                name: host.availability_zone or '' for name, host in snapshot.hosts_by_name.items()
+            }
+            counts = Counter((zones[loss.name], loss.verdict) for loss in each.losses)
+            for zone in sorted({*zones.values()}):
+                for verdict in OUTCOMES:
+                    hosts.add(counts[zone, verdict], cloud, zone, verdict)
+            continue
+        for loss in each.losses:
+            domains.add(None if loss.fits is None else int(loss.fits), cloud, each.by, loss.name)
+    return [domains, hosts]
 
 
 def of_snapshot(snapshot: CloudSnapshot, cloud: str = '') -> list[Family]:

@@ -37,7 +37,7 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine.parts import HOST, ZONE
 from senlin_affinity.groups import audit
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
-from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.errors import AffinityError, CloudError
 from senlin_affinity.preflight import judgements
 from senlin_affinity.preflight.failure_groups import cause_of_failure
 
@@ -72,7 +72,8 @@ class Wanted:
     """What to read of each cloud.
 
     ``question`` has the settings, ``flavors`` are names, ids or globs. ``timeout`` is in seconds,
-    ``largest`` the size of a response in MiB; None: the defaults of the connection.
+    ``largest`` the size of a response in MiB; None: the defaults of the connection. ``resilience``
+    is the key of the domains whose loss is judged, with that of each host; None: no loss is.
     """
 
     question: api.Question
@@ -82,6 +83,7 @@ class Wanted:
     prefix: str = GROUP_NAME_PREFIX
     timeout: float | None = None
     largest: int | None = None
+    resilience: str | None = None
 
 
 class Refresher:
@@ -175,6 +177,7 @@ class Refresher:
         with transport.operation(self._timeout()):
             view = read_view(self._connection, self._wanted, self.name)
             found = families(view, self._wanted, self.name)
+            found += resilience(self._connection, view, self._wanted, self.name)
         try:
             with transport.operation(self._timeout()):
                 self._poll(view)
@@ -288,10 +291,27 @@ def families(view: api.CloudView, wanted: Wanted, cloud: str = '') -> list[metri
         question=wanted.question,
         constraints=wanted.constraints,
     )
-    return [
-        *metrics.of_capacity(found, cloud),
-        *metrics.of_snapshot(view.snapshot, cloud),
-    ]
+    return [*metrics.of_capacity(found, cloud), *metrics.of_snapshot(view.snapshot, cloud)]
+
+
+def resilience(
+    connection: Any, view: api.CloudView, wanted: Wanted, cloud: str = ''
+) -> list[metrics.Family]:
+    """Read the servers of all hosts, and return which losses they survive; [] if that fails."""
+    from senlin_affinity.cloud import drained
+
+    if wanted.resilience is None:
+        return []
+    try:
+        view = drained.with_every_server(api.clients_of(connection), view, wanted.timeout)
+        found = [
+            api.resilience(view, by, question=wanted.question, constraints=wanted.constraints)
+            for by in dict.fromkeys((HOST, wanted.resilience))
+        ]
+    except AffinityError as error:
+        LOG.warning('cloud %s: resilience: %s', cloud, base.one_line(error))
+        return []
+    return metrics.of_resilience(found, view.snapshot, cloud)
 
 
 def checks(connection: Any, wanted: Wanted, cloud: str = '') -> list[metrics.Family]:

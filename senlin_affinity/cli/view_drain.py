@@ -26,6 +26,7 @@ from senlin_affinity.cli import view, view_notes
 from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.engine.drain import DrainPlan, Move, Stuck
+from senlin_affinity.engine.drain_batches import RollingPlan
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.terminal_text import signed
 from senlin_affinity.nova.demand import demand
@@ -81,12 +82,34 @@ def differences(found: api.CloudView, hosts: Iterable[str]) -> Iterator[Differen
                 yield Difference(each, asked.amounts)
 
 
-def show(plan: DrainPlan, found: api.CloudView, stream: TextIO, *, is_long: bool = False) -> None:
-    """Print a plan to a stream; use colours only on a terminal."""
+def show(
+    plan: DrainPlan | RollingPlan,
+    found: api.CloudView,
+    stream: TextIO,
+    *,
+    is_long: bool = False,
+) -> None:
+    """Print a plan, or those of batches, to a stream; use colours only on a terminal."""
     width = shutil.get_terminal_size().columns
     view.show_head([plan.line()], plan.fits, stream, width)
-    for line in _rest(plan, found, width, is_long=is_long):
+    if isinstance(plan, RollingPlan):
+        every = _batches(plan, found, width, is_long=is_long)
+    else:
+        every = _rest(plan, found, width, is_long=is_long)
+    for line in every:
         stream.write(f'{signed(line).rstrip()}\n')
+
+
+def _batches(
+    plan: RollingPlan, found: api.CloudView, width: int, *, is_long: bool
+) -> Iterator[str]:
+    """Yield each batch as a plan, and the hosts that are not emptied."""
+    number = len(plan.batches)
+    titles = [f'Batch {at} of {number}' for at in range(1, number + 1)]
+    titles += ['Not emptied'] * len(plan.left)
+    for title, each in zip(titles, (*plan.batches, *plan.left), strict=True):
+        yield from ('', f'{title}: {", ".join(each.hosts)}: {each.line()}')
+        yield from _rest(each, found, width, is_long=is_long)
 
 
 def _rest(plan: DrainPlan, found: api.CloudView, width: int, *, is_long: bool) -> Iterator[str]:

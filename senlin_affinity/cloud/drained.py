@@ -18,7 +18,7 @@ reason.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -65,21 +65,43 @@ def complete(
 
     :param taken: the snapshot of the view.
     """
-    cloud = view.snapshot
+    wanted, cloud = needed.servers_on or (), view.snapshot
+    if wanted == EVERY_HOST:
+        return with_every_server(clients, view, timeout)
+    names = {*wanted}
+    chosen = [each for each in cloud.hosts or () if {each.host, each.hypervisor_hostname} & names]
     if cloud.hosts is None:
         return view
-    owners = connection.compute(clients.owner, timeout)
+    view = _with(clients, view, chosen, timeout)
+    every = [each for of_host in view.snapshot.servers_by_host.values() for each in of_host]
+    cloud = view.snapshot
+    settings = (needed.question or Question(0)).settings
+    requests = [moves.request_of(each, moves.kind_of(each), cloud, settings) for each in every]
+    return flavor_answers.of_requests(clients, taken, view, requests, timeout)
+
+
+def with_every_server(clients: Clients, view: CloudView, timeout: float | None = None) -> CloudView:
+    """Return the view with the servers of all hosts; unchanged if the hosts are unknown."""
+    return view if view.snapshot.hosts is None else _with(clients, view, None, timeout)
+
+
+def _with(
+    clients: Clients, view: CloudView, hosts: Sequence[Host] | None, timeout: float | None
+) -> CloudView:
+    """Return the view with the servers of these hosts, and their allocations; None: of all hosts.
+
+    Those of all hosts are without their allocations.
+    """
+    cloud, owners = view.snapshot, connection.compute(clients.owner, timeout)
     compute = connection.clouds_compute(clients, owners, timeout)
-    wanted = needed.servers_on or ()
-    is_every = wanted == EVERY_HOST
-    chosen = [each for each in cloud.hosts if {each.host, each.hypervisor_hostname} & {*wanted}]
-    names = None if is_every else [*dict.fromkeys(each.host for each in chosen)]
+    names = None if hosts is None else [*dict.fromkeys(each.host for each in hosts)]
     by_host: Mapping[str, tuple[Server, ...]] = servers.of_hosts(compute, names, cloud)
-    if not is_every:
-        by_host, unknown = _with_allocations(clients, chosen, by_host, timeout)
-        view = replace(view, unavailable={**view.unavailable, **unknown})
+    unavailable = dict(view.unavailable)
+    if hosts is not None:
+        by_host, unknown = _with_allocations(clients, hosts, by_host, timeout)
+        unavailable |= unknown
     by_host, unknown = _with_images(clients, by_host, timeout)
-    view = replace(view, unavailable={**view.unavailable, **unknown})
+    unavailable |= unknown
     cloud = structs.replace(cloud, servers_by_host=by_host)
     every = [each for of_host in by_host.values() for each in of_host]
     hinted = {name for each in every for name in scheduler_hints.named(each.hints, None)}
@@ -87,12 +109,7 @@ def complete(
         found = {each.id: _member(each) for each in every if each.id in hinted}
         read = partial(members.by_ids, compute, sorted(hinted), found)
         cloud = structs.replace(cloud, servers=_moving(compute, read()))
-    view = replace(view, snapshot=cloud)
-    if is_every:
-        return view
-    settings = (needed.question or Question(0)).settings
-    requests = [moves.request_of(each, moves.kind_of(each), cloud, settings) for each in every]
-    return flavor_answers.of_requests(clients, taken, view, requests, timeout)
+    return replace(view, snapshot=cloud, unavailable=unavailable)
 
 
 def with_servers(

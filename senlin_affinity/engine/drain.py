@@ -38,7 +38,7 @@ from senlin_affinity.engine.drain_plan import Move as Move
 from senlin_affinity.engine.drain_plan import Stuck as Stuck
 from senlin_affinity.engine.drain_plan import Unblocking as Unblocking
 from senlin_affinity.engine.drain_remedies import unblocking
-from senlin_affinity.engine.drain_targets import Task
+from senlin_affinity.engine.drain_targets import Room, Task
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.host import Host
@@ -54,7 +54,8 @@ from senlin_affinity.scenario.scenario import Scenario
 
 #: The code of a server if there is no other host.
 NO_TARGET = 'move.no_target'
-_REASONS: Mapping[str, Reason] = {
+#: The sentences of the codes that are no constraint's.
+REASONS: Mapping[str, Reason] = {
     **moves.REASONS,
     NO_TARGET: Reason('there is no other host that may take it'),
 }
@@ -75,7 +76,7 @@ def drain(
     drained = (*dict.fromkeys(hosts),)
     task = Task.of(drained, scenario, settings, constraints, targets)
     servers = [*task.servers.values()]
-    reasons = {**reasons_of(constraints), **_REASONS}
+    reasons = {**reasons_of(constraints), **REASONS}
     stuck: list[Stuck] = []
     movable: list[tuple[Server, Kind]] = []
     for server in servers:
@@ -89,18 +90,18 @@ def drain(
     every = _kin(task, movable)
     open_kin = []
     for kin in every:
-        if kin.room.is_open or _may_open(task, kin, every):
+        if kin.room.is_open or may_open(task, kin, every):
             open_kin.append(kin)
         else:
-            stuck += _stuck(task, kin, reasons)
+            stuck += stuck_of(task, kin, reasons)
     best, place_of = best_order(task, open_kin), {name: at for at, name in enumerate(task.servers)}
     return DrainPlan(
         drained,
-        _in_waves(task, best.placed),
+        in_waves(task, best.placed),
         tuple(sorted(stuck, key=lambda each: place_of[each.server.id])),
         tuple(server for kin in best.left for server in kin.servers),
         best.is_proven,
-        (*_assumed(every),),
+        (*assumed_by(kin.room for kin in every),),
     )
 
 
@@ -121,7 +122,7 @@ def _kin(task: Task, servers: Iterable[tuple[Server, Kind]]) -> list[Kin]:
     ]
 
 
-def _may_open(task: Task, kin: Kin, every: Iterable[Kin]) -> bool:
+def may_open(task: Task, kin: Kin, every: Iterable[Kin]) -> bool:
     """Check whether a host may take one of the servers after all others have moved.
 
     Others free what a shared pool has, and change the hosts that scheduler hints mean.
@@ -147,7 +148,9 @@ def _texts(value: object) -> Iterable[str]:
     return map(str, value) if isinstance(value, list | tuple) else (str(value),)
 
 
-def _stuck(task: Task, kin: Kin, reasons: Mapping[str, Reason]) -> Iterator[Stuck]:
+def stuck_of(
+    task: Task, kin: Kin, reasons: Mapping[str, Reason], *, remedies: bool = True
+) -> Iterator[Stuck]:
     """Yield the servers of equal requests that no host takes, with the verdicts."""
     room, names = kin.room, task.scenario.columns.names
     places = np.flatnonzero(task.is_target).tolist()
@@ -162,12 +165,12 @@ def _stuck(task: Task, kin: Kin, reasons: Mapping[str, Reason]) -> Iterator[Stuc
             verdicts = room.table.verdicts(places[first])
             verdict = verdicts[rows[first].rejected_by or '']
     why = sentence(verdict, reasons)
-    remedies = unblocking(task, kin.servers[0], kin.kind)
+    changes = unblocking(task, kin.servers[0], kin.kind) if remedies else ()
     for server in kin.servers:
-        yield Stuck(server, kin.kind, verdict, why, hosts, remedies)
+        yield Stuck(server, kin.kind, verdict, why, hosts, changes)
 
 
-def _in_waves(task: Task, placed: Iterable[Placed]) -> tuple[Move, ...]:
+def in_waves(task: Task, placed: Iterable[Placed]) -> tuple[Move, ...]:
     """Return the moves by wave."""
     found: list[Move] = []
     for _stage, group in groupby(placed, key=attrgetter('stage')):
@@ -205,16 +208,16 @@ def _caveats(task: Task, server: Server, kind: Kind, target: Host) -> Iterator[s
     index = task.index_of(server)
     differs = None if index is None else moves.mismatch(kind, task.scenario.hosts[index], target)
     if differs is not None:
-        yield f'{target.host} is {sentence(differs, _REASONS)}'
+        yield f'{target.host} is {sentence(differs, REASONS)}'
 
 
-def _assumed(every: Iterable[Kin]) -> Iterable[Assumption]:
+def assumed_by(rooms: Iterable[Room]) -> Iterable[Assumption]:
     """Return the assumptions about the requests, each once."""
     return dict.fromkeys(
         each
-        for kin in every
-        for now in (kin.room.now,)
+        for room in rooms
+        for now in (room.now,)
         for each in capacity.mattering(
-            capacity.find(kin.request, now.scenario.cloud, now.declared), now.total
+            capacity.find(now.request, now.scenario.cloud, now.declared), now.total
         )
     )

@@ -25,7 +25,7 @@ from senlin_affinity.nova.moves import Kind
 from senlin_affinity.scenario.scenario import Scenario
 
 #: Evaluate at most this number of hosts in all orders, and as many in a search.
-_HOSTS = 20_000
+MOST_HOSTS = 20_000
 #: The least and the largest number of orders.
 _FEWEST, _MOST = 2, 16
 
@@ -85,14 +85,17 @@ class Order:
         return len(self.placed), sum(not each.caveats for each in self.placed)
 
 
-def best_order(task: Task, every: Sequence[Kin]) -> Order:
+def best_order(task: Task, every: Sequence[Kin], most_hosts: int = MOST_HOSTS) -> Order:
     """Try orders until all servers are placed without a caveat, and return the best one.
 
     The hardest servers come first; in the next order, those that were left come before them. If
     none moves all servers, search for one.
+
+    :param most_hosts: evaluate at most this number of hosts in all orders, and as many in a search.
     """
     order = sorted(every, key=attrgetter('hardness'))
-    number = min(_MOST, max(_FEWEST, _HOSTS // (len(task.scenario.hosts) or 1)))
+    evaluations = most_hosts // (len(task.scenario.hosts) or 1)
+    number = min(_MOST, max(_FEWEST, evaluations))
     best = Order((), (*order,))
     for trial in range(number if order else 0):
         found = _in_order(task, order, is_tight=trial % 2 == 1)
@@ -104,7 +107,7 @@ def best_order(task: Task, every: Sequence[Kin]) -> Order:
         return best
     if any(kin.is_too_many for kin in every) and not task.is_coupled:
         return replace(best, is_proven=True)
-    search = _Search(task, _HOSTS // (len(task.scenario.hosts) or 1))
+    search = _Search(task, evaluations)
     if search.visit(task.scenario, (), sorted(every, key=attrgetter('hardness'))):
         return Order(search.found, ())
     return replace(best, is_proven=search.is_complete)

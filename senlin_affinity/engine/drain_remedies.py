@@ -91,8 +91,7 @@ def _of_group(task: Task, server: Server) -> Iterator[Unblocking]:
 
     Nova moves no member off the hosts of the group. Unshelved, the first one may go to any host.
     """
-    groups = task.scenario.cloud.server_groups or ()
-    group = next((each for each in groups if each.id == server.server_group), None)
+    group = task.scenario.cloud.server_groups_by_id.get(server.server_group or '')
     if group is None or group.policy != AFFINITY:
         return
     members = [task.servers.get(each.server) for each in group.members]

@@ -49,6 +49,12 @@ class Room:
     upper: Numbers
     rejection: Verdict | None = None
 
+    def on(self, hosts: Flags) -> Room:
+        """Return the room on some of the hosts only."""
+        of_hosts = (np.where(hosts, each, 0) for each in (self.certain, self.expected, self.upper))
+        certain, expected, upper = of_hosts
+        return replace(self, certain=certain, expected=expected, upper=upper)
+
     @property
     def is_open(self) -> bool:
         """Whether any target may take a server."""
@@ -102,7 +108,9 @@ class Room:
 class Task:
     """Drained hosts, their servers by id, and the hosts that may take these.
 
-    ``scenario`` is the cloud in which the drained hosts are disabled.
+    ``scenario`` is the cloud in which the drained hosts are disabled. ``is_freeing``: a server that
+    has moved holds nothing of its former host; False for hosts that are down, as Nova removes these
+    allocations only when the host is up again.
     """
 
     scenario: Scenario
@@ -110,6 +118,7 @@ class Task:
     settings: Settings
     is_target: Flags
     servers: Mapping[str, Server]
+    is_freeing: bool = True
 
     @classmethod
     def of(
@@ -145,7 +154,7 @@ class Task:
     @cached_property
     def is_coupled(self) -> bool:
         """Whether a move may free what other servers need."""
-        return bool(self.named) or any(map(self.uses_pools, self.servers.values()))
+        return bool(self.named) or any(map(self.frees_pools, self.servers.values()))
 
     def keys(self, server: Server, request: Request) -> frozenset[str]:
         """Return keys; servers with a common key move one after the other.
@@ -184,10 +193,8 @@ class Task:
             certain = np.minimum(certain, _lower(enabled))
         rejection = next((each for each in now.verdicts.values() if each.bounds.upper == 0), None)
         is_target = self.is_target if rejection is None else np.zeros_like(self.is_target)
-        certain, expected, upper = (
-            np.where(is_target, each, 0) for each in (certain, table.expected, table.upper)
-        )
-        return Room(now, enabled, table, certain, expected, upper, rejection)
+        found = Room(now, enabled, table, certain, table.expected, table.upper, rejection)
+        return found.on(is_target)
 
     def index_of(self, server: Server) -> int | None:
         """Return the index of the host of a server; of several hypervisors, that of the server."""
@@ -197,8 +204,10 @@ class Task:
             (each for each in indexes if node in (None, hosts[each].hypervisor_hostname)), None
         )
 
-    def uses_pools(self, server: Server) -> bool:
-        """Check whether the host of a server has resources of a sharing provider."""
+    def frees_pools(self, server: Server) -> bool:
+        """Check whether a server frees resources of a sharing provider when it moves."""
+        if not self.is_freeing:
+            return False
         index = self.index_of(server)
         resources = None if index is None else self.scenario.hosts[index].resources
         return any(each.pool for each in (resources or {}).values())
@@ -207,7 +216,7 @@ class Task:
         """Return the scenario in which servers, by id, have left their hosts."""
         for name, request in moved.items():
             index = self.index_of(self.servers[name])
-            if index is not None and self.uses_pools(self.servers[name]):
+            if index is not None and self.frees_pools(self.servers[name]):
                 scenario = scenario.remove(request, {index: 1})
         return scenario
 

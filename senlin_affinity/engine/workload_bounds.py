@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 
 import numpy as np
@@ -43,47 +43,60 @@ from senlin_affinity.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True)
-class Alone:
-    """A request of a list, as decided on the cloud without the servers of the others.
+class Need:
+    """Equal servers that need hosts: what each takes of a host, and which hosts may take it.
 
-    ``usable`` are the hosts that may take a server. ``least`` and ``most`` are the amounts that one
-    server may use, by resource class.
+    ``upper`` is the most servers that each host may take. ``least`` and ``most`` are the amounts
+    that one server may use, by resource class.
     """
 
     name: str
-    step: Step
-    usable: Flags
+    count: int
+    upper: Numbers
     least: Mapping[str, int]
     most: Mapping[str, int]
+
+    @cached_property
+    def usable(self) -> Flags:
+        """The hosts that may take a server."""
+        return self.upper > 0
+
+    def forced(self, hosts: Flags) -> int:
+        """Return how many of the servers only these hosts can take."""
+        others = np.minimum(self.upper, self.count)[~hosts]
+        return max(0, self.count - int(others.sum()))
+
+
+@dataclass(frozen=True)
+class Alone(Need):
+    """A request of a list, as decided on the cloud without the servers of the others."""
+
+    step: Step
 
     @classmethod
     def of(cls, name: str, step: Step) -> Alone:
         """Return the request of a step that no other precedes."""
-        request, demand = step.evaluation.request, demand_of(step.evaluation.request)
-        least, most = Counter[str](), Counter[str]()
-        if demand is not None:
-            least.update(demand.amounts)
-            most = _sum(demand.groups) | _sum(demand.fallback)
-            if demand.may_be_pinned:  # an image that was not read may turn them into PCPU
-                del least[VCPU]
-        if request.is_forced:
-            least.clear()
-        return cls(name, step, step.evaluation.table.upper > 0, least, most)
+        request = step.evaluation.request
+        upper = step.evaluation.table.upper
+        return cls(name, request.count, upper, *amounts_of(request), step)
 
     @property
     def request(self) -> Request:
         """The request."""
         return self.step.evaluation.request
 
-    @property
-    def count(self) -> int:
-        """The number of servers."""
-        return self.request.count
 
-    def forced(self, hosts: Flags) -> int:
-        """Return how many of the servers only these hosts can take."""
-        others = np.minimum(self.step.evaluation.table.upper, self.count)[~hosts]
-        return max(0, self.count - int(others.sum()))
+def amounts_of(request: Request) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Return the least and the most that one server of a request uses, by resource class."""
+    demand, least, most = demand_of(request), Counter[str](), Counter[str]()
+    if demand is not None:
+        least.update(demand.amounts)
+        most = _sum(demand.groups) | _sum(demand.fallback)
+        if demand.may_be_pinned:  # an image that was not read may turn them into PCPU
+            del least[VCPU]
+    if request.is_forced:
+        least.clear()
+    return least, most
 
 
 def _sum(groups: Iterable[Group]) -> Counter[str]:
@@ -98,7 +111,7 @@ def obstacles(every: Sequence[Alone], scenario: Scenario, new_groups: int) -> li
     found = [*_alone(every), *_of_quotas(every, scenario, new_groups)]
     if scenario.cloud.hosts is not None:
         own = [each for each in every if each.count and each.usable.any()]
-        found += [*_of_hosts(own, scenario), *_of_groups(own, scenario)]
+        found += [*of_hosts(own, scenario), *_of_groups(own, scenario)]
     return [*dict.fromkeys(found)]
 
 
@@ -138,14 +151,17 @@ def by_group(every: Iterable[Alone]) -> Mapping[str, list[Alone]]:
     return found
 
 
-def _of_hosts(every: Sequence[Alone], scenario: Scenario) -> Iterator[Obstacle]:
-    """Yield each amount that some hosts lack for the servers that no other hosts can take."""
+def of_hosts(every: Sequence[Need], scenario: Scenario) -> Iterator[Obstacle]:
+    """Yield each amount that some hosts lack for the servers that no other hosts can take.
+
+    A need alone is not checked.
+    """
     seen = set()
     for hosts in _sets_of_hosts(every, scenario):
-        forced = {each.name: (each, each.forced(hosts)) for each in every}
-        own = [(each, number) for each, number in forced.values() if number]
-        key = tuple((each.name, number) for each, number in own)
-        if len(own) < 2 or key in seen:  # each alone was checked
+        forced = [each.forced(hosts) for each in every]
+        own = [(each, number) for each, number in zip(every, forced, strict=True) if number]
+        key = (*forced,)
+        if len(own) < 2 or key in seen:
             continue
         seen.add(key)
         usable: Flags = reduce(or_, (each.usable for each, _number in own)) & hosts
@@ -155,9 +171,9 @@ def _of_hosts(every: Sequence[Alone], scenario: Scenario) -> Iterator[Obstacle]:
         need: Counter[str] = Counter()
         for each, count in own:
             need.update({name: amount * count for name, amount in each.least.items()})
-        if words := _lacking(need, scenario, usable):
-            amount, free = words
-            text = f'{who} need {amount} on {which} {free:,} left'
+        if lacking := next(shortfalls(need, scenario, usable), None):
+            name, amount, free = lacking
+            text = f'{who} need {amount:,} {name} on {which} {free:,} left'
             yield Obstacle('workload.resources', text)
             continue
         shared = {
@@ -165,21 +181,25 @@ def _of_hosts(every: Sequence[Alone], scenario: Scenario) -> Iterator[Obstacle]:
             for name in need
             if not scenario.columns.inventories(name).is_pooled.any()
         }
-        fit = int(np.minimum(_slots(scenario, shared, usable), wanted)[usable].sum())
+        fit = int(np.minimum(slots(scenario, shared, usable), wanted)[usable].sum())
         if fit < wanted:
             yield Obstacle('workload.servers', f'{who} need {which} room for {fit:,}')
 
 
-def _lacking(need: Mapping[str, int], scenario: Scenario, hosts: Flags) -> tuple[str, int] | None:
-    """Return the first amount that hosts lack, "9 VCPU", and what they have; None without one."""
+def shortfalls(
+    need: Mapping[str, int], scenario: Scenario, hosts: Flags
+) -> Iterator[tuple[str, int, int]]:
+    """Yield each resource class that hosts lack, with the needed and the free amount.
+
+    Amounts that are not known are not lacking.
+    """
     for name, amount in need.items():
         free = _free_total(scenario, name, hosts)
         if free is not None and amount > free:
-            return f'{amount:,} {name}', free
-    return None
+            yield name, amount, free
 
 
-def _sets_of_hosts(every: Iterable[Alone], scenario: Scenario) -> Iterator[Flags]:
+def _sets_of_hosts(every: Iterable[Need], scenario: Scenario) -> Iterator[Flags]:
     """Yield all hosts, those of each zone, and those that may take each request."""
     yield np.ones(len(scenario.hosts), bool)
     zones = scenario.classes(('availability_zone',))
@@ -188,7 +208,7 @@ def _sets_of_hosts(every: Iterable[Alone], scenario: Scenario) -> Iterator[Flags
     yield from (each.usable for each in every)
 
 
-def _free(scenario: Scenario, name: str) -> Numbers:
+def free_of(scenario: Scenario, name: str) -> Numbers:
     """Return the most that may be free on each host; INFINITE if it is not known."""
     columns = scenario.columns
     is_listed = columns.inventories(name).is_listed
@@ -199,7 +219,7 @@ def _free(scenario: Scenario, name: str) -> Numbers:
 
 def _free_total(scenario: Scenario, name: str, hosts: Flags) -> int | None:
     """Return the free amount of some hosts, each shared pool once; None if it is not known."""
-    free, is_pooled = _free(scenario, name), scenario.columns.inventories(name).is_pooled
+    free, is_pooled = free_of(scenario, name), scenario.columns.inventories(name).is_pooled
     own = free[hosts & ~is_pooled]
     if (own >= INFINITE).any():
         return None
@@ -210,12 +230,12 @@ def _free_total(scenario: Scenario, name: str, hosts: Flags) -> int | None:
     return int(own.sum()) + sum(pools.values())
 
 
-def _slots(scenario: Scenario, amounts: Mapping[str, int], hosts: Flags) -> Numbers:
+def slots(scenario: Scenario, amounts: Mapping[str, int], hosts: Flags) -> Numbers:
     """Return how often these amounts are free on each host; INFINITE if nothing limits that."""
     found = np.where(hosts, INFINITE, 0)
     for name, amount in amounts.items():
         if amount:
-            free = _free(scenario, name)
+            free = free_of(scenario, name)
             found = np.minimum(found, np.where(free >= INFINITE, INFINITE, free // amount))
     return found
 
@@ -250,7 +270,7 @@ def homes(own: Sequence[Alone], scenario: Scenario) -> Flags:
         found &= each.step.evaluation.table.upper >= each.count
         need.update({name: amount * each.count for name, amount in each.least.items()})
     for name, amount in need.items():
-        found &= _free(scenario, name) >= amount
+        found &= free_of(scenario, name) >= amount
     return found
 
 
@@ -277,7 +297,7 @@ def _fits_anywhere(each: Alone, every: Iterable[Alone], scenario: Scenario) -> b
     largest: Counter[str] = reduce(or_, (Counter(other.most) for other in beside))
     wanted = sum(other.count for other in beside)
     lower = lower_of(step.evaluation, step.assignment)
-    room, gain = _slots(scenario, largest, lower > 0), 0
+    room, gain = slots(scenario, largest, lower > 0), 0
     if enforced_policy(request) == ANTI_AFFINITY:
         # Members of the group close hosts for it: at most as many as those with the fewest slots.
         # The members on a closed host do not fill the others.

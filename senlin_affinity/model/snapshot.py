@@ -139,6 +139,11 @@ class CloudSnapshot(Value, frozen=True, dict=True):
         """Return the aggregates by UUID; empty if they are unknown."""
         return {aggregate.uuid: aggregate for aggregate in self.aggregates or ()}
 
+    @cached_property
+    def server_groups_by_id(self) -> Mapping[str, ServerGroup]:
+        """Return the server groups by id; empty if they are unknown."""
+        return {group.id: group for group in self.server_groups or ()}
+
     def server_groups_of(self, project_id: str | None) -> tuple[ServerGroup, ...]:
         """Return the server groups of a project, by default of the snapshot's.
 

@@ -22,6 +22,8 @@ Example::
 * A live migration does not tell nova-scheduler about the new host: until the host's next periodic
   report (``scheduler_instance_sync_interval``), the filters of groups and of ``same_host`` do not
   see the server there, and see it on its former host.
+* Nova frees nothing of a host that is down: an evacuated server is allocated on both until the
+  former host is up again.
 * A failed evacuation leaves the server in ERROR; after a failed migration, it is as before.
 
 What only libvirt decides is :func:`unchecked`, and what the server does not show :func:`caveats`;
@@ -264,8 +266,7 @@ def request_of(server: Server, kind: Kind, cloud: CloudSnapshot, settings: Setti
 
 
 def _group(server: Server, cloud: CloudSnapshot) -> ServerGroup | None:
-    groups = cloud.server_groups or ()
-    return next((each for each in groups if each.id == server.server_group), None)
+    return cloud.server_groups_by_id.get(server.server_group or '')
 
 
 def unchecked(server: Server, kind: Kind) -> tuple[str, ...]:

@@ -181,7 +181,8 @@ class Scenario:
     def remove(self, request: Request, servers: Mapping[int, int]) -> Scenario:
         """Free what so many servers of the request use on the hosts at these indexes.
 
-        What a sharing provider supplies becomes free for all hosts of its pool.
+        What a sharing provider supplies becomes free for all hosts of its pool. A negative number
+        of servers uses more.
         """
         asked, changed = demand_of(request), dict[int, Host]()
         pools = {uuid: dict(pool) for uuid, pool in self.cloud.pools.items()}

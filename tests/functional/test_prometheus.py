@@ -219,6 +219,7 @@ def test_the_rules_are_valid():
 
 CAPACITY, SPARE = 'senlin_affinity_capacity_servers', 'senlin_affinity_spare_servers'
 LARGEST = 'senlin_affinity_largest_host_servers'
+LOSABLE = 'senlin_affinity_resilience_hosts{cloud="c",zone="z",verdict="%s"}'
 IN_ZONE = '{cloud="c",flavor="f",zone="z"}'
 OTHER = '{cloud="c",flavor="g",zone="z"}'
 ZONE, FLAVOR = {'cloud': 'c', 'zone': 'z'}, {'cloud': 'c', 'zone': 'z', 'flavor': 'f'}
@@ -239,6 +240,18 @@ ZONE, FLAVOR = {'cloud': 'c', 'zone': 'z'}, {'cloud': 'c', 'zone': 'z', 'flavor'
                 LARGEST + IN_ZONE: '4x62',
                 SPARE + OTHER: '2x62',
                 LARGEST + OTHER: '4x62',
+            },
+            None,
+        ),
+        ('ZoneCannotLoseAHost', {LOSABLE % 'cannot': '1x62'}, ZONE),
+        # What the servers need counts, not what the largest host could hold.
+        (
+            'ZoneCannotLoseAHost',
+            {
+                SPARE + IN_ZONE: '0x62',
+                LARGEST + IN_ZONE: '4x62',
+                LOSABLE % 'cannot': '0x62',
+                LOSABLE % 'any_host': '3x62',
             },
             None,
         ),

@@ -17,7 +17,9 @@ ELSEWHERE = re.compile(r'make |\. \.venv/|senlin-affinity sandbox|export ')
 
 
 #: The clouds of pages that name one with ``--cloud``.
-CLOUDS = {'howto/before-maintenance': 'etc/senlin-affinity/clouds/maintenance.yaml'}
+CLOUDS = dict.fromkeys(
+    ('howto/before-maintenance', 'howto/resilience'), 'etc/senlin-affinity/clouds/maintenance.yaml'
+)
 
 
 @pytest.fixture
@@ -38,6 +40,7 @@ def cloud(tmp_path, page):
         pytest.param('start/spread-a-cluster', 'sandbox-demo', marks=pytest.mark.long),
         pytest.param('start/explain-a-failed-server', 'sandbox', marks=pytest.mark.long),
         pytest.param('howto/before-maintenance', 'sandbox', marks=pytest.mark.long),
+        pytest.param('howto/resilience', 'sandbox', marks=pytest.mark.long),
     ],
 )
 def test_a_tutorial_shows_what_its_commands_print(cloud, page, user):

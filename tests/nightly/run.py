@@ -23,7 +23,7 @@ from tests.support.tables import CASES
 EXPLORED = ('tests/property', 'tests/functional', 'tests/reliability/test_fuzz.py')
 #: The random parts of ``make soak``, and their size.
 SOAKED = ('kills', 'matrix')
-#: Random drains that are compared with an exact search.
+#: Random clouds whose drains and losses are compared with an exact search.
 _DRAINS = 2_000
 _IN_SMALL = ('--every=101', '--workers=2')
 
@@ -61,10 +61,14 @@ def parts(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
     tests += ['--dist=loadfile']
     clouds = [f'--first={given.seed}', f'--clouds={given.clouds}']
     clouds += [f'--keep={CASES / "found_clouds.yaml"}']
-    drains = ['tests.property.exact_drain', str(_DRAINS), f'--first={given.seed}']
+    drains, losses = (
+        [f'tests.property.exact_{name}', str(_DRAINS), f'--first={given.seed}']
+        for name in ('drain', 'loss')
+    )
     return [
         ('accuracy', ['tests.accuracy.run', *clouds]),
         ('drains', drains),
+        ('losses', losses),
         ('explore', [*tests, '-n', given.workers, '-m', 'hypothesis', *given.explore]),
         (
             'soak',

@@ -149,24 +149,36 @@ def is_kin(one: Guest, two: Guest) -> bool:
     return one.group is not None and one.group == two.group and one.id != two.id
 
 
-def reachable(world: World) -> set[tuple[str, ...]]:
-    """Return the hosts of the leaving guests in every state that single moves reach."""
+def reachable(
+    world: World, start: tuple[str, ...] | None = None, *, is_loss: bool = False
+) -> set[tuple[str, ...]]:
+    """Return the hosts of the leaving guests in every state that single moves reach.
+
+    :param start: the first state; None: where the guests are.
+    :param is_loss: whether the hosts are down, so that Nova frees nothing of them.
+    """
     leaving = world.leaving
-    start = tuple(each.host for each in leaving)
+    start = tuple(each.host for each in leaving) if start is None else start
     fixed = {each.id: each.host for each in world.guests}
     found, todo = {start}, [start]
     while todo:
         state = todo.pop()
         where = {**fixed, **{each.id: host for each, host in zip(leaving, state, strict=True)}}
+        twice = held(world, where) if is_loss else {}
         for number, guest in enumerate(leaving):
-            if not guest.is_movable or state[number] != guest.host:
+            if not (guest.is_movable or is_loss) or state[number] != guest.host:
                 continue
             for at in world.places:
                 after = (*state[:number], at.name, *state[number + 1 :])
-                if after not in found and accepts(world, where, {}, guest, at):
+                if after not in found and accepts(world, where, twice, guest, at):
                     found.add(after)
                     todo.append(after)
     return found
+
+
+def held(world: World, where: Where) -> Mapping[str, str]:
+    """Return the former hosts of the guests that were evacuated."""
+    return {each.id: each.host for each in world.leaving if where[each.id] != each.host}
 
 
 # -- the comparison
@@ -446,12 +458,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 COLUMNS = ('drains', 'fits', 'does not fit', 'no order exists', 'not found', 'wrong')
 
 
-def lines(counts: Mapping[str, Counter[str]]) -> Iterator[str]:
+def lines(counts: Mapping[str, Counter[str]], columns: Sequence[str] = COLUMNS) -> Iterator[str]:
     """Yield the table in the format of the manual."""
     total = sum(counts.values(), Counter[str]())
-    rows = [('kind', *COLUMNS)]
+    rows = [('kind', *columns)]
     for kind, count in (*counts.items(), ('all', total)):
-        rows.append((kind, *(str(count[name]) for name in COLUMNS)))
+        rows.append((kind, *(str(count[name]) for name in columns)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = '  '.join('=' * width for width in widths)
     texts = ['  '.join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -2,13 +2,16 @@
 
 import pickle
 from collections import Counter
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from senlin_affinity import api
 from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.preflight.cloud_view import CloudView
 from tests.property import exact_drain
-from tests.property.exact_drain import Guest, Place, World
+from tests.property.exact_drain import EXPLICIT, Guest, Place, World
 
 SEEDS = st.integers(0, 2**32)
 ROOMY = Place('h1', 'az-1', (8, 8_192, 40))
@@ -78,3 +81,24 @@ def test_a_move_that_the_scheduler_has_not_noticed_is_not_certain():
     assert [(each.server.id, each.wave) for each in plan.moves] == [(first.id, 1), (second.id, 2)]
     assert [each.is_certain for each in plan.moves] == [True, False]
     assert 'scheduler_instance_sync_interval' in plan.moves[1].caveats[0]
+
+
+@given(SEEDS)
+def test_each_batch_of_rolling_maintenance_is_a_plan_of_the_cloud_after_the_last_one(seed):
+    cloud = exact_drain.random_world(seed)
+    view = CloudView(exact_drain.snapshot(cloud))
+    question = api.Question(0, enabled_filters=cloud.filters, explicit_options=EXPLICIT)
+    plan = api.drain_in_batches(
+        [each.name for each in cloud.places], 2, view, targets=cloud.targets, question=question
+    )
+    assert pickle.loads(pickle.dumps(plan)) == plan
+    assert sorted(plan.hosts) == sorted(each.name for each in cloud.places)
+    for batch in plan.batches:
+        assert 1 <= len(batch.hosts) <= 2
+        cloud = replace(cloud, drained=batch.hosts)
+        targets = {each.server.id: each.target for each in batch.moves}
+        end = tuple(targets.get(each.id, each.host) for each in cloud.leaving)
+        assert not {*end} & {*batch.hosts}
+        assert not [*exact_drain.mistakes(cloud, batch, {end})]
+        guests = (replace(each, host=targets.get(each.id, each.host)) for each in cloud.guests)
+        cloud = replace(cloud, guests=(*guests,))

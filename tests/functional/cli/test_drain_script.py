@@ -9,6 +9,7 @@ import pytest
 
 from senlin_affinity.cli import drain_script
 from senlin_affinity.engine.drain import DrainPlan, Move, Stuck
+from senlin_affinity.engine.drain_batches import RollingPlan
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.verdict import Verdict
 
@@ -65,24 +66,28 @@ DISABLE = 'compute service set --disable --disable-reason drained with senlin-af
 def run(tmp_path):
     """Return a function that runs the script of a plan; ``cloud`` changes what the client does."""
 
-    def run_script(plan, timeout='50', **cloud):
+    def run_script(plan, timeout='50', maintenance='echo maintained', **cloud):
         client = tmp_path / 'openstack'
         client.write_text(CLIENT)
         client.chmod(0o755)
-        every = [each.server for each in (*plan.moves, *plan.stuck)]
+        plans = (*plan.batches, *plan.left) if isinstance(plan, RollingPlan) else (plan,)
+        every = [each.server for one in plans for each in (*one.moves, *one.stuck)]
         servers = {each.id: [[each.status, 'None', each.host]] for each in every}
         state = {'servers': servers, 'asked': [], 'lost': [], 'astray': [], 'slow': []}
         file = tmp_path / 'cloud.json'
         servers.update(cloud.pop('servers', {}))
         file.write_text(json.dumps({**state, **cloud}))
         done = subprocess.run(
-            ['bash', '-c', '\n'.join(drain_script.lines(plan, (), 'lab'))],
+            ['bash', '-c', '\n'.join(drain_script.lines(plan, ('cmp-5',), 'lab'))],
             env={
                 'PATH': f'{tmp_path}:{os.environ["PATH"]}',
                 'CLOUD': str(file),
                 'INTERVAL': '0.01',
                 'TIMEOUT': timeout,
+                'MAINTENANCE': maintenance,
+                'SETTLE': '0',
             },
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=60,
@@ -169,3 +174,41 @@ def test_a_name_is_quoted(run):
 def test_the_cloud_of_the_command_is_the_default():
     script = [*drain_script.lines(plan(LIVE), (), "my 'lab'")]
     assert """export OS_CLOUD=${OS_CLOUD:-'my '"'"'lab'"'"''}""" in script
+
+
+def test_batches_wait_for_their_maintenance(run):
+    """The second host is disabled already, and stays so."""
+    batches = (plan(LIVE), DrainPlan(('cmp-5',)))
+    stuck = Stuck(Server('id-6', 'six', 'ACTIVE', 'cmp-6'), 'live', STUCK.verdict, STUCK.reason)
+    done = run(RollingPlan(1, batches, (DrainPlan(('cmp-6',), stuck=(stuck,)),)))
+    assert (done.returncode, done.stderr) == (
+        3,
+        'cmp-6 is not emptied: 0 of 1 server move; 1 is stuck\n',
+    )
+    assert done.stdout.splitlines() == [
+        'batch 1 of 2: cmp-1',
+        'wave 1 of 1',
+        '  web is ACTIVE on cmp-2',
+        'no servers are left on cmp-1',
+        'maintained cmp-1',
+        'batch 2 of 2: cmp-5',
+        'no servers are left on cmp-5',
+        'maintained cmp-5',
+    ]
+    states = [each for each in run.asked if 'service set' in each]
+    assert states == [
+        f'{DISABLE}nova-compute',
+        'compute service set --enable cmp-1 nova-compute',
+    ]
+
+
+def test_a_maintenance_that_fails_leaves_the_host_disabled(run):
+    done = run(RollingPlan(1, (plan(LIVE),)), maintenance='false')
+    assert (done.returncode, done.stderr) == (1, 'stopped: the maintenance of cmp-1 failed\n')
+    assert not any('--enable' in each for each in run.asked)
+
+
+def test_nobody_confirms_the_maintenance(run):
+    done = run(RollingPlan(1, (plan(LIVE),)), maintenance='')
+    assert done.returncode == 1
+    assert 'nobody has confirmed the maintenance of cmp-1' in done.stderr

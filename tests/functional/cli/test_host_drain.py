@@ -225,3 +225,49 @@ def test_a_cloud_or_a_file_must_be_named(run):
     done = run('host', 'drain', 'cmp-1')
     message = 'error: name a cloud with --os-cloud, or a file with --snapshot\n'
     assert (done.returncode, done.stderr) == (2, message)
+
+
+ROLLING = {
+    'hosts': [host('cmp-1', 4), host('cmp-2', 4)],
+    'servers_by_host': {
+        'cmp-1': [server('web-1'), server('web-2')],
+        'cmp-2': [server('db-1'), server('db-2')],
+    },
+}
+
+
+def test_batches(drain):
+    """The servers of the first host move back to it when it is empty, with those of the second."""
+    done = drain('cmp-1', 'cmp-2', '--waves', changed=ROLLING)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert done.stdout.startswith('2 of 2 hosts are emptied in 2 batches\n')
+    assert 'Batch 1 of 2: cmp-1: 2 of 2 servers move in 1 wave\n' in done.stdout
+    assert 'Batch 2 of 2: cmp-2: 4 of 4 servers move in 1 wave\n' in done.stdout
+
+
+def test_hosts_that_are_not_emptied(drain):
+    busy = {'cmp-1': [server('kept-1', task_state='rebooting')], 'cmp-2': [server('db-1')]}
+    done = drain(
+        'cmp-1', 'cmp-2', '--waves', '-f', 'json', changed=ROLLING | {'servers_by_host': busy}
+    )
+    answer = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert answer['line'] == '1 of 2 hosts is emptied in 1 batch; 1 is not'
+    assert [each['hosts'] for each in answer['batches']] == [['cmp-2']]
+    assert [each['stuck'][0]['code'] for each in answer['left']] == ['move.busy']
+
+
+def test_a_batch_has_at_most_so_many_hosts(drain):
+    hosts = [*ROLLING['hosts'], host('cmp-3')]
+    more = ROLLING | {'hosts': hosts, 'servers_by_host': ROLLING['servers_by_host'] | {'cmp-3': []}}
+    done = drain('cmp-1', 'cmp-2', '--waves', '--max-unavailable', '2', '-f', 'json', changed=more)
+    assert [each['hosts'] for each in json.loads(done.stdout)['batches']] == [['cmp-1', 'cmp-2']]
+
+
+@pytest.mark.parametrize(
+    'arguments', [['--max-unavailable', '2'], ['--waves', '--max-unavailable', '0']]
+)
+def test_a_number_of_hosts_without_batches(drain, arguments):
+    done = drain('cmp-1', *arguments)
+    assert done.returncode == 2
+    assert '--max-unavailable needs --waves' in done.stderr

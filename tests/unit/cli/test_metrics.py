@@ -9,6 +9,8 @@ from senlin_affinity.cli import metrics
 from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.model.errors import AffinityError
 from tests.functional.cli.test_capacity import CLOUD
+from tests.functional.cli.test_host_drain import server
+from tests.functional.cli.test_resilience import cloud as resilience_cloud
 
 GROUP = {'id': 'g2', 'name': 'db', 'policy': 'anti-affinity', 'rules': {}}
 MEMBERS = [{'server': name, 'host': 'cmp-1', 'state': 'ACTIVE'} for name in ('s2', 's3')]
@@ -101,3 +103,24 @@ def test_a_file_that_cannot_be_replaced_leaves_no_temporary_file(tmp_path):
     with pytest.raises(AffinityError, match=r'capacity\.prom cannot be written: Is a directory'):
         metrics.replace_file(str(tmp_path / 'capacity.prom'), 'text')
     assert [each.name for each in tmp_path.iterdir()] == ['capacity.prom']
+
+
+def test_the_loss_of_hosts_and_domains():
+    """The two servers of cmp-1 fit nowhere else, those of the empty hosts do."""
+    found = snapshot_file.parse(json.dumps(resilience_cloud(free=1)))
+    losses = [api.resilience(api.CloudView(found), by) for by in ('host', 'rack')]
+    lines = metrics.text(metrics.of_resilience(losses, found, 'prod')).splitlines()
+    labels = 'cloud="prod",by="rack"'
+    assert f'senlin_affinity_resilience{{{labels},domain="r1"}} 0' in lines
+    assert f'senlin_affinity_resilience{{{labels},domain="r2"}} 1' in lines
+    labels = 'cloud="prod",zone=""'
+    assert f'senlin_affinity_resilience_hosts{{{labels},verdict="cannot"}} 1' in lines
+    assert f'senlin_affinity_resilience_hosts{{{labels},verdict="any_host"}} 2' in lines
+
+
+def test_a_loss_that_is_not_certain_has_no_sample():
+    hidden = {'cmp-1': [server('web-1', unknown=['hints'])]}
+    found = snapshot_file.parse(json.dumps(resilience_cloud(**hidden)))
+    losses = [api.resilience(api.CloudView(found), 'rack')]
+    families = metrics.of_resilience(losses, found)
+    assert [labels[2] for labels in families[0].samples] == ['r2']

@@ -1,6 +1,8 @@
 """A refresher keeps the metrics of the last snapshot, whatever the cloud does."""
 
 import logging
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -150,3 +152,38 @@ def test_refreshes_take_at_most_a_tenth_of_the_time(interval, seconds, least, mo
     found = [refresh.pause(interval, seconds) for _ in range(100)]
     assert least <= min(found) <= max(found) <= most
     assert len(set(found)) > 1 or least == most
+
+
+RESILIENCE, SERVERS = 'senlin_affinity_resilience', '/servers/detail'
+
+
+@pytest.fixture
+def losing():
+    """Also judges the loss of each zone and of each host."""
+    return Wanted(Question(0), refresh.ALL, load_constraints(), resilience='zone')
+
+
+def test_the_loss_of_hosts_is_judged_with_one_more_listing(edge, losing):
+    plain, judging = (
+        Refresher('prod', each, 300) for each in (replace(losing, resilience=None), losing)
+    )
+    asked = []
+    for each in (plain, judging):
+        before = len(edge.nova.asked)
+        each.refresh()
+        asked.append([request.path for request in edge.nova.asked[before:]])
+    assert RESILIENCE not in {each.name for each in plain.families}
+    hosts = samples(judging, 'senlin_affinity_resilience_hosts')
+    assert {key: number for key, number in hosts.items() if number} == {('nova', 'any_host'): 2}
+    assert samples(judging, RESILIENCE) == {('zone', 'nova'): 1}
+    more = Counter(asked[1]) - Counter(asked[0])
+    assert [*more] == [SERVERS]
+
+
+def test_servers_that_cannot_be_read_cost_only_the_metrics_of_losses(edge, losing, caplog):
+    refresher = Refresher('prod', losing, 300)
+    edge.fail('GET', SERVERS, FORBIDDEN, times=None)
+    refresher.refresh()
+    assert samples(refresher, CAPACITY)
+    assert RESILIENCE not in {each.name for each in refresher.families}
+    assert any('resilience: ' in each for each in warnings_of(caplog))

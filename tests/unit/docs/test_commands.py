@@ -15,6 +15,7 @@ PAGES = {
 #: ``test_tutorials`` runs every command of these pages.
 TUTORIALS = {'start/ask-from-python.rst', 'start/explain-a-failed-server.rst'}
 TUTORIALS |= {'start/spread-a-cluster.rst', 'howto/before-maintenance.rst'}
+TUTORIALS |= {'howto/resilience.rst'}
 #: A literal block behind ``::`` or in a code-block: its indentation, its lines.
 BLOCK = re.compile(
     r'^( *)(?:(?:\d+\. |\* )?(?:\S.*)?::|\.\. code-block::.*)\n(?:\1 +:\w+:.*\n)*\n'

@@ -1,0 +1,155 @@
+"""Show with ``resilience`` which hosts, racks or zones can be lost, and what the others lack.
+
+Example::
+
+    +--------+-------+---------+----------+------+---------------------------------+
+    | domain | hosts | servers | verdict  | left | missing                         |
+    +--------+-------+---------+----------+------+---------------------------------+
+    | r1     |     2 |      12 | cannot   |    3 | at least 12 GiB of memory in    |
+    |        |       |         |          |      | az-1; 1 more host like cmp-3    |
+    | r2     |     2 |       9 | any_host |    0 |                                 |
+    +--------+-------+---------+----------+------+---------------------------------+
+
+Exit statuses are 0 (each domain can be lost), 3 (one cannot), 4 (no order was found, or it is not
+certain), 1 (unknown), 2 (usage).
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+from senlin_affinity import api
+from senlin_affinity.cli import base, given, progress, request_options, view_notes
+from senlin_affinity.cli.wrapping import lines
+from senlin_affinity.conf.constraint_plugins import load_constraints
+from senlin_affinity.engine.resilience import Loss
+from senlin_affinity.engine.resilience_report import OUTCOMES
+from senlin_affinity.model import terminal_text
+from senlin_affinity.model.errors import CloudError
+
+_STATUS = {True: 0, False: 3, None: 4}
+_COLUMNS = ('domain', 'hosts', 'servers', 'verdict', 'left', 'missing', 'why')
+#: The columns that other formats always have, and a table with --long.
+_LONG = ('first', 'left_servers', 'caveats')
+_MOST_NAMED = 3
+
+
+class Resilience(base.Lister):
+    """Show which hosts, racks or zones can be lost with every server evacuated elsewhere."""
+
+    example = '--by rack'
+    nothing = 'no host is in such a domain'
+
+    _found: api.Resilience
+    _view: api.CloudView
+
+    def _add_arguments(self, add: base.Add) -> None:
+        add(
+            '--by',
+            metavar='KEY',
+            default='host',
+            help='what is lost together: "host" (the default), "zone", "aggregate", or the hosts '
+            'with the same value of a metadata key of aggregates, such as "rack"',
+        )
+        request_options.add_settings(add)
+        add(
+            '--snapshot',
+            metavar='FILE',
+            help='decide on a file of "snapshot save --servers" instead of a cloud ("-": standard '
+            'input)',
+        )
+        add(
+            '--long',
+            action='store_true',
+            help='add to the table the servers that must be evacuated first, those that are left, '
+            'and the caveats (other formats always include them)',
+        )
+        base.add_file_size(add)
+        base.add_timeout(add)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
+        """Return a row for each domain."""
+        constraints = load_constraints()
+        question, _files = request_options.read_settings(parsed_args, constraints)
+        view = self._view = self._fetched(parsed_args, question)
+        by_host = view.snapshot.servers_by_host
+        if any(name not in by_host for name in view.snapshot.hosts_by_name):
+            raise CloudError(
+                'the servers of all hosts are not in the snapshot: save it with "snapshot save '
+                '--servers"'
+            )
+        with progress.shown('Evacuating', self.app.stderr):
+            found = self._found = api.resilience(
+                view, parsed_args.by, question=question, constraints=constraints
+            )
+        self.exit_status = _STATUS[found.fits]
+        columns = (*_COLUMNS, *_LONG)
+        if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
+            parsed_args.columns = [*_COLUMNS]
+        return columns, [*map(_row, found.losses)]
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
+        """Print the rows; below a table, the sum, what the verdicts mean, and the assumptions."""
+        status = super().produce_output(parsed_args, column_names, data)
+        if parsed_args.formatter == 'table':
+            width = shutil.get_terminal_size().columns
+            for text in self._notes(is_long=parsed_args.long):
+                for line in lines(terminal_text.signed(text), width, others='  '):
+                    self.app.stdout.write(f'{line}\n')
+        return status
+
+    def _fetched(self, parsed_args: argparse.Namespace, question: api.Question) -> api.CloudView:
+        if parsed_args.snapshot is not None:
+            return given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
+        connection = self.cloud_in_place_of_file(parsed_args.timeout)
+        with progress.shown('Reading the cloud', self.app.stderr):
+            return api.fetch(connection, question, parsed_args.timeout, servers_on=['*'])
+
+    def _notes(self, *, is_long: bool) -> Iterator[str]:
+        """Yield the sum, what each verdict means, the caveats, and what is assumed."""
+        found = self._found
+        if found.losses:
+            yield found.line()
+        counts = found.counts()
+        for code, words in OUTCOMES.items():
+            if counts[code]:
+                yield f'{code}: {words}'
+        for text in dict.fromkeys(text for each in found.losses for text in each.caveats):
+            yield f'at most, because of {text}'
+        if found.assumptions:
+            yield f'assuming {", ".join(each.text for each in found.assumptions)}'
+        for words in view_notes.unavailable(self._view, is_long=is_long):
+            yield f'not known: {words}'
+
+
+def _row(loss: Loss) -> tuple[Any, ...]:
+    """Return the cells of a domain."""
+    first = [
+        {'server': each.server.id, 'name': each.server.name, 'target': each.target}
+        for each in loss.plan.moves
+    ]
+    left = [
+        {'server': each.id, 'name': each.name, 'host': each.host}
+        for each in (*(each.server for each in loss.plan.stuck), *loss.plan.not_found)
+    ]
+    return (
+        loss.name or '(unknown)',
+        len(loss.hosts),
+        loss.servers,
+        loss.verdict,
+        loss.left,
+        base.Cell([each.as_dict() for each in loss.missing], loss.lacks()),
+        loss.why(),
+        base.Cell(first, _named([f'{each["name"]} to {each["target"]}' for each in first])),
+        base.Cell(left, _named([str(each['name']) for each in left])),
+        base.Cell([*loss.caveats], '; '.join(loss.caveats)),
+    )
+
+
+def _named(names: list[str]) -> str:
+    """Return "web-1, web-2, web-3 and 4 more"."""
+    more = len(names) - _MOST_NAMED
+    return ', '.join(names[:_MOST_NAMED]) + (f' and {more:,} more' if more > 0 else '')

@@ -1,0 +1,137 @@
+"""Losses of hosts and zones: the verdicts, the servers that are left, and what is missing."""
+
+import json
+import pickle
+
+import pytest
+
+from senlin_affinity import api
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, SOFT_AFFINITY
+from tests.support.values import replace
+from tests.unit.engine.test_drain import LARGE, ZONES, host, server, view
+
+
+def losses(*cloud, by='host', **parts):
+    return {each.name: each for each in api.resilience(view(*cloud, **parts), by).losses}
+
+
+def verdicts(*cloud, **parts):
+    return {name: each.verdict for name, each in losses(*cloud, **parts).items()}
+
+
+def test_the_largest_flavor_fits_as_often_as_there_are_servers():
+    hosts = [host('a'), host('b', 4), host('c', 4)]
+    assert verdicts(hosts, server(1, LARGE), server(2))['a'] == 'any_host'
+    assert verdicts(hosts, server(1, LARGE), server(2), server(3))['a'] == 'in_order'
+
+
+def test_the_volume_of_the_others_closes_too_few_hosts():
+    """Each of the large hosts takes one large server; eleven small ones close two of six."""
+    hosts = [host('a', 16), *(host(name, 6) for name in 'bcdefghijklmnopqrstuvwxyz')]
+    small = [server(number) for number in range(2, 13)]
+    found = losses(hosts, server(1, LARGE), *small)['a']
+    assert (found.verdict, found.anywhere, found.plan.moves) == ('any_host', 12, ())
+
+
+def test_only_the_servers_without_a_proof_are_evacuated_first():
+    hosts = [host('a'), host('b', 4), *(host(name, 3) for name in 'cdefgh')]
+    found = losses(hosts, server(1, LARGE), server(2), server(3))['a']
+    assert [(each.server.name, each.target) for each in found.plan.moves] == [('s1', 'b')]
+    assert (found.verdict, found.anywhere) == ('in_order', 2)
+
+
+def test_a_member_of_a_group_is_closed_out_by_its_mates():
+    groups = [('g', ANTI_AFFINITY, 1)]
+    grouped = [server(number, at=at, server_group='g') for number, at in ((1, 'a'), (2, 'b'))]
+    assert verdicts([host('a'), host('b')], *grouped, groups=groups)['a'] == 'cannot'
+    found = losses([host('a'), host('b'), host('c')], *grouped, groups=groups)
+    assert {name: each.verdict for name, each in found.items()} == dict.fromkeys('abc', 'any_host')
+
+
+def test_an_affinity_group_follows_its_other_members_only():
+    groups = [('g', AFFINITY, None)]
+    hosts = [host('a'), host('b'), host('c')]
+    alone = losses(hosts, server(1, server_group='g'), groups=groups)['a']
+    assert [each.code for each in alone.plan.stuck] == ['server_group.other_host']
+    pair = [server(1, server_group='g'), server(2, at='b', server_group='g')]
+    found = losses(hosts, *pair, groups=groups)['a']
+    assert [each.target for each in found.plan.moves] == ['b']
+
+
+def test_a_soft_policy_rejects_nothing():
+    one = server(1, server_group='g')
+    assert verdicts([host('a'), host('b')], one, groups=[('g', SOFT_AFFINITY, None)])['a'] == (
+        'any_host'
+    )
+
+
+@pytest.mark.parametrize('status', ['PAUSED', 'SUSPENDED', 'RESCUE'])
+def test_a_server_that_nova_does_not_evacuate_is_left(status):
+    found = losses([host('a'), host('b')], server(1, status=status), server(2))['a']
+    assert (found.verdict, found.left, found.missing) == ('cannot', 1, ())
+    assert found.plan.stuck[0].code == 'move.status'
+
+
+def test_a_sum_proves_that_a_zone_cannot_be_lost():
+    hosts = [host('a'), host('b'), host('c', 4, zone='az-2')]
+    servers = [server(number, at='ab'[number % 2]) for number in range(6)]
+    found = losses(hosts, *servers, by='zone')
+    assert found['az-1'].verdict == 'cannot'
+    assert found['az-1'].lacks() == 'at least 2 VCPU in az-2; 1 more host like a'
+    assert found['az-2'].verdict == 'any_host'
+
+
+def test_the_smallest_number_of_hosts_is_missing():
+    hosts = [host('a', 4), host('b', 4), host('c', 4), host('d', 1, zone='az-2')]
+    servers = [server(number, LARGE, at='abc'[number]) for number in range(3)]
+    (hosts_missing,) = (
+        each for each in losses(hosts, *servers, by='zone')['az-1'].missing if each.code != 'amount'
+    )
+    assert hosts_missing.data == {'like': 'a', 'number': 3}
+
+
+def test_pinned_servers_stay_in_their_zone():
+    hosts = [host('a'), host('b', zone='az-2')]
+    assert verdicts(hosts, server(1), by='zone')['az-1'] == 'any_host'
+    pinned = server(1, pinned_zone='az-1')
+    assert verdicts(hosts, pinned, by='zone')['az-1'] == 'cannot'
+
+
+def test_what_nova_does_not_show_makes_a_verdict_at_most():
+    found = losses([host('a'), host('b')], server(1, unknown=('pinned_zone',)))['a']
+    assert (found.verdict, found.fits) == ('at_most', None)
+    assert found.caveats == ('the zone that the server is pinned to',)
+
+
+def test_hosts_without_the_key_are_in_no_domain():
+    racks = [
+        replace(each, metadata={'rack': 'r1'} if name == 'az-1' else {})
+        for name, each in ZONES.items()
+    ]
+    found = view([host('a'), host('b', zone='az-2')], server(1))
+    found = replace(found, snapshot=replace(found.snapshot, aggregates=(*racks,)))
+    losses = api.resilience(found, 'rack').losses
+    assert [(each.name, each.hosts) for each in losses] == [('r1', ('a',))]
+
+
+def test_the_sum_names_what_is_not_known():
+    found = api.resilience(view([host('a'), host('b', 0)], server(1)), 'host')
+    assert found.line() == 'of 2 domains (host), 1 cannot be lost; 1 can be lost'
+    assert (found.fits, found.counts()['cannot']) == (False, 1)
+
+
+def test_the_answer_is_json_and_can_be_pickled():
+    found = api.resilience(view([host('a'), host('b', 0)], server(1)), 'host')
+    assert pickle.loads(pickle.dumps(found)) == found
+    (first, _second) = json.loads(json.dumps(found.as_dict()))['domains']
+    assert (first['domain'], first['verdict'], first['servers']) == ('a', 'cannot', 1)
+
+
+def test_unknown_servers_and_keys_are_errors():
+    known = view([host('a'), host('b')], server(1))
+    with pytest.raises(InvalidSpec, match='no aggregate has the metadata key'):
+        api.resilience(known, 'rack')
+    hidden = replace(known, snapshot=replace(known.snapshot, servers_by_host={}))
+    with pytest.raises(CloudError, match='servers of host a were not read'):
+        api.resilience(hidden, 'host')
