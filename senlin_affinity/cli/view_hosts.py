@@ -29,34 +29,6 @@ from senlin_affinity.preflight.headline import shared_sentence, short_sentence
 
 #: The number of hosts that a group names, of chosen hosts, and of groups.
 MOST, _MOST_CHOSEN, _MOST_GROUPS = 5, 20, 10
-#: The facts that differ from host to host, by code.
-_DETAILS: Mapping[str, str] = {
-    'aggregate_metadata.missing_key': ' (aggregates: {aggregates})',
-    'aggregate_metadata.mismatch': ' ({aggregates}: "{found}")',
-    'aggregate_metadata.nova_missing_key': ' (aggregates: {aggregates})',
-    'aggregate_metadata.nova_mismatch': ' ({aggregates}: "{found}")',
-    'aggregate_metadata.unwanted_key': ' ({aggregates}: "{found}")',
-    'aggregate_metadata.forced_missing_key': ' ({aggregates}: "{asked}")',
-    'aggregate_metadata.forced_mismatch': ' ({aggregates}: "{asked}")',
-    'aggregate_metadata.forced_unwanted_key': ' ({aggregates}: "{asked}")',
-    'aggregate_metadata.not_comparable': ' ({aggregates}: "{asked}")',
-    'availability_zone.not_mirrored': ' ({aggregates})',
-    'availability_zone.other_zone': ' ({zone})',
-    'flavor_aggregates.other': ' ({aggregates})',
-    'image_aggregates.mismatch': ' ("{found}")',
-    'image_hypervisor.unsupported': ' ({hypervisor})',
-    'member_of.forbidden': ' ({aggregates})',
-    'reservations.isolated': ' ({aggregates})',
-    'reservations.not_mirrored': ' ({aggregates})',
-    'reservations.reserved': ' ({aggregates})',
-    'resources.exhausted': ' ({free} of {amount})',
-    'resources.reserved': ' ({reserved} reserved)',
-    'resources.step': ' (steps of {step_size})',
-    'resources.too_large': ' ({max_unit} of {amount})',
-    'server_count.full': ' ({servers})',
-    'server_group.host_full': ' (holds {members})',
-    'tenant_isolation.other': ' ({aggregates})',
-}
 
 
 class _Place(NamedTuple):
@@ -139,7 +111,8 @@ def _reason(
             reason = 'full with these servers' if is_full else f'chosen, then {why}'
         return reason, f' (+{report.placed:,}{zone})', reason
     if rejection is not None:
-        detail = _DETAILS.get(rejection.code, '').format_map(dict(rejection.facts))
+        of_host = decision.reasons[rejection.code].of_host
+        detail = f' ({of_host.format_map(dict(rejection.facts))})' if of_host else ''
         exact = shared_sentence([rejection], decision)
         return short_sentence(rejection, decision), detail, exact
     for verdict in report.verdicts.values():

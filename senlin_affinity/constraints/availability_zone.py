@@ -106,6 +106,8 @@ class AvailabilityZoneConstraint(Constraint):
             'in zone {zone}, not {wanted}',
             advice='request another zone, or none',
             for_owner=_FOR_OWNER,
+            short='not in zone {wanted}',
+            of_host='{zone}',
         ),
         'availability_zone.not_in_aggregate': Reason(
             'in none of the aggregates that carry zone {wanted}',
@@ -117,6 +119,8 @@ class AvailabilityZoneConstraint(Constraint):
             advice='run "nova-manage placement sync_aggregates"',
             for_owner=_FOR_OWNER,
             is_state=True,
+            of_several='is in an aggregate of the zone in Nova, but not in Placement',
+            of_host='{aggregates}',
         ),
         'availability_zone.only_in_placement': Reason(
             'in {aggregates} in Placement, but not in Nova; Placement decides about the zone'

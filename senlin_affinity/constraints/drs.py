@@ -44,14 +44,19 @@ class DrsConstraint(Constraint):
         'drs.no_drs': Reason(
             'neither {host} nor {hypervisor_hostname} contains "{pattern}"',
             advice='rename the DRS hosts, or set drs_pattern',
+            of_several='is no host whose name contains "{pattern}"',
         ),
         'drs.disabled': Reason(
             '{host} is disabled',
             advice='enable the compute service of the host',
             is_state=True,
+            of_several='is disabled',
         ),
         'drs.down': Reason(
-            '{host} is down', advice='start the compute service of the host', is_state=True
+            '{host} is down',
+            advice='start the compute service of the host',
+            is_state=True,
+            of_several='is down',
         ),
         'drs.not_asked': Reason('the policy does not enable the DRS extension'),
     }

@@ -37,6 +37,8 @@ class FlavorAggregatesConstraint(Constraint):
         'flavor_aggregates.other': Reason(
             'is in aggregate {aggregates}, which does not accept flavor {flavor}',
             advice=f'name the flavor in the aggregate, under {KEY}, or use another flavor',
+            of_several='is in an aggregate that does not accept flavor {flavor}',
+            of_host='{aggregates}',
         ),
         'flavor_aggregates.unknown': Reason('it is not known whether the host accepts the flavor'),
         'flavor_aggregates.not_enforced': Reason(

@@ -58,6 +58,8 @@ class ImageAggregatesConstraint(Constraint):
             'the image has {key} "{asked}", but the metadata of the aggregates has "{found}"',
             advice='use another image or hosts of another aggregate, or change the metadata',
             detail='key',
+            of_several='is in an aggregate with another {key} than "{asked}", which the image has',
+            of_host='"{found}"',
         ),
         'image_aggregates.unknown': Reason(
             'it is not known whether the image properties match the metadata of the aggregates'

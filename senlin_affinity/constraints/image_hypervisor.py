@@ -87,6 +87,8 @@ class ImageHypervisorConstraint(Constraint):
             'the image requires {key} "{asked}", which {hypervisor} does not support',
             advice='use another image, or hosts whose hypervisor supports it',
             detail='key',
+            of_several='the image requires {key} "{asked}", which the hypervisor does not support',
+            of_host='{hypervisor}',
         ),
         'image_hypervisor.unknown': Reason(
             'it is not known whether the hypervisor supports {asked}',

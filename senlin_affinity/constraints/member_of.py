@@ -49,6 +49,8 @@ class MemberOfConstraint(Constraint):
             'is in aggregate {aggregates}, which member_of forbids',
             advice='remove the host from the aggregate, or the aggregate from member_of',
             for_owner=_FOR_OWNER,
+            of_several='is in an aggregate that member_of forbids',
+            of_host='{aggregates}',
         ),
         'member_of.required': Reason(
             'is not in {aggregates}, which member_of requires',

@@ -118,6 +118,8 @@ class ReservationsConstraint(Constraint):
             'is in aggregate {aggregates}, which is reserved',
             advice='use a flavor or an image with the reservation, or add a host that is not '
             'reserved',
+            of_several='is in an aggregate that is reserved',
+            of_host='{aggregates}',
         ),
         NOT_RESERVED: Reason(
             'is not in {aggregates}, which carries {reservation}',
@@ -132,6 +134,9 @@ class ReservationsConstraint(Constraint):
             'is in aggregate {aggregates}, which is isolated by traits that the request does not '
             'require',
             advice='use a flavor or an image that requires the traits, or add a host elsewhere',
+            of_several='is in an aggregate that is isolated by traits that the request does not '
+            'require',
+            of_host='{aggregates}',
         ),
         OTHER_TENANT: Reason(
             'is in no aggregate that project {project} may use ({aggregates})',
@@ -141,6 +146,8 @@ class ReservationsConstraint(Constraint):
             'is in aggregate {aggregates} in Nova, but not in Placement',
             advice='run "nova-manage placement sync_aggregates"',
             is_state=True,
+            of_several='is in an aggregate in Nova, but not in Placement',
+            of_host='{aggregates}',
         ),
         **queried_aggregates.REASONS,
         UNKNOWN: Reason('reserved hosts cannot be determined without {missing}'),

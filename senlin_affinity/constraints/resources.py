@@ -84,18 +84,24 @@ class ResourcesConstraint(Constraint):
             '{free} of {capacity} {resource} are free, but the flavor requests {amount}',
             advice='free capacity, add hosts, or use a smaller flavor',
             detail='resource',
+            short='too little {resource} left',
+            of_host='{free} of {amount}',
         ),
         'resources.too_large': Reason(
             'one server can get {max_unit} {resource} here, but the flavor requests {amount}',
             advice='use a smaller flavor, or larger hosts',
             detail='resource',
             is_state=False,
+            short='one server cannot have as much {resource}',
+            of_host='{max_unit} of {amount}',
         ),
         'resources.step': Reason(
             '{resource} is allocated in steps of {step_size}, but the flavor requests {amount}',
             advice='use a flavor that requests a multiple of the step',
             detail='resource',
             is_state=False,
+            of_several='{resource} is allocated in steps, and {amount} is not a multiple',
+            of_host='steps of {step_size}',
         ),
         'resources.not_offered': Reason(
             'offers no {resource}',
@@ -108,6 +114,8 @@ class ResourcesConstraint(Constraint):
             'Ironic',
             advice='make the node available in Ironic (maintenance, cleaning, provision state)',
             detail='resource',
+            short='all {resource} reserved, as for a node that is not available in Ironic',
+            of_host='{reserved} reserved',
         ),
         'resources.not_granted': Reason(
             'Placement does not offer the host to a server of this flavor',

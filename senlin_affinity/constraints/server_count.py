@@ -75,6 +75,8 @@ class ServerCountConstraint(Constraint):
         'server_count.full': Reason(
             'holds {servers} servers, and may hold {most}',
             advice=f'raise {KEY}, or add hosts',
+            short='too many servers',
+            of_host='{servers}',
         ),
         'server_count.not_counted': Reason(
             'may hold {most} servers, but its current number of servers is not known',

@@ -111,6 +111,8 @@ class ServerGroupConstraint(Constraint):
             'max_server_per_host is {max_server_per_host}',
             advice='raise max_server_per_host, or add a host',
             for_owner='a host may hold {max_server_per_host} of server group {group}',
+            short='server group {group} allows {max_server_per_host} per host',
+            of_host='holds {members}',
         ),
         'server_group.other_host': Reason(
             'group {group} has the policy affinity, and its servers are on {hosts}',

@@ -47,6 +47,8 @@ class TenantIsolationConstraint(Constraint):
             advice=f'name the project in the aggregate, under a key that begins with {TENANT}, or '
             'use hosts of another aggregate',
             is_state=True,
+            of_several='is in an aggregate that does not accept project {project}',
+            of_host='{aggregates}',
         ),
         'tenant_isolation.unknown': Reason('it is not known whether the host accepts the project'),
         'tenant_isolation.not_enforced': Reason(

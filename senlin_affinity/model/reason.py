@@ -33,6 +33,10 @@ class Reason:
     reserved), so the host could take the servers later. False: the host is of another kind, such as
     one without the resource class, the trait or the aggregate. None: as ``is_capacity_rule`` of the
     constraint. The first sentence of an answer is about hosts that only their state rejects.
+
+    Answers count hosts that are rejected alike. ``short`` is their sentence; without it,
+    ``of_several`` is the sentence of hosts that differ, such as in the names of their aggregates.
+    ``of_host`` follows the name of a host, in brackets. All three are format strings for the facts.
     """
 
     sentence: str
@@ -41,6 +45,9 @@ class Reason:
     for_owner: str | None = None
     caveat: str = ''
     is_state: bool | None = None
+    short: str = ''
+    of_several: str = ''
+    of_host: str = ''
 
     @cached_property
     def facts(self) -> frozenset[str]:

@@ -124,35 +124,54 @@ REASONS: Mapping[str, Reason] = {
         '(its aggregates: {aggregates})',
         advice='set the key on an aggregate of the host, or write "<or> VALUE <or> ~" in the extra '
         'spec',
+        of_several='is in no aggregate that matches {key} "{asked}", which the flavor requires',
+        of_host='aggregates: {aggregates}',
     ),
     'aggregate_metadata.mismatch': Reason(
         'the flavor requires {key} "{asked}", but the metadata of {aggregates} has "{found}"',
         advice='change the extra spec or the metadata, or use hosts of another aggregate',
+        of_several='is in no aggregate that matches {key} "{asked}", which the flavor requires',
+        of_host='{aggregates}: "{found}"',
     ),
     'aggregate_metadata.unwanted_key': Reason(
         'the flavor requires hosts without {key} ("{asked}"), but the metadata of {aggregates} '
         'has "{found}"',
         advice='use hosts without the key, or name the values that are allowed after "<or>"',
+        of_several='is in an aggregate with {key}, but the flavor requires hosts without it '
+        '("{asked}")',
+        of_host='{aggregates}: "{found}"',
     ),
     'aggregate_metadata.forced_missing_key': Reason(
         'the metadata of {aggregates} requires {key} "{asked}" of every flavor, but this flavor '
         'lacks it',
         advice='set the extra spec, or use hosts of another aggregate',
+        of_several='is in an aggregate that requires {key} of every flavor, but this flavor lacks '
+        'it',
+        of_host='{aggregates}: "{asked}"',
     ),
     'aggregate_metadata.forced_mismatch': Reason(
         'the metadata of {aggregates} requires {key} "{asked}" of every flavor, '
         'but this flavor has "{found}"',
         advice='change the extra spec, or use hosts of another aggregate',
+        of_several='is in an aggregate that requires another {key} of every flavor than '
+        '"{found}", which this flavor has',
+        of_host='{aggregates}: "{asked}"',
     ),
     'aggregate_metadata.forced_unwanted_key': Reason(
         'the metadata of {aggregates} requires flavors without {key} ("{asked}"), '
         'but this flavor has "{found}"',
         advice='remove the extra spec from the flavor, or use hosts of another aggregate',
+        of_several='is in an aggregate that requires flavors without {key}, but this flavor has '
+        '"{found}"',
+        of_host='{aggregates}: "{asked}"',
     ),
     'aggregate_metadata.not_comparable': Reason(
         'the metadata of {aggregates} requires {key} "{asked}", and the flavor has "{found}": '
         'two operators cannot be compared',
         advice='write plain values on one of the two sides',
+        of_several='is in an aggregate whose {key} cannot be compared with "{found}", which the '
+        'flavor has',
+        of_host='{aggregates}: "{asked}"',
     ),
     'aggregate_metadata.illegal': Reason(
         '{key} is "{value}" in {where}: "!" says that the key must be absent, '
@@ -178,11 +197,15 @@ NOVA_REASONS: Mapping[str, Reason] = {
         'Nova\'s own filter: the flavor requires {key} "{asked}", but no aggregate of the host '
         'has this key (its aggregates: {aggregates})',
         advice='set the key on an aggregate of the host, or remove the extra spec from the flavor',
+        of_several='is in no aggregate that matches {key} "{asked}", which the flavor requires',
+        of_host='aggregates: {aggregates}',
     ),
     'aggregate_metadata.nova_mismatch': Reason(
         'Nova\'s own filter: the flavor requires {key} "{asked}", but the metadata of '
         '{aggregates} has "{found}"',
         advice='change the extra spec or the metadata, or use hosts of another aggregate',
+        of_several='is in no aggregate that matches {key} "{asked}", which the flavor requires',
+        of_host='{aggregates}: "{found}"',
     ),
     'aggregate_metadata.nova_fails': Reason(
         'Nova\'s own filter fails on {key}: "{asked}" and "{found}" in {aggregates}; '

@@ -47,50 +47,6 @@ from senlin_affinity.preflight.likely_cause import all_hosts
 
 _HOST_FULL, _OTHER_ZONE = 'server_group.host_full', 'availability_zone.other_zone'
 _TOO_LARGE, _NOT_OFFERED = 'resources.too_large', 'resources.not_offered'
-#: Phrases for the codes whose facts differ from host to host.
-_SHORT: Mapping[str, str] = {
-    _OTHER_ZONE: 'not in zone {wanted}',
-    'resources.exhausted': 'too little {resource} left',
-    'resources.reserved': 'all {resource} reserved, as for a node that is not available in Ironic',
-    _TOO_LARGE: 'one server cannot have as much {resource}',
-    'server_count.full': 'too many servers',
-    _HOST_FULL: 'server group {group} allows {max_server_per_host} per host',
-}
-_NO_MATCH = 'is in no aggregate that matches {key} "{asked}", which the flavor requires'
-#: Phrases for several hosts whose sentences differ, such as in the names of their aggregates.
-_MERGED: Mapping[str, str] = {
-    'aggregate_metadata.missing_key': _NO_MATCH,
-    'aggregate_metadata.mismatch': _NO_MATCH,
-    'aggregate_metadata.nova_missing_key': _NO_MATCH,
-    'aggregate_metadata.nova_mismatch': _NO_MATCH,
-    'aggregate_metadata.unwanted_key': 'is in an aggregate with {key}, but the flavor requires '
-    'hosts without it ("{asked}")',
-    'aggregate_metadata.forced_missing_key': 'is in an aggregate that requires {key} of every '
-    'flavor, but this flavor lacks it',
-    'aggregate_metadata.forced_mismatch': 'is in an aggregate that requires another {key} of every '
-    'flavor than "{found}", which this flavor has',
-    'aggregate_metadata.forced_unwanted_key': 'is in an aggregate that requires flavors without '
-    '{key}, but this flavor has "{found}"',
-    'aggregate_metadata.not_comparable': 'is in an aggregate whose {key} cannot be compared with '
-    '"{found}", which the flavor has',
-    'availability_zone.not_mirrored': 'is in an aggregate of the zone in Nova, but not in '
-    'Placement',
-    'drs.disabled': 'is disabled',
-    'drs.down': 'is down',
-    'drs.no_drs': 'is no host whose name contains "{pattern}"',
-    'flavor_aggregates.other': 'is in an aggregate that does not accept flavor {flavor}',
-    'image_aggregates.mismatch': 'is in an aggregate with another {key} than "{asked}", which the '
-    'image has',
-    'image_hypervisor.unsupported': 'the image requires {key} "{asked}", which the hypervisor does '
-    'not support',
-    'member_of.forbidden': 'is in an aggregate that member_of forbids',
-    'reservations.isolated': 'is in an aggregate that is isolated by traits that the request does '
-    'not require',
-    'reservations.not_mirrored': 'is in an aggregate in Nova, but not in Placement',
-    'reservations.reserved': 'is in an aggregate that is reserved',
-    'resources.step': '{resource} is allocated in steps, and {amount} is not a multiple',
-    'tenant_isolation.other': 'is in an aggregate that does not accept project {project}',
-}
 #: With known hosts, the remedies say what would be accepted and also finds a host.
 _WITHOUT_ADVICE: Mapping[str, str] = {
     'flavor.rejected': 'nova-api answers {status} because of {settings}: {exception} ("{message}")'
@@ -214,8 +170,8 @@ def candidates_of(decision: Decision) -> Iterator[str]:
 
 def short_sentence(verdict: Verdict, decision: Decision) -> str:
     """Return a sentence that is equal for hosts that are rejected alike."""
-    for_owner = decision.reasons[verdict.code].for_owner
-    for words in (_SHORT.get(verdict.code), for_owner, _MERGED.get(verdict.code)):
+    reason = decision.reasons[verdict.code]
+    for words in (reason.short, reason.for_owner, reason.of_several):
         if words:
             with contextlib.suppress(KeyError):
                 return words.format_map(dict(verdict.facts))
@@ -229,7 +185,9 @@ def shared_sentence(verdicts: Iterable[Verdict], decision: Decision) -> str:
     aggregate that does not accept project p2" for hosts of several.
     """
     found = dict.fromkeys(
-        sentence(each, decision.reasons) if each.code in _MERGED else short_sentence(each, decision)
+        sentence(each, decision.reasons)
+        if decision.reasons[each.code].of_several
+        else short_sentence(each, decision)
         for each in verdicts
     )
     if len(found) == 1:
