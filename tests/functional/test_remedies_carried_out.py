@@ -81,7 +81,7 @@ CASES = {
 #: flavor with group_policy (the accuracy kind "rejected queries"). Some have own tests.
 #: aggregate_projects is for the filter AggregateMultiTenancyIsolation.
 BESIDE = {'hosts', 'boot_from_volume', 'group_policy', 'settings', 'any_host', 'removed_consumers'}
-BESIDE |= {'aggregate_projects', 'available_nodes', 'moved_server'}
+BESIDE |= {'aggregate_projects', 'available_nodes', 'moved_server', 'image'}
 #: What the text of a waiver contains if a flavor without the requirement exists.
 GIVEN_UP = {'traits': FAST, 'aggregate_metadata': SSD}
 #: A hint names servers by ids; the accuracy kind "hints" creates servers with and without them.
@@ -177,6 +177,17 @@ def test_a_remedy_has_the_predicted_result(case, operator):
         assert place(operator, then, remedy.capacity) == remedy.capacity
 
 
+@pytest.mark.long
+def test_another_image_has_the_predicted_result(operator):
+    """No host of the fake driver offers Secure Boot."""
+    request = NamedRequest(3, 'asked', enabled_filters=FILTERS, image_properties={})
+    secure = replace(request, image_properties={'os_secure_boot': 'required'})
+    decision = decide(operator, secure, None)
+    (remedy,) = (each for each in decision.remedies if each.code == 'image')
+    assert (decision.capacity, remedy.data['removed_image_properties']) == (0, ['os_secure_boot'])
+    assert place(operator, request, remedy.capacity) == remedy.capacity
+
+
 def api_decision(operator, question):
     """Return the decision of the command, which reads what else than servers uses full hosts."""
     view = api.fetch(operator.connection, question)
@@ -219,6 +230,7 @@ def test_a_server_moves_off_the_only_host_with_a_trait(operator):
     (gone,) = of_host['cmp-2']
     operator.compute.delete_server(gone)
     waiting.until(lambda: len([*operator.compute.servers()]) == 4, 60, 'the end of a server')
+    operator.placement.put('/traits/CUSTOM_FAST', microversion='1.6').raise_for_status()
     operator.set_traits('cmp-4', [*operator.traits('cmp-4'), 'CUSTOM_FAST'])
     question = api.Question(1, flavor='fast', image_properties={}, enabled_filters=FILTERS)
     decision = api_decision(operator, question)
