@@ -107,7 +107,7 @@ def write_nova(plan: RunPlan) -> Path:
             'my_ip': '127.0.0.1',
             'host': 'sandbox-controller',
             'compute_driver': 'fake.SandboxDriver',
-            # Nothing depends on the periodic tasks.
+            # The sandbox itself runs the only task that matters (nova_process).
             'periodic_enable': False,
             'report_interval': 60,
             'service_down_time': 86400,

@@ -5,7 +5,7 @@ Example (over HTTP; what a request omits returns to the state at the start)::
     PUT /_nova/options   {"filter_scheduler": {"enabled_filters": ["ComputeFilter"]}}
     PUT /_nova/hosts     {"cmp-1": {"vcpus": 8, "inventory": {"CUSTOM_A": {"total": 4}}}}
 
-    PUT /_nova/servers   sends the servers of each host to nova-scheduler, as every two minutes
+    PUT /_nova/servers   sends the servers of each host to nova-scheduler, as at each interval
     PUT /_nova/conductor lets nova-conductor read the filters anew, as its restart does
 
 Use it only while no server is being built.
@@ -28,7 +28,7 @@ class Controls(Stub):
     """The controls of one sandbox's Nova; its drivers read ``specs``."""
 
     def __init__(self, services: Iterable[Any], specs: dict[str, HostSpec]) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._started, self._specs = dict(specs), specs
         self._overrides: list[tuple[str, str | None]] = []
         self._computes, self._schedulers = {}, []
@@ -46,7 +46,7 @@ class Controls(Stub):
                 case ('PUT', 'hosts'):
                     self._set_hosts(request.json_body)
                 case ('PUT', 'servers'):
-                    self._sync_servers()
+                    self.sync_servers()
                 case ('PUT', 'conductor'):
                     self._restart_conductor()
                 case _:
@@ -88,11 +88,13 @@ class Controls(Stub):
             manager.driver.take(spec)
             manager.update_available_resource(context.get_admin_context())
 
-    def _sync_servers(self) -> None:
+    def sync_servers(self) -> None:
+        """Let each nova-compute report its servers to nova-scheduler, as it does periodically."""
         from nova import context
 
-        for manager in self._computes.values():
-            manager._sync_scheduler_instance_info(context.get_admin_context())
+        with self._lock:
+            for manager in self._computes.values():
+                manager._sync_scheduler_instance_info(context.get_admin_context())
 
     def _restart_conductor(self) -> None:
         from nova import context

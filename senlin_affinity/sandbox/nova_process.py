@@ -7,13 +7,14 @@ globals, so each cloud has its own process.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 import re
 import shutil
 import socket
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from senlin_affinity.sandbox import config_files, lifeline, workarounds
@@ -22,7 +23,11 @@ from senlin_affinity.sandbox.identities import ADMIN
 from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.template_databases import flush, provide
 
+LOG = logging.getLogger(__name__)
+
 _CELL1 = str(uuid.uuid5(uuid.NAMESPACE_DNS, 'cell1'))
+#: The seconds between periodic tasks without an interval of their own.
+_INTERVAL = 60
 #: The defaults of an inventory; with a missing field, Nova would rewrite it for every server.
 _USUAL = {'reserved': 0, 'min_unit': 1, 'step_size': 1, 'allocation_ratio': 1.0}
 #: The supported instances by hypervisor type.
@@ -67,10 +72,10 @@ def run(plan: RunPlan, listener: socket.socket, parent: Lifeline) -> None:
         if number % 100 == 0 and number < len(specs):
             parent.tell(stage=f'{number} of {len(specs)} compute services run')
     parent.tell(stage=f'{len(specs)} compute services run')
-    applications['_nova'] = Controls(running, specs)
+    applications['_nova'] = controls = Controls(running, specs)
     _furnish(plan)
     parent.tell(ready=True)
-    threading.Event().wait()
+    _repeat(controls.sync_servers)
     del running  # keeps the services alive until here
 
 
@@ -241,6 +246,19 @@ def _start_computes(hosts: Iterable[str]) -> Iterator[Any]:
         finally:
             CONF.clear_override('host')
     host_mapping.discover_hosts(context.get_admin_context(), _CELL1)
+
+
+def _repeat(sync_servers: Callable[[], None]) -> None:
+    """Run the only periodic task at its interval, forever; without one, only wait."""
+    from nova.conf import CONF
+
+    interval = CONF.scheduler_instance_sync_interval or _INTERVAL
+    forever = threading.Event()
+    while not forever.wait(interval if interval > 0 else None):
+        try:
+            sync_servers()
+        except Exception:
+            LOG.exception('the servers were not reported to nova-scheduler')
 
 
 def _furnish(plan: RunPlan) -> None:

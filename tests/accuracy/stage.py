@@ -50,7 +50,10 @@ class Stage:
 
     def __init__(self, **more: Any) -> None:
         hosts, filters = dict.fromkeys(HOSTS, _UNUSED), (FILTER, REQUEST_FILTER)
-        options = {'pci': {'alias': _ALIAS}, **more.pop('nova_options', {})}
+        given = more.pop('nova_options', {})
+        # By default, nova-scheduler learns of live migrations only when a test wants it.
+        default = {'scheduler_instance_sync_interval': -1, **given.get('DEFAULT', {})}
+        options = {'pci': {'alias': _ALIAS}, **given, 'DEFAULT': default}
         self.cloud = SandboxCloud(
             hosts, available_filters=filters, quotas={}, nova_options=options, **more
         )
