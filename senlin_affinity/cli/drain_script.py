@@ -104,11 +104,12 @@ maintain() {
     fi
 }
 
-# settle SINCE: nova-scheduler sees live migrations only after scheduler_instance_sync_interval.
-# Until then, it counts the members of groups on their former hosts.
+# settle: nova-scheduler sees live migrations only after scheduler_instance_sync_interval, which
+# begins anew if nova-compute restarts. Until then, it counts members of groups on former hosts.
 SETTLE=${SETTLE:-150}
 settle() {
-    while ((SECONDS - $1 < SETTLE)); do sleep "$INTERVAL"; done
+    echo "waiting $SETTLE seconds until nova-scheduler sees the servers on their new hosts"
+    sleep "$SETTLE"
 }
 """
 
@@ -141,13 +142,12 @@ def _batches(plan: RollingPlan, disabled: Collection[str]) -> Iterator[str]:
         yield ''
         yield f'echo {shlex.quote(signed(f"batch {place} of {number}: {names}"))}'
         yield from _moves(batch, disabled)
-        yield 'moved=$SECONDS'
         yield ' '.join(('maintain', *map(shlex.quote, batch.hosts)))
         for host in batch.hosts:
             if host not in disabled:
                 yield _openstack('compute', 'service', 'set', '--enable', host, 'nova-compute')
         if place < number and any(each.kind == LIVE for each in batch.moves):
-            yield 'settle "$moved"'
+            yield 'settle'
     if not plan.left:
         return
     yield ''

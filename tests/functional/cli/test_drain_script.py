@@ -191,6 +191,7 @@ def test_batches_wait_for_their_maintenance(run):
         '  web is ACTIVE on cmp-2',
         'no servers are left on cmp-1',
         'maintained cmp-1',
+        'waiting 0 seconds until nova-scheduler sees the servers on their new hosts',
         'batch 2 of 2: cmp-5',
         'no servers are left on cmp-5',
         'maintained cmp-5',
