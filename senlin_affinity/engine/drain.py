@@ -203,7 +203,8 @@ def _caveats(task: Task, server: Server, kind: Kind, target: Host) -> Iterator[s
     yield from moves.caveats(server, kind)
     for name in scheduler_hints.servers(server.hints, scheduler_hints.SAME_HOST):
         other = task.servers.get(name)
-        if other is not None and moves.kind_of(other) == moves.LIVE:
+        is_noticed = kind == moves.EVACUATE  # the target tells nova-scheduler
+        if other is not None and moves.kind_of(other) == moves.LIVE and not is_noticed:
             yield f'nova-scheduler notices the live migration of {other.name} only after {SYNC.key}'
     index = task.index_of(server)
     differs = None if index is None else moves.mismatch(kind, task.scenario.hosts[index], target)

@@ -21,7 +21,7 @@ Example::
   sharing provider is then charged twice.
 * A live migration does not tell nova-scheduler about the new host: until the host's next periodic
   report (``scheduler_instance_sync_interval``), the filters of groups and of ``same_host`` do not
-  see the server there, and see it on its former host.
+  see the server there, and see it on its former host. The target of an evacuation tells it.
 * Nova frees nothing of a host that is down: an evacuated server is allocated on both until the
   former host is up again.
 * A failed evacuation leaves the server in ERROR; after a failed migration, it is as before.

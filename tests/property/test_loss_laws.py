@@ -14,8 +14,8 @@ SEEDS = st.integers(0, 2**32)
 LOST, OTHER = (Place(name, 'az-1', (8, 8_192, 40)) for name in ('h0', 'h1'))
 
 
-def world(*guests, places=(LOST, OTHER), groups=(), pool=0):
-    return World('capacity', places, guests, groups, pool, (), ('h0',), None)
+def world(*guests, places=(LOST, OTHER), groups=(), pool=0, filters=()):
+    return World('capacity', places, guests, groups, pool, filters, ('h0',), None)
 
 
 def guest(number, host='h0', amounts=(4, 1_024, 0), **fields):
@@ -41,6 +41,14 @@ def test_nothing_of_a_lost_host_is_freed():
     assert exact_drain.all_move(two, exact_drain.reachable(two))
     losses = {loss.name: loss for _world, loss in exact_loss.losses_of(two)}
     assert losses['h0'].verdict == 'cannot'
+
+
+def test_the_scheduler_notices_evacuations():
+    """The target reports the server, which a live migration leaves to the next periodic report."""
+    first = guest(1)
+    both = world(first, guest(2, hints={'same_host': first.id}), filters=exact_drain.HINTS)
+    losses = {loss.name: loss for _world, loss in exact_loss.losses_of(both)}
+    assert losses['h0'].verdict == 'in_order'
 
 
 def test_wrong_verdicts_are_mistakes():
