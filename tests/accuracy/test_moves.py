@@ -6,7 +6,7 @@ The rows with "decided" in tests/cases/moves.yaml name what decides instead.
 import pytest
 
 from senlin_affinity import api
-from senlin_affinity.model.request import Settings
+from senlin_affinity.model.request import DEFAULT_FILTERS, Settings
 from senlin_affinity.nova import moves
 from tests.accuracy.moving import move, rewrite, set_service
 from tests.accuracy.servers import Nova
@@ -68,3 +68,20 @@ def test_nova_rejects_exactly_the_moves_with_an_obstacle(cloud, nova, row):
         assert bool(refusal) == (row['code'] is not None), refusal
     finally:
         nova.delete([made])
+
+
+def test_nova_scheduler_notices_an_evacuation():
+    """The target of an evacuation reports the server: no periodic report is needed."""
+    options = {'DEFAULT': {'scheduler_instance_sync_interval': -1}}
+    filters = (*DEFAULT_FILTERS, 'SameHostFilter')
+    hosts = {name: {} for name in (UP, TARGET, ELSEWHERE)}
+    with SandboxCloud(hosts, filters=filters, nova_options=options) as cloud:
+        nova = Nova(cloud.connection(), cloud.image_id)
+        flavor = nova.call('GET', '/flavors')['flavors'][0]['id']
+        first, _status = nova.boot(flavor, host=UP)
+        second, status = nova.boot(flavor, host=UP, hints={'same_host': [first]})
+        assert status == 'ACTIVE'
+        set_service(nova, UP, forced_down=True)
+        assert move(nova, first, moves.EVACUATE, TARGET) == ''
+        assert move(nova, second, moves.EVACUATE, ELSEWHERE)
+        assert move(nova, second, moves.EVACUATE, TARGET) == ''
