@@ -14,6 +14,7 @@ Units: memory in MB, disk in GB, seconds.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -32,6 +33,7 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import drain_script
 from senlin_affinity.engine.drain import DrainPlan
+from senlin_affinity.engine.drain_batches import RollingPlan
 from tests.accuracy.asking import optional_input
 from tests.accuracy.case import HOSTS, Ask, Case
 from tests.accuracy.moving import move, set_service
@@ -232,7 +234,7 @@ def carry_out(stage: Stage, drain: Drain, hosts: tuple[str, ...], path: str) -> 
     wrong = [*_movable(stage, drain, hosts, plan)]
     watch = Watch(stage.cloud.log_dir)
     watch.start()
-    ended = _run(stage, plan, view, path)
+    ended = run(stage, plan, view, path)
     watch.stop()
     wrong += watch.violations
     expected = 3 if plan.stuck or plan.not_found else 0
@@ -275,7 +277,7 @@ def _movable(stage: Stage, drain: Drain, hosts: Sequence[str], plan: DrainPlan) 
     stage.enable(enabled)
 
 
-def _open_again(stage: Stage, drain: Drain, hosts: Sequence[str]) -> None:
+def open_again(stage: Stage, drain: Drain, hosts: Sequence[str]) -> None:
     """Enable the hosts that the script disabled, and let nova-scheduler notice all moves."""
     for name in hosts:
         if not drain.case.hosts[name].get('disabled'):
@@ -283,10 +285,14 @@ def _open_again(stage: Stage, drain: Drain, hosts: Sequence[str]) -> None:
     stage.put('servers', {})
 
 
-def _run(
-    stage: Stage, plan: DrainPlan, view: api.CloudView, path: str
+def run(
+    stage: Stage,
+    plan: DrainPlan | RollingPlan,
+    view: api.CloudView,
+    path: str,
+    more: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the script with bash."""
+    """Run the script with bash, and with more variables."""
     off = [each.host for each in view.snapshot.hosts or () if not each.enabled]
     auth = {f'OS_{name.upper()}': value for name, value in stage.cloud.auth().items()}
     environment = {
@@ -295,6 +301,7 @@ def _run(
         'PATH': path,
         'INTERVAL': '1',
         'OS_REGION_NAME': 'RegionOne',
+        **(more or {}),
     }
     environment['OS_IDENTITY_API_VERSION'] = '3'
     text = '\n'.join([*drain_script.lines(plan, off, '', view.snapshot.taken_at), ''])
@@ -308,21 +315,36 @@ def _run(
     )
 
 
+def clouds(seeds: Sequence[int], **options: Any) -> Iterator[tuple[Stage, Drain]]:
+    """Yield the clouds of these seeds with their servers; the next step removes the cloud.
+
+    :param options: of nova.conf, in the section DEFAULT.
+    """
+    for first in range(0, len(seeds), _BATCH):
+        with Stage(nova_options={'DEFAULT': options}) as stage:
+            for seed in seeds[first : first + _BATCH]:
+                drain = generate(seed)
+                stage.set_up(drain.case)
+                put(stage, drain)
+                yield stage, drain
+                stage.clear()
+
+
+@contextlib.contextmanager
+def client() -> Iterator[str]:
+    """Serve the commands of the scripts; yield the PATH."""
+    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as binaries:
+        yield f'{binaries}:{os.environ["PATH"]}'
+
+
 def outcomes(seeds: Sequence[int]) -> Iterator[Outcome]:
     """Yield the outcomes of the drains of these seeds."""
-    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as binaries:
-        path = f'{binaries}:{os.environ["PATH"]}'
-        for first in range(0, len(seeds), _BATCH):
-            with Stage() as stage:
-                for seed in seeds[first : first + _BATCH]:
-                    drain = generate(seed)
-                    stage.set_up(drain.case)
-                    put(stage, drain)
-                    for number in range(_ROUNDS):
-                        hosts = _with_servers(stage, drain, number) if number else drain.first
-                        yield carry_out(stage, drain, hosts, path)
-                        _open_again(stage, drain, hosts)
-                    stage.clear()
+    with client() as path:
+        for stage, drain in clouds(seeds):
+            for number in range(_ROUNDS):
+                hosts = _with_servers(stage, drain, number) if number else drain.first
+                yield carry_out(stage, drain, hosts, path)
+                open_again(stage, drain, hosts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
