@@ -164,7 +164,8 @@ def candidates_of(decision: Decision) -> Iterator[str]:
     For several servers, of which some fit, the latter, too.
     """
     for each in decision.hosts:
-        if each.rejected_by is None or (not decision.fits and not _of_kind(each, decision)):
+        takes = each.placed or each.rejected_by is None  # a host may be full with these servers
+        if takes or (not decision.fits and not _of_kind(each, decision)):
             yield each.host
 
 

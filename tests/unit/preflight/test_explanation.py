@@ -197,6 +197,12 @@ def test_only_changes_of_hosts_that_matter_are_evidence():
     assert changes_of(row, 'cmp-2')[1][1].startswith('Nothing visible has changed since.')
 
 
+def test_a_host_that_the_servers_fill_matters():
+    row = {'hosts': {'cmp-1': {'free': 1}, 'cmp-2': {'free': 0}}}
+    (found,), _said = changes_of(row, 'cmp-1', 'cmp-2')
+    assert found.endswith('(on cmp-1)')
+
+
 def test_servers_that_were_created_may_hide_what_was_decisive():
     at = 'the last at 2026-11-24 09:20 UTC'
     other = {'zone': 'az-2'}
