@@ -86,8 +86,10 @@ class DrainHost(base.ShowOne):
         if parsed_args.script and parsed_args.formatter != 'table':
             raise base.UsageError('--script and --format exclude each other')
         most = parsed_args.max_unavailable
-        if most is not None and (most < 1 or not parsed_args.waves):
-            raise base.UsageError('--max-unavailable needs --waves, and at least 1 host')
+        if most is not None and not parsed_args.waves:
+            raise base.UsageError('--max-unavailable needs --waves')
+        if most == 0:
+            raise base.UsageError('--max-unavailable must be at least 1')
         constraints = load_constraints()
         question, _files = request_options.read_settings(parsed_args, constraints)
         view = self._view = self._fetched(parsed_args, question)

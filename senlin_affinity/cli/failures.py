@@ -21,8 +21,9 @@ from senlin_affinity.preflight.failure_groups import FailureGroup, cause_of_fail
 
 _UNITS = {'m': 'minutes', 'h': 'hours', 'd': 'days', 'w': 'weeks'}
 _TIME = '%Y-%m-%dT%H:%M:%SZ'
-_UNSHELVES = (
-    'A failed unshelve leaves no record that can be listed: ask with "server explain SERVER".'
+_NOT_LISTED = (
+    'A failed unshelve leaves no record that can be listed (ask with "server explain SERVER"), and '
+    'neither does a request that nova-api rejected, such as one beyond a quota.'
 )
 
 
@@ -76,7 +77,7 @@ class Failures(base.ShowOne):
             'number': len(period.failures),
             'not_explained': len(period.failures) - len(found),
             'groups': [each.as_dict() for each in self._groups],
-            'not_listed': [_UNSHELVES],
+            'not_listed': [_NOT_LISTED],
         }
         return tuple(answer), tuple(answer.values())
 

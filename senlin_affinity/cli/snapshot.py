@@ -39,7 +39,7 @@ class SaveSnapshot(base.ShowOne):
         add(
             '--servers',
             action='store_true',
-            help='add all servers of all projects, for "host drain --snapshot"',
+            help='add all servers of all projects, for "host drain" and "resilience"',
         )
         base.add_timeout(add)
 

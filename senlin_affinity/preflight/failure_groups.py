@@ -147,8 +147,13 @@ class FailureGroup:
         return dict(Counter(each.action for each in self.failures).most_common())
 
     def sentence(self) -> str:
-        """Return "14 servers: CAUSE (first 2026-11-24 09:12 UTC, last 11:40 UTC; project a)"."""
-        facts = '; '.join(filter(None, (self._when(), _named('project', self.projects))))
+        """Return "14 servers: CAUSE (first 2026-11-24 09:12 UTC, last 11:40 UTC; project a; web)".
+
+        The names of a few servers, the newest failure first, come last.
+        """
+        servers = [*dict.fromkeys(each.failed.name for each in self.failures)]
+        parts = self._when(), _named('project ', self.projects), _named('', servers)
+        facts = '; '.join(filter(None, parts))
         return f'{self.number()}: {self.words}{f" ({facts})" if facts else ""}'
 
     def number(self) -> str:
@@ -222,4 +227,5 @@ def _named(noun: str, names: Sequence[str]) -> str:
     if not names:
         return ''
     more = f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''
-    return f'{noun}{"s" if len(names) > 1 else ""} {", ".join(names[:_NAMED])}{more}'
+    plural = f'{noun[:-1]}s ' if noun and len(names) > 1 else noun
+    return f'{plural}{", ".join(names[:_NAMED])}{more}'

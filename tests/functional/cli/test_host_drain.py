@@ -265,9 +265,13 @@ def test_a_batch_has_at_most_so_many_hosts(drain):
 
 
 @pytest.mark.parametrize(
-    'arguments', [['--max-unavailable', '2'], ['--waves', '--max-unavailable', '0']]
+    ('arguments', 'words'),
+    [
+        (['--max-unavailable', '2'], '--max-unavailable needs --waves'),
+        (['--waves', '--max-unavailable', '0'], '--max-unavailable must be at least 1'),
+    ],
 )
-def test_a_number_of_hosts_without_batches(drain, arguments):
+def test_a_number_of_hosts_without_batches(drain, arguments, words):
     done = drain('cmp-1', *arguments)
     assert done.returncode == 2
-    assert '--max-unavailable needs --waves' in done.stderr
+    assert words in done.stderr

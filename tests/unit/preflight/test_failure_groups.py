@@ -81,7 +81,7 @@ def test_the_sentence_of_a_group():
     (group,) = grouped(map(cause, every))
     assert group.sentence() == (
         '2 servers: too little VCPU left (both hosts) '
-        '(first 2026-11-24 09:12 UTC, last 11:40 UTC; projects a, b)'
+        '(first 2026-11-24 09:12 UTC, last 11:40 UTC; projects a, b; web-2, web-1)'
     )
     shown = group.as_dict()
     failures = shown.pop('failures')
@@ -122,8 +122,10 @@ def test_the_times_of_a_group(times, words):
     found = [failed(number, at, project_id=None) for number, at in enumerate(times)]
     (group,) = grouped(map(cause, found))
     number = '1 server' if len(times) == 1 else '2 servers'
-    end = f' ({words})' if words else ''
-    assert group.sentence() == f'{number}: too little VCPU left (both hosts){end}'
+    names = {'web-0', 'web-1'} if len(times) == 2 else {'web-0'}
+    assert {each.failed.name for each in group.failures} == names
+    begin = f'{number}: too little VCPU left (both hosts) ({words}{"; " if words else ""}web-'
+    assert group.sentence().startswith(begin)
 
 
 def test_hosts_are_not_counted_where_their_numbers_differ():
@@ -136,7 +138,9 @@ def test_the_largest_group_is_first_and_many_projects_are_counted():
     many = [failed(number, project_id=f'p{number}') for number in range(7)]
     port = failed(8, cause=Cause.PORT, message=NO_ADDRESS)
     first, second = grouped(map(cause, [port, *many]))
-    assert first.sentence().endswith('; projects p0, p1, p2, p3, p4 and 2 more)')
+    assert first.sentence().endswith(
+        '; projects p0, p1, p2, p3, p4 and 2 more; web-0, web-1, web-2, web-3, web-4 and 2 more)'
+    )
     assert second.sentence().startswith('1 server: a network has no free address (at ')
 
 
