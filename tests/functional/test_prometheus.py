@@ -97,7 +97,8 @@ def capacity(ask, flavor='m1.large'):
 
 def test_prometheus_stores_evaluates_and_alerts(tmp_path):
     cloud = HttpCloud(nova())
-    environment, options = named(tmp_path, lab=cloud), ('--cloud', 'lab', '--interval', '0.5')
+    environment = named(tmp_path, lab=cloud)
+    options = '--cloud', 'lab', '--interval', '0.5', '--resilience'
     with cloud, exporter(environment, *options) as (url, _process):
         until(lambda: 'senlin_affinity_capacity_servers' in scrape(url), what='the first refresh')
         checked = promtool('check', 'metrics', text=scrape(url))
