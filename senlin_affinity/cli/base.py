@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any, ClassVar, NoReturn
 
@@ -102,6 +102,11 @@ class Command(command.Command):
             os.environ.get(name) for name in ('OS_CLOUD', 'OS_AUTH_URL')
         )
 
+    def check_has_cloud(self) -> None:
+        """Raise UsageError if nothing names a cloud."""
+        if not self.has_cloud():
+            raise UsageError('name a cloud: --os-cloud, or OS_CLOUD')
+
     def cloud_in_place_of_file(self, timeout: float | None) -> Any:
         """Return the connection of a command without ``--snapshot``."""
         if not self.has_cloud():
@@ -161,6 +166,13 @@ class _Shown(Command):
 
     def _fitted(self, parsed_args: Any, names: Any, data: Any, width: int | None) -> Any:
         raise NotImplementedError
+
+    def print_texts(self, texts: Iterable[str]) -> None:
+        """Print each text as a paragraph, wrapped at the width of the terminal."""
+        width = shutil.get_terminal_size().columns
+        for text in texts:
+            for line in wrapping.lines(terminal_text.signed(text), width, others='  '):
+                self.app.stdout.write(f'{line}\n')
 
 
 class Lister(_Shown, lister.Lister):

@@ -17,18 +17,15 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, given, metrics, prometheus, request_options, view_notes
-from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.flavor_capacity import FlavorCapacity
 from senlin_affinity.engine.parts import NO_NAME
 from senlin_affinity.engine.unspecified import ASSUMED
-from senlin_affinity.model import terminal_text
 from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.flavor import Flavor
 
@@ -166,10 +163,7 @@ class Capacity(base.Lister):
             return 0
         status = super().produce_output(parsed_args, column_names, data)
         if parsed_args.formatter == 'table':
-            width = shutil.get_terminal_size().columns
-            for text in _notes(self._found, self._view_of_cloud, is_long=parsed_args.long):
-                for line in lines(terminal_text.signed(text), width, others='  '):
-                    self.app.stdout.write(f'{line}\n')
+            self.print_texts(_notes(self._found, self._view_of_cloud, is_long=parsed_args.long))
         return status
 
     def _view(

@@ -9,14 +9,11 @@ from __future__ import annotations
 import argparse
 import datetime
 import re
-import shutil
 from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, request_options
-from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.conf.constraint_plugins import load_constraints
-from senlin_affinity.model.terminal_text import signed
 from senlin_affinity.preflight.failure_groups import FailureGroup, cause_of_failure, grouped
 
 _UNITS = {'m': 'minutes', 'h': 'hours', 'd': 'days', 'w': 'weeks'}
@@ -54,8 +51,7 @@ class Failures(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Fetch the failures and the cloud, and find the causes."""
-        if not self.has_cloud():
-            raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
+        self.check_has_cloud()
         constraints, timeout = load_constraints(), parsed_args.timeout
         settings, _found = request_options.read_settings(parsed_args, constraints)
         clients = api.clients_of(self.connection(timeout))
@@ -91,10 +87,7 @@ class Failures(base.ShowOne):
             sentences.append(f'Nothing has failed since {parsed_args.since}.')
         if shown['not_explained']:
             sentences.append(f'{shown["not_explained"]:,} older failures are not explained.')
-        width = shutil.get_terminal_size().columns
-        for sentence in (*sentences, *shown['not_listed']):
-            for line in lines(signed(sentence), width, others='  '):
-                self.app.stdout.write(f'{line}\n')
+        self.print_texts((*sentences, *shown['not_listed']))
         return 0
 
 

@@ -75,8 +75,7 @@ class _OfGroups(base.Command):
         is_senlin_needed: bool = True,
         with_foreign_users: bool = True,
     ) -> _Listing:
-        if not self.has_cloud():
-            raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
+        self.check_has_cloud()
         from senlin_affinity.cloud import clients, connection, senlin
         from senlin_affinity.cloud.server_groups import NovaServerGroups
 

@@ -17,17 +17,14 @@ certain), 1 (unknown), 2 (usage).
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, given, progress, request_options, view_notes
-from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.resilience import Loss
 from senlin_affinity.engine.resilience_report import OUTCOMES
-from senlin_affinity.model import terminal_text
 from senlin_affinity.model.errors import CloudError
 
 _STATUS = {True: 0, False: 3, None: 4}
@@ -95,10 +92,7 @@ class Resilience(base.Lister):
         """Print the rows; below a table, the sum, what the verdicts mean, and the assumptions."""
         status = super().produce_output(parsed_args, column_names, data)
         if parsed_args.formatter == 'table':
-            width = shutil.get_terminal_size().columns
-            for text in self._notes(is_long=parsed_args.long):
-                for line in lines(terminal_text.signed(text), width, others='  '):
-                    self.app.stdout.write(f'{line}\n')
+            self.print_texts(self._notes(is_long=parsed_args.long))
         return status
 
     def _fetched(self, parsed_args: argparse.Namespace, question: api.Question) -> api.CloudView:

@@ -65,8 +65,7 @@ class ExplainServer(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Fetch the server and the cloud, and explain the failure."""
-        if not self.has_cloud():
-            raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
+        self.check_has_cloud()
         constraints, timeout = load_constraints(), parsed_args.timeout
         settings, _found = request_options.read_settings(parsed_args, constraints)
         connection = self.connection(timeout)

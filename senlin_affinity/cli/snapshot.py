@@ -47,8 +47,7 @@ class SaveSnapshot(base.ShowOne):
         """Take the snapshot, save it, and return a summary."""
         if parsed_args.file == '-':
             raise base.UsageError('specify a file, not "-": a snapshot cannot be written to stdout')
-        if not self.has_cloud():
-            raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
+        self.check_has_cloud()
         from senlin_affinity.cloud import snapshot_file, whole_cloud
 
         path, timeout = parsed_args.file, parsed_args.timeout

@@ -151,7 +151,7 @@ def started(period: Period, cloud: CloudSnapshot, until: str) -> list[Server]:
 
     :param cloud: shows the groups of the servers.
     """
-    groups = groups_of(cloud)
+    groups = cloud.server_group_ids
     with reading(_READ):
         found = [
             server_of(body, None)
@@ -164,13 +164,6 @@ def started(period: Period, cloud: CloudSnapshot, until: str) -> list[Server]:
         structs.replace(each, server_group=each.server_group or groups.get(each.id))
         for each in found
     ]
-
-
-def groups_of(cloud: CloudSnapshot) -> dict[str, str]:
-    """Return the ids of the groups by the ids of their members."""
-    return {
-        member.server: group.id for group in cloud.server_groups or () for member in group.members
-    }
 
 
 def _in_error(servers: Any, since: str) -> Iterator[ListedFailure]:
@@ -243,7 +236,7 @@ class _Reading:
     ) -> None:
         self.nova = _LimitedServers(clouds.compute(clients.owner, timeout), most_requests)
         self._clients, self._timeout, self._period = clients, timeout, period
-        self.groups = groups_of(cloud)
+        self.groups = cloud.server_group_ids
         self.find_image: Callable[[str], Image] = functools.cache(self._find_image)
 
     def failures(self, most: int) -> Iterator[FailedServer]:

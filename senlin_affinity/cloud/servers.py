@@ -40,7 +40,6 @@ from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU, Flavor, Group
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.demand import demand
@@ -157,9 +156,8 @@ class _Reader:
     """The conversion of servers, whose equal flavors become one object."""
 
     def __init__(self, cloud: CloudSnapshot) -> None:
-        groups: Iterable[ServerGroup] = cloud.server_groups or ()
         self._are_groups_known = cloud.server_groups is not None
-        self._groups = {member.server: each.id for each in groups for member in each.members}
+        self._groups = cloud.server_group_ids
         self._by_id = {each.id: each for each in cloud.flavors or ()}
         self._flavors: dict[str, Flavor | None] = {}
 

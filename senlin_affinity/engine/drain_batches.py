@@ -23,7 +23,7 @@ from typing import Any
 from msgspec import structs
 
 from senlin_affinity.engine.drain import drain
-from senlin_affinity.engine.drain_plan import DrainPlan, Move
+from senlin_affinity.engine.drain_plan import DrainPlan, Move, all_fit
 from senlin_affinity.model.request import Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
@@ -48,8 +48,7 @@ class RollingPlan:
     @property
     def fits(self) -> bool | None:
         """True if Nova accepts each move; False if a server of a host certainly stays."""
-        found = {each.fits for each in (*self.batches, *self.left)}
-        return False if False in found else None if None in found else True
+        return all_fit(each.fits for each in (*self.batches, *self.left))
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ Example::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -175,3 +175,9 @@ class DrainPlan:
 
 def _named(server: Server) -> dict[str, Any]:
     return {'server': server.id, 'name': server.name, 'host': server.host}
+
+
+def all_fit(answers: Iterable[bool | None]) -> bool | None:
+    """Return False if one of the answers is False, else None if one is None, else True."""
+    found = {*answers}
+    return False if False in found else None if None in found else True

@@ -173,7 +173,7 @@ class _Search:
             missing = [*self._lacking(each)]
             if left > 0:
                 left -= 1
-                missing += more.missing(self, each)
+                missing += more.missing(each)
             found[each.name] = replace(each, missing=(*missing,))
         return tuple(found.get(each.name, each) for each in losses)
 
@@ -216,7 +216,7 @@ class _MoreHosts:
             self._places[shape] = range(begin, begin + number)
         self.every = every.in_scenario(scenario)
 
-    def missing(self, search: _Search, loss: Loss) -> Iterator[Unblocking]:
+    def missing(self, loss: Loss) -> Iterator[Unblocking]:
         """Yield the smallest number of hosts like the largest lost one with which all fit."""
         like = self.like[loss.hosts[0]]
         places = self._places[_shape(like)]

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from senlin_affinity.engine.drain_plan import DrainPlan, Unblocking
+from senlin_affinity.engine.drain_plan import DrainPlan, Unblocking, all_fit
 from senlin_affinity.engine.workload_plan import Obstacle
 from senlin_affinity.model.assumption import Assumption
 
@@ -141,8 +141,7 @@ class Resilience:
     @property
     def fits(self) -> bool | None:
         """True if each domain can be lost, False if one certainly cannot, else None."""
-        found = {each.fits for each in self.losses}
-        return False if False in found else None if None in found else True
+        return all_fit(each.fits for each in self.losses)
 
     def counts(self) -> Counter[str]:
         """Return the number of domains by verdict."""

@@ -144,6 +144,12 @@ class CloudSnapshot(Value, frozen=True, dict=True):
         """Return the server groups by id; empty if they are unknown."""
         return {group.id: group for group in self.server_groups or ()}
 
+    @cached_property
+    def server_group_ids(self) -> Mapping[str, str]:
+        """Return the id of the server group of each known member, by the id of the server."""
+        groups = self.server_groups or ()
+        return {member.server: group.id for group in groups for member in group.members}
+
     def server_groups_of(self, project_id: str | None) -> tuple[ServerGroup, ...]:
         """Return the server groups of a project, by default of the snapshot's.
 

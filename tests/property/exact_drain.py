@@ -428,13 +428,18 @@ def _server(guest: Guest) -> Server:
 # -- the table
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the arguments of a comparison, also that of losses."""
     parser = argparse.ArgumentParser()
     parser.add_argument('number', type=int, nargs='?', default=2_000)
     parser.add_argument('--first', type=int, default=0, help='the number of the first cloud')
     parser.add_argument('--until', type=float, help='no cloud starts afterwards')
     parser.add_argument('--write', type=Path, help='a file for the table')
-    given = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = parse(arguments)
     counts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     for seed in range(given.first, given.first + given.number):
         if given.until is not None and time.time() > given.until:

@@ -11,13 +11,11 @@ neither.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from senlin_affinity import api
 from senlin_affinity.engine.resilience import Loss
@@ -117,12 +115,7 @@ def compare(seed: int) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument('number', type=int, nargs='?', default=2_000)
-    parser.add_argument('--first', type=int, default=0, help='the number of the first cloud')
-    parser.add_argument('--until', type=float, help='no cloud starts afterwards')
-    parser.add_argument('--write', type=Path, help='a file for the table')
-    given = parser.parse_args(arguments)
+    given = exact_drain.parse(arguments)
     counts: Mapping[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     for seed in range(given.first, given.first + given.number):
         if given.until is not None and time.time() > given.until:
