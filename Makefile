@@ -12,6 +12,8 @@ TESTS := $(wildcard tests/engine tests/accuracy tests/explorer tests/reliability
 # Tests that use no socket and start no process.
 QUICK := $(wildcard tests/property tests/unit)
 WORKERS ?= 3
+# Without the slow tests.
+SHORT := -m 'not long and not nightly'
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Tests that also run with the oldest supported libraries.
 OLD_WORLD := tests/compat $(addprefix tests/unit/,model nova engine constraints policy preflight groups cloud) \
@@ -39,7 +41,7 @@ help:
 	@echo 'make quick         run the unit and property tests, without Nova, Placement and Senlin'
 	@echo 'make cover         run the quick tests, and list the lines that they do not execute'
 	@echo 'make test          run all but the slow tests, also those with real services (five minutes)'
-	@echo 'make test-services run the slow and random tests with real services'
+	@echo 'make test-services run the slow tests with real services'
 	@echo 'make package       build the sdist and the wheel in dist, and test them in a clean environment'
 	@echo 'make cluster       start a distributed OpenStack on this machine (Debian 12, as root)'
 	@echo 'make cluster-down  remove that OpenStack'
@@ -67,14 +69,14 @@ demo: .venv/.made-services
 	@.venv/bin/python -m senlin_affinity.cli.main sandbox demo $(ARGS)
 
 quick: .venv/.made
-	@.venv/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
+	@.venv/bin/python -m pytest $(PARALLEL) -p tests.support.alone $(SHORT) $(QUICK) $(ARGS)
 
 cover: .venv/.made-mutants
-	@.venv/bin/python -m coverage run --source senlin_affinity -m pytest -q -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
+	@.venv/bin/python -m coverage run --source senlin_affinity -m pytest -q -p tests.support.alone $(SHORT) $(QUICK) $(ARGS)
 	@.venv/bin/python -m coverage report --skip-covered --show-missing
 
 test: .venv/.made-services
-	@.venv/bin/python -m pytest $(PARALLEL) -m 'not long' $(TESTS) $(ARGS)
+	@.venv/bin/python -m pytest $(PARALLEL) $(SHORT) $(TESTS) $(ARGS)
 
 test-services: .venv/.made-services .venv/.made-mutants
 	@PYTHONHASHSEED=0 PYTHONPATH=. .venv/bin/python -m tests.mutants.requirements check
@@ -123,7 +125,7 @@ releases: .venv/.made-services .venv-nova-24/.made .venv-nova-29/.made
 	@.venv/bin/python -m tests.releases.run $(ARGS)
 
 newest: .venv-newest/.made
-	@HYPOTHESIS_PROFILE=brief .venv-newest/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
+	@HYPOTHESIS_PROFILE=brief .venv-newest/bin/python -m pytest $(PARALLEL) -p tests.support.alone $(SHORT) $(QUICK) $(ARGS)
 
 bench: .venv/.made-services
 	@.venv/bin/python -m benchmarks.run $(ARGS)

@@ -15,15 +15,21 @@ from tests.support.values import replace
 
 #: Kinds whose questions always give the image and nova.conf.
 FULLY_SPECIFIED = ('remedies', 'reserved', 'spread', 'services')
-#: One case of most kinds, several of the plain kind, and the cases that ``make nightly`` found.
-CASES = {
+#: Several cases of the plain kind, and the cases that ``make nightly`` found.
+FEW = {
     str(case): case
     for case in (
         *(plain.case(seed) for seed in (1, 3, 4, 5)),
+        *(read(row['case']) for row in tables.read('found_clouds')),
+    )
+}
+#: These, and one case of most kinds.
+CASES = FEW | {
+    str(case): case
+    for case in (
         *(generator(302) for kind, generator in KINDS.items() if kind != 'plain'),
         KINDS['user quotas'](301),  # the project has no limit where the user has one
         KINDS['users of members'](310),  # only the other user has a member, and more is allowed
-        *(read(row['case']) for row in tables.read('found_clouds')),
     )
 }
 
@@ -41,21 +47,26 @@ def results(stage):
     return functools.cache(lambda name: list(comparison.compare(stage, CASES[name])))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize('name', CASES)
+@pytest.mark.parametrize(
+    'name',
+    [
+        pytest.param(name, marks=pytest.mark.long if name in FEW else pytest.mark.nightly)
+        for name in CASES
+    ],
+)
 def test_rx_01_the_answer_is_what_nova_does(results, name):
     """Numbers are equal unless there is an assumption or an "at most"."""
     assert not [str(result) for result in results(name) if not result.is_right]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_most_answers_are_exact(results):
     complete = [result for name in CASES for result in results(name) if result.is_complete]
     outcomes = [result.outcome for result in complete]
     assert outcomes.count(comparison.EXACT) >= 0.7 * len(outcomes)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_most_cases_place_servers(results):
     """Without placed servers, the cases would show nothing."""
     placed = [result.placed for name in CASES for result in results(name)]

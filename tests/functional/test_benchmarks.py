@@ -16,7 +16,7 @@ def test_the_snapshot_benchmark_runs(capsys):
     assert '12 requests and 0 pages more' in ours
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_hook_benchmark_runs():
     """The benchmark needs a separate process, because Senlin and Nova share option names. Times are
     not checked.

@@ -93,7 +93,7 @@ def candidates_on(forest, root, query):
 CHOICES = st.lists(st.integers(0, 11), min_size=1, max_size=5)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @settings(max_examples=6, phases=NOT_MINIMIZED, deadline=None)
 @given(HOSTS, DISK, QUERIES, CHOICES)
 def test_the_capacity_equals_the_claimed_servers(judge, hosts, disk, query, choices):

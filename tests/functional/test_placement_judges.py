@@ -27,7 +27,7 @@ A_VALUE = st.lists(NEARLY_VALUES, min_size=1, max_size=2)
 NOT_MINIMIZED = (Phase.generate,)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @settings(max_examples=25, phases=NOT_MINIMIZED)
 @given(*A_FOREST)
 def test_generated_forests_agree_with_placement(judge, forest, questions):

@@ -165,7 +165,7 @@ def test_a_flavor_with_a_candidate_is_not_rejected_in_the_examples(judge, case):
     check_hosts(judge, *case)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @settings(max_examples=15, phases=NOT_MINIMIZED, deadline=None)
 @given(*A_CASE)
 def test_a_flavor_with_a_candidate_is_not_rejected(judge, hosts, sharers, flavors, most):

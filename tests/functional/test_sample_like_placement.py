@@ -48,7 +48,7 @@ QUESTIONS = st.lists(st.tuples(SERVERS, A_GROUP, st.integers(1, 5)), min_size=9,
 CASE = (A_CLOUD, st.sets(st.integers(0, HOSTS - 1), max_size=3), QUESTIONS, st.integers(0, 99))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @settings(max_examples=4, phases=NOT_MINIMIZED, deadline=None)
 @given(*CASE)
 def test_all_servers_of_an_accepted_request_fit(judge, hosts, sharing, questions, seed):

@@ -90,7 +90,8 @@ class Creation:
 
 
 @pytest.mark.parametrize(
-    'name', [each if each in FEW else pytest.param(each, marks=pytest.mark.long) for each in PLANS]
+    'name',
+    [each if each in FEW else pytest.param(each, marks=pytest.mark.nightly) for each in PLANS],
 )
 def test_a_plan_is_judged_and_created(cloud, name):
     document, fits = PLANS[name]

@@ -79,7 +79,7 @@ class Server:
     def run(self, arguments: Sequence[str], work: Callable[[Server], None]) -> None:
         """Collect the tests, run them all once, and call ``work`` with this server."""
         self._work = work
-        chosen = ('-m', 'not long', '-q', '-p', 'no:cacheprovider')
+        chosen = ('-m', 'not long and not nightly', '-q', '-p', 'no:cacheprovider')
         status = pytest.main([*arguments, *chosen], plugins=[self])
         if status != pytest.ExitCode.OK:
             raise SystemExit(f'the tests fail without a mutant: {status!r}')

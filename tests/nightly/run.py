@@ -21,6 +21,8 @@ from tests.support.tables import CASES
 
 #: Tests with generated input (``-m hypothesis``).
 EXPLORED = ('tests/property', 'tests/functional', 'tests/reliability/test_fuzz.py')
+#: Where tests are marked ``nightly``.
+RARE = ('tests/accuracy', 'tests/functional', 'tests/reliability')
 #: The random parts of ``make soak``, and their size.
 SOAKED = ('kills', 'matrix')
 #: Random clouds whose drains and losses are compared with an exact search.
@@ -69,6 +71,7 @@ def parts(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
         ('accuracy', ['tests.accuracy.run', *clouds]),
         ('drains', drains),
         ('losses', losses),
+        ('tests', [*tests, '-n', given.workers, '-m', 'nightly', *RARE]),
         ('explore', [*tests, '-n', given.workers, '-m', 'hypothesis', *given.explore]),
         (
             'soak',

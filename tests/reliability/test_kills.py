@@ -5,7 +5,7 @@ import pytest
 from tests.reliability import kills
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_recovery_from_an_engine_that_dies():
     part = kills.run(2, every=97)
     assert part.broken == ()

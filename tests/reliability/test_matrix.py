@@ -15,7 +15,7 @@ from tests.reliability.operations import FOREIGN, OPERATIONS
 from tests.support.fake_nova import FakeNova
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_no_guarantee_is_violated():
     """Because 317 is a prime, requests and faults take turns."""
     part, results = matrix.run(2, every=317)

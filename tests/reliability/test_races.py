@@ -5,6 +5,6 @@ import pytest
 from tests.reliability import sandbox_races
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_clusters_that_share_a_group_on_the_sandbox():
     assert sandbox_races.run(1).broken == ()
