@@ -24,7 +24,7 @@ from senlin_affinity.constraints.base import (
     Switch,
     Verdict,
 )
-from senlin_affinity.nova import root_traits
+from senlin_affinity.nova import flavor_features
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
 from senlin_affinity.nova.placement_answer import placement_answer
@@ -111,8 +111,9 @@ class TraitsConstraint(Constraint):
             _required(request, cloud),
             demand.forbidden,
             frozenset(demand.amounts),
-            is_open=root_traits.is_open(request, cloud),
-            may_need_owner=root_traits.OWNER in request.memo(root_traits.of_hosts, cloud),
+            is_open=flavor_features.is_open(request, cloud),
+            may_need_owner=flavor_features.OWNER
+            in request.memo(flavor_features.traits_of_hosts, cloud),
             query=request.memo(placement_answer, cloud).query,
         )
         return asked if asked.may_need_owner or asked.is_any else Verdict.skipped('traits.none')
@@ -136,7 +137,7 @@ class TraitsConstraint(Constraint):
                 return Verdict.rejected('traits.forbidden', unwanted=', '.join(sorted(unwanted)))
             if missing or unwanted or (asked.forbidden and may_have_more):
                 return Verdict.unknown('traits.unknown')
-        if asked.may_need_owner and host.traits and root_traits.OWNER not in host.traits:
+        if asked.may_need_owner and host.traits and flavor_features.OWNER not in host.traits:
             return Verdict.passed('traits.no_owner', is_at_most=True)
         if not asked.is_any:
             return Verdict.skipped('traits.none')
@@ -151,7 +152,7 @@ class TraitsConstraint(Constraint):
         """
         hosts = cloud.hosts or ()
         for option in self.options:
-            traits = root_traits.of_image(request, option)
+            traits = flavor_features.of_image(request, option)
             is_open = traits and not request.settings.is_explicit(option)
             if is_open and not all(traits <= host.traits for host in hosts):
                 yield from (_NOT_ASKED[option.key], option)
@@ -192,7 +193,11 @@ class TraitsConstraint(Constraint):
 def _required(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """Return the required traits, with those of the root provider; none without a flavor."""
     demand = demand_of(request)
-    return frozenset() if demand is None else demand.required | root_traits.required(request, cloud)
+    return (
+        frozenset()
+        if demand is None
+        else demand.required | flavor_features.root_required(request, cloud)
+    )
 
 
 def _is_custom(trait: str) -> bool:

@@ -26,8 +26,8 @@ from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.demand import demand_of
+from senlin_affinity.nova.flavor_features import OWNER
 from senlin_affinity.nova.host_status import started
-from senlin_affinity.nova.root_traits import OWNER
 from senlin_affinity.scenario.column import in_order
 from senlin_affinity.scenario.columns import Columns, Numbers
 from senlin_affinity.scenario.constraint import OF_EACH_HOST, Domain, is_of_domains, is_of_hosts

@@ -70,7 +70,7 @@ class Group:
 class Demand:
     """The allocation request of one server: ``groups``, and their sum in the other fields.
 
-    ``root_required`` are traits that the root provider itself must have. ``group_policy`` is that
+    The traits that the root provider itself must have are not among them. ``group_policy`` is that
     of the Placement query. If a policy pins CPUs, Nova queries again with the groups of
     ``fallback``, which have VCPU instead of PCPU; ``amounts`` and the traits are those of both
     queries.
@@ -85,7 +85,6 @@ class Demand:
     unmodelled: tuple[str, ...] = ()
     may_be_pinned: bool = False
     groups: tuple[Group, ...] = ()
-    root_required: frozenset[str] = frozenset()
     group_policy: str | None = None
     fallback: tuple[Group, ...] = ()
     only_placement: tuple[str, ...] = ()

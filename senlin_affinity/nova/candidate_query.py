@@ -12,7 +12,7 @@ whether it accepts each set of aggregates that hosts are in::
 The parameters are sorted, and the values are encoded as in Nova, which adds a ``limit``.
 
 Unknown parts are omitted: Nova's query then requires as much or more, and the answer to this one is
-an upper bound. ``OWNER_NOVA`` is also omitted (:mod:`senlin_affinity.nova.root_traits`).
+an upper bound. ``OWNER_NOVA`` is also omitted (:mod:`senlin_affinity.nova.flavor_features`).
 
 Source: nova-scheduler's translation of a request and its request filters (Nova 34).
 """
@@ -27,7 +27,7 @@ from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova import queried_aggregates, root_traits
+from senlin_affinity.nova import flavor_features, queried_aggregates
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import ZONE_QUERY, wanted_zone
 from senlin_affinity.nova.host_status import DISABLED
@@ -61,7 +61,7 @@ def queries(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
         return ()
     root = (
         'root_required',
-        ','.join([*sorted(root_traits.required(request, cloud)), f'!{DISABLED}']),
+        ','.join([*sorted(flavor_features.root_required(request, cloud)), f'!{DISABLED}']),
     )
     policy = [('group_policy', asked.group_policy)] if asked.group_policy else []
     return tuple(

@@ -99,7 +99,6 @@ def demand(
         tuple(_unmodelled(asked, named)),
         may_be_pinned=is_shared and is_policy_open,
         groups=groups,
-        root_required=more.root_required,
         group_policy=policy if policy in ('none', 'isolate') else None,
         fallback=fallback,
         only_placement=tuple(_only_placement(asked, groups)),

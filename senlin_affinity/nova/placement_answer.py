@@ -28,7 +28,7 @@ from senlin_affinity.model.flavor import Group
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova import candidate_query, root_traits
+from senlin_affinity.nova import candidate_query, flavor_features
 from senlin_affinity.nova.demand import demand_of, parts_of
 
 
@@ -148,7 +148,7 @@ def uncertain_traits(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     forbidden = {name for group in groups for name in group.traits.forbidden} - _OF_NOVA
     if not forbidden or cloud.traits is not None or _is_answered(request, cloud):
         return ()
-    uncertain = forbidden - request.memo(root_traits.of_hosts, cloud)
+    uncertain = forbidden - request.memo(flavor_features.traits_of_hosts, cloud)
     return tuple(sorted(uncertain - _accepted(request, cloud))) if uncertain else ()
 
 
@@ -191,8 +191,8 @@ def _of_names(
     if wrong := {name for name in classes | traits if not _is_name(name)}:
         yield Rejection(WRONG_NAMES, _quoted(wrong), _specs(request, names=wrong))
     if cloud.traits is not None:
-        traits |= root_traits.required(request, cloud)
-        traits -= cloud.traits | request.memo(root_traits.of_hosts, cloud)
+        traits |= flavor_features.root_required(request, cloud)
+        traits -= cloud.traits | request.memo(flavor_features.traits_of_hosts, cloud)
         if traits:
             keys = _specs(request, names=traits, value='forbidden')
             yield Rejection(NO_TRAITS, _joined(traits), keys)

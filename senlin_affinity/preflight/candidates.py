@@ -25,7 +25,7 @@ from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.nova import alternatives as nova_alternatives
-from senlin_affinity.nova import candidate_query, root_traits
+from senlin_affinity.nova import candidate_query, flavor_features
 from senlin_affinity.nova.candidate_query import covering
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
@@ -78,7 +78,7 @@ def query(
     """
     asked, scenario = request.resolve(view)
     demand, cloud = demand_of(asked), scenario.cloud
-    if demand is None or demand.may_be_pinned or root_traits.is_tpm_secret_open(asked, cloud):
+    if demand is None or demand.may_be_pinned or flavor_features.is_tpm_secret_open(asked, cloud):
         return None
     if enforced(asked) or (must_join_members(asked) and root is None):
         return None  # the hosts of other servers are not fetched

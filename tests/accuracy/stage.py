@@ -15,7 +15,7 @@ from typing import Any
 
 import requests
 
-from senlin_affinity.nova.root_traits import OWNER
+from senlin_affinity.nova.flavor_features import OWNER
 from senlin_affinity.sandbox.identities import PROJECTS, USERS
 from tests.accuracy import states
 from tests.accuracy.case import DEVICE, HOSTS, PROJECT_OF, Ask, Case, Provider

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from senlin_affinity.nova import candidate_query, root_traits
+from senlin_affinity.nova import candidate_query, flavor_features
 from tests.functional.test_nova_agrees import FLAVORS, some_of, values_of
 from tests.functional.test_nova_agrees import PROPERTIES as OTHER_PROPERTIES
 from tests.support.nova_judge import QUERY_OPTIONS, Judge
@@ -147,7 +147,7 @@ def test_a_query_without_an_image_is_part_of_novas(nova, row):
 
 def test_the_traits_of_images_are_complete():
     """Nova checks whether os-traits has a trait of the name."""
-    for key, prefix, known in root_traits.NAMED:
+    for key, prefix, known in flavor_features.NAMED:
         novas = {name.removeprefix(f'{prefix}_') for name in os_traits.get_traits(f'{prefix}_')}
         if key != 'hw_viommu_model':
             assert set(known.split()) == novas, key
@@ -155,4 +155,4 @@ def test_the_traits_of_images_are_complete():
         name.removeprefix('COMPUTE_IMAGE_TYPE_')
         for name in os_traits.get_traits('COMPUTE_IMAGE_TYPE_')
     }
-    assert novas == root_traits.FORMATS
+    assert novas == flavor_features.FORMATS

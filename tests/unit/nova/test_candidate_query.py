@@ -13,7 +13,7 @@ from senlin_affinity.model.request import FILTERS
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova import options as nova_options
-from senlin_affinity.nova.root_traits import TPM_SECRETS
+from senlin_affinity.nova.flavor_features import TPM_SECRETS
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import flavor_of
