@@ -16,7 +16,7 @@ from senlin_affinity.cli import base
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova import placement_answer
+from senlin_affinity.nova import candidate_query
 from senlin_affinity.preflight.question import EVERY_HOST, resolve_question
 
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
@@ -94,7 +94,7 @@ def _writing(path: str) -> Iterator[None]:
 
 def _answer(request: Request, cloud: CloudSnapshot) -> str:
     """Return how many hosts Placement's allocation candidates contain, or that it answers 400."""
-    if placement_answer.find(request, cloud) is not None:
+    if candidate_query.rejection(request, cloud) is not None:
         return 'rejected: Placement answers 400'
     number = sum(bool(host.grants) for host in cloud.hosts or ())
     if not cloud.answered:

@@ -31,7 +31,7 @@ from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova import candidate_query, placement_answer
+from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.queried_aggregates import asked_of_placement
 from senlin_affinity.preflight.cloud_view import ANSWER, CloudView
@@ -206,7 +206,7 @@ def _with_answers(
         except CloudError as error:
             return replace(view, snapshot=now, unavailable={**view.unavailable, ANSWER: str(error)})
         explained = structs.replace(answered, rejected={})
-        is_explained = placement_answer.find(request, explained) is not None
+        is_explained = candidate_query.rejection(request, explained) is not None
         rejected = now.rejected if is_explained else {**now.rejected, **answered.rejected}
         hosts = tuple(
             new if new is old else new.but(grants=(*(old.grants or ()), *(new.grants or ())))

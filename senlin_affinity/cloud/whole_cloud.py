@@ -18,7 +18,7 @@ from senlin_affinity.cloud.connection import ports
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova import candidate_query, placement_answer
+from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.queried_aggregates import asked_of_placement
 from senlin_affinity.preflight.cloud_view import ANSWER, IMAGE, CloudView
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question
@@ -88,7 +88,7 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     except CloudError as error:
         return replace(view, unavailable={**view.unavailable, ANSWER: str(error)})
     explained = structs.replace(answered, rejected={})
-    if answered.rejected and placement_answer.find(request, explained):
+    if answered.rejected and candidate_query.rejection(request, explained):
         answered = explained
     return replace(view, snapshot=answered)
 

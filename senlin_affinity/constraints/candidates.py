@@ -2,7 +2,7 @@
 
 Source: nova-scheduler passes ``max_placement_results`` to Placement before its filters run, but not
 for a request with the hint ``group``, ``same_host`` or ``different_host``. It finds no valid host
-if Placement rejects its query (:mod:`senlin_affinity.nova.placement_answer`).
+if Placement rejects its query (:mod:`senlin_affinity.nova.candidate_query`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Caveat
-from senlin_affinity.nova import placement_answer as rejections
+from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.host_status import is_filtered, is_forbidden
@@ -107,7 +107,7 @@ class CandidatesConstraint(Constraint):
 
     def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
         """Return a REJECT with the kind of the rejection as code, or else :func:`_verdict`."""
-        found = request.memo(rejections.find, cloud)
+        found = request.memo(candidate_query.rejection, cloud)
         if found is None:
             return request.memo(_verdict, cloud)
         flavor = '' if request.flavor is None else request.flavor.name
@@ -118,7 +118,7 @@ class CandidatesConstraint(Constraint):
         if request.memo(_verdict, cloud).code == 'candidates.cut':
             limit = f'{LIMIT.key} ({request.option(LIMIT)})'
             yield f'{limit} (filters may reject every host that Nova gets)'
-        if names := rejections.uncertain_traits(request, cloud):
+        if names := candidate_query.uncertain_traits(request, cloud):
             text = f'forbidden traits that may not exist ({", ".join(names)})'
             yield Caveat('traits.uncertain', text)
 
@@ -130,13 +130,15 @@ class CandidatesConstraint(Constraint):
         Nothing without known hosts: only an operator can make these changes.
         """
         cloud = scenario.cloud
-        found = request.memo(rejections.find, cloud)
+        found = request.memo(candidate_query.rejection, cloud)
         if found is None or cloud.hosts is None:
             return
-        if found.kind == rejections.NO_TRAITS and (names := rejections.creatable(request, cloud)):
+        if found.kind == candidate_query.NO_TRAITS and (
+            names := candidate_query.creatable(request, cloud)
+        ):
             words = f'trait {", ".join(names)} created'
             yield Change('created_traits', words, {'created_traits': [*names]})
-        if found.kind == rejections.NO_POLICY:
+        if found.kind == candidate_query.NO_POLICY:
             yield Change('group_policy', 'group_policy: none', {'set_extra_specs': _NO_POLICY})
         if found.extra_specs:
             words = f'flavor without {", ".join(found.extra_specs)}'

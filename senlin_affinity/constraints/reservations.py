@@ -29,8 +29,8 @@ from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.verdict import Outcome
 from senlin_affinity.nova import aggregates, queried_aggregates
 from senlin_affinity.nova.alternatives import joining
+from senlin_affinity.nova.candidate_query import placement_answer
 from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
-from senlin_affinity.nova.placement_answer import placement_answer
 from senlin_affinity.nova.queried_aggregates import (
     are_asked_by_nova,
     are_images_read,

@@ -53,11 +53,14 @@ from senlin_affinity.nova.alternatives import (
     much_smaller_flavors,
     smaller_flavors,
 )
-from senlin_affinity.nova.candidate_query import are_aggregates_asked
+from senlin_affinity.nova.candidate_query import (
+    are_aggregates_asked,
+    placement_answer,
+    scarce_classes,
+)
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.nova.options import FALLBACK_OFF
-from senlin_affinity.nova.placement_answer import placement_answer, scarce_classes
 from senlin_affinity.scenario.column import Column, in_order, number
 from senlin_affinity.scenario.columns import INFINITE, Flags, Numbers
 from senlin_affinity.scenario.fits import FIELDS, FITS, FULL, Code, fit_of

@@ -25,9 +25,9 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.nova import flavor_features
+from senlin_affinity.nova.candidate_query import placement_answer
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
-from senlin_affinity.nova.placement_answer import placement_answer
 from senlin_affinity.nova.queried_aggregates import REQUIRED
 from senlin_affinity.scenario.scenario import Scenario
 

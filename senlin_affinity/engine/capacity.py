@@ -26,9 +26,9 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import UNMODELLED, Caveat, Verdict
+from senlin_affinity.nova.candidate_query import may_take_of_pools, placement_answer
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.group_policy import enforced_policy, is_only_checked_late
-from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
 from senlin_affinity.nova.queried_aggregates import is_assumed
 from senlin_affinity.nova.quotas import has_hidden_quotas
 from senlin_affinity.scenario.column import in_order

@@ -22,8 +22,8 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import UNMODELLED, Caveat, Verdict
+from senlin_affinity.nova.candidate_query import placement_answer
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.nova.placement_answer import placement_answer
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.constraint import (
     Constraint,

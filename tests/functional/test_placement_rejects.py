@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.nova import candidate_query, placement_answer
+from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.provider_tree import Provider
 from tests.functional.test_candidate_query import novas_queries
 from tests.support.nova_judge import Judge
@@ -133,7 +133,7 @@ def check(placement, known, resolved, versions):
     """
     traits, classes = known
     snapshot = replace(resolved.cloud, traits=traits, resource_classes=classes)
-    found = placement_answer.find(*resolved.but(cloud=snapshot))
+    found = candidate_query.rejection(*resolved.but(cloud=snapshot))
     answers = [
         placement.status(query, version)
         for whole in candidate_query.queries(*resolved)

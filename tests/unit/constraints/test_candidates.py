@@ -9,7 +9,7 @@ from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.nova import candidate_query, placement_answer
+from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.demand import STANDARD_CLASSES
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.small_cloud import (
@@ -81,7 +81,7 @@ def test_row_of_a_rejected_request(row):
     assert bool(verdict) is ('code' not in row)
     assert verdict.facts == ({'names': row['names'], 'flavor': 'small'} if 'code' in row else {})
     assert row.get('sentence') in (None, sentence(verdict, rule.reasons))
-    assert placement_answer.uncertain_traits(*asked) == tuple(row.get('uncertain', ()))
+    assert candidate_query.uncertain_traits(*asked) == tuple(row.get('uncertain', ()))
     assert len(list(rule.caveats(*asked))) == ('uncertain' in row)
 
 
@@ -109,20 +109,20 @@ def test_a_query_that_placement_answered_is_accepted():
     asked = rejected_of(row)
     answered = frozenset([candidate_query.query(*asked)])
     asked = asked.but(cloud=replace(asked.cloud, answered=answered))
-    assert placement_answer.find(*asked) is None
+    assert candidate_query.rejection(*asked) is None
 
 
 def test_a_trait_in_an_answered_query_exists():
     row = {'specs': {'trait:CUSTOM_NOPE': 'forbidden', 'resources:VCPU': '2'}, 'traits': None}
     asked = rejected_of(row)
-    assert placement_answer.uncertain_traits(*asked) == ('CUSTOM_NOPE',)
+    assert candidate_query.uncertain_traits(*asked) == ('CUSTOM_NOPE',)
     other = rejected_of({'specs': {'trait:CUSTOM_NOPE': 'forbidden'}, 'traits': None})
     query = candidate_query.query(*other)
     for room, uncertain in ((1, ()), (0, ('CUSTOM_NOPE',))):
         (host,) = asked.cloud.hosts
         hosts = (host.but(grants=(CandidateCapacity(query, room, room),)),)
         again = asked.but(cloud=replace(asked.cloud, hosts=hosts))
-        assert placement_answer.uncertain_traits(*again) == uncertain
+        assert candidate_query.uncertain_traits(*again) == uncertain
 
 
 def test_the_plan_has_the_verdict():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.nova.placement_answer import may_take_of_pools
+from senlin_affinity.nova.candidate_query import may_take_of_pools
 from tests.support.asked import resolve
 from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of
 
