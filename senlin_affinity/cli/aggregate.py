@@ -19,9 +19,8 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base, given
 from senlin_affinity.model.errors import CloudError
-from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Verdict, sentence
 from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
 from senlin_affinity.nova.aggregate_metadata import FORCE, NOVA_REASONS, REASONS, HostMetadata
 

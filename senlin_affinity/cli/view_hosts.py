@@ -23,7 +23,7 @@ from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.host_reports import HostReport
-from senlin_affinity.model.reason import agreeing, sentence
+from senlin_affinity.model.verdict import agreeing, sentence
 from senlin_affinity.nova import host_status
 from senlin_affinity.preflight.headline import shared_sentence, short_sentence
 

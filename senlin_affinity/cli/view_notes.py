@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from senlin_affinity import api
 from senlin_affinity.engine.scheduler_filters import KNOWN
-from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.suggestion import typo_of
+from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova.actions import ServerAction
 from senlin_affinity.nova.quotas import quotas_of
 

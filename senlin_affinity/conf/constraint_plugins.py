@@ -21,8 +21,8 @@ from senlin_affinity.constraints.base import NAMESPACE, Constraint, Host
 from senlin_affinity.model import suggestion
 from senlin_affinity.model.errors import PluginError, in_words
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Reason
 from senlin_affinity.scenario.constraint import overrides
 from senlin_affinity.scenario.scenario import FREE
 

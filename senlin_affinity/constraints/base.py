@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from senlin_affinity.model.assumption import Assumption as Assumption
-from senlin_affinity.model.assumption import OpenAssumption as OpenAssumption
 from senlin_affinity.model.bounds import Bounds as Bounds
 from senlin_affinity.model.host import Host as Host
 from senlin_affinity.model.option import Option as Option
@@ -18,9 +16,11 @@ from senlin_affinity.model.proposal import Kind as Kind
 from senlin_affinity.model.proposal import NewHosts as NewHosts
 from senlin_affinity.model.proposal import OneOf as OneOf
 from senlin_affinity.model.proposal import RaisedNumber as RaisedNumber
-from senlin_affinity.model.reason import Reason as Reason
 from senlin_affinity.model.request import Request as Request
 from senlin_affinity.model.snapshot import CloudSnapshot as CloudSnapshot
+from senlin_affinity.model.verdict import Assumption as Assumption
+from senlin_affinity.model.verdict import OpenAssumption as OpenAssumption
+from senlin_affinity.model.verdict import Reason as Reason
 from senlin_affinity.model.verdict import Verdict as Verdict
 from senlin_affinity.nova.topology import domains_of as domains_of
 from senlin_affinity.scenario.constraint import Constraint as Constraint

@@ -20,8 +20,8 @@ from senlin_affinity.constraints.base import (
     Request,
     Verdict,
 )
-from senlin_affinity.model.reason import tenant_reason
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import tenant_reason
 from senlin_affinity.nova.combination_rules import NEWEST, Rejection, check
 from senlin_affinity.nova.guest_request import GuestRequest
 from senlin_affinity.scenario.scenario import Scenario

@@ -24,8 +24,8 @@ from senlin_affinity.constraints.base import (
     Request,
     Verdict,
 )
-from senlin_affinity.model.reason import tenant_reason
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import tenant_reason
 from senlin_affinity.nova.alternatives import flavor_change, larger_flavors
 from senlin_affinity.scenario.scenario import Scenario
 

@@ -16,16 +16,22 @@ import numpy as np
 
 from senlin_affinity.engine.domains import DomainCapacity
 from senlin_affinity.engine.table import HostVerdicts, Table
-from senlin_affinity.model.assumption import Assumption, OpenAssumption
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, limited
 from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES
 from senlin_affinity.model.host import Host, is_vsphere
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.reason import Reason, caveat
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import UNMODELLED, Caveat, Verdict
+from senlin_affinity.model.verdict import (
+    UNMODELLED,
+    Assumption,
+    Caveat,
+    OpenAssumption,
+    Reason,
+    Verdict,
+    caveat,
+)
 from senlin_affinity.nova.candidate_query import may_take_of_pools, placement_answer
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.group_policy import enforced_policy, is_only_checked_late

@@ -20,12 +20,18 @@ from typing import Any, NamedTuple
 
 from senlin_affinity.engine.host_reports import HostReport, HostsAfter
 from senlin_affinity.engine.table import HostVerdicts
-from senlin_affinity.model.assumption import Assumption, OpenAssumption, assuming
 from senlin_affinity.model.bounds import UNLIMITED, Bounds
 from senlin_affinity.model.proposal import Kind
-from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.server_group import Place
-from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.model.verdict import (
+    Assumption,
+    OpenAssumption,
+    Outcome,
+    Reason,
+    Verdict,
+    assuming,
+    sentence,
+)
 
 _SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')
 #: The code of a remedy of two changes.

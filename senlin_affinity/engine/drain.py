@@ -40,12 +40,10 @@ from senlin_affinity.engine.drain_plan import Unblocking as Unblocking
 from senlin_affinity.engine.drain_remedies import unblocking
 from senlin_affinity.engine.drain_targets import Room, Task
 from senlin_affinity.model import scheduler_hints
-from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Assumption, Reason, Verdict, sentence
 from senlin_affinity.nova import moves
 from senlin_affinity.nova.group_policy import SYNC
 from senlin_affinity.nova.moves import Kind

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Assumption, Verdict
 from senlin_affinity.nova import moves
 from senlin_affinity.nova.moves import Kind
 

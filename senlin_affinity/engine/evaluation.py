@@ -17,11 +17,10 @@ from senlin_affinity.engine.capacity import (
 )
 from senlin_affinity.engine.domains import DomainCapacity, domain_capacity
 from senlin_affinity.engine.table import Table, column_of, evaluate_hosts
-from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import UNMODELLED, Caveat, Verdict
+from senlin_affinity.model.verdict import UNMODELLED, Assumption, Caveat, Verdict
 from senlin_affinity.nova.candidate_query import placement_answer
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.scenario.column import Column

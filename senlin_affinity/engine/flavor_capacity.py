@@ -37,15 +37,13 @@ from senlin_affinity.engine.evaluation import NOTHING, Evaluation, Shared, coupl
 from senlin_affinity.engine.parts import NO_PARTS, ZONE, Parts, parts_of
 from senlin_affinity.engine.stranded import FlavorOnHosts, FreeAmount, Remainder
 from senlin_affinity.engine.table import PASS, Table
-from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.bounds import NONE, Bounds
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
-from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import QUOTA, Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.suggestion import meant
-from senlin_affinity.model.verdict import Caveat
+from senlin_affinity.model.verdict import Assumption, Caveat, sentence
 from senlin_affinity.scenario.column import limit
 from senlin_affinity.scenario.columns import Numbers
 from senlin_affinity.scenario.constraint import Constraint, is_of_requests, reasons_of

@@ -34,8 +34,7 @@ from senlin_affinity.model.proposal import (
     Path,
     RaisedNumber,
 )
-from senlin_affinity.model.reason import is_for_owner
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Verdict, is_for_owner
 from senlin_affinity.nova.alternatives import (
     with_existing_flavor,
     without_properties,

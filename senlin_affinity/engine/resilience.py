@@ -38,9 +38,9 @@ from senlin_affinity.engine.resilience_report import Loss as Loss
 from senlin_affinity.engine.resilience_report import Resilience as Resilience
 from senlin_affinity.engine.workload_plan import Obstacle
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.request import Settings
 from senlin_affinity.model.server import Server
+from senlin_affinity.model.verdict import Reason, sentence
 from senlin_affinity.nova import moves
 from senlin_affinity.nova.moves import EVACUATE
 from senlin_affinity.scenario.columns import Flags

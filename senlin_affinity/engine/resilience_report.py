@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from senlin_affinity.engine.drain_plan import DrainPlan, Unblocking, all_fit
 from senlin_affinity.engine.workload_plan import Obstacle
-from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.verdict import Assumption
 
 Outcome = Literal['any_host', 'in_order', 'at_most', 'not_found', 'cannot']
 #: The outcomes from the best to the worst, with what they mean.

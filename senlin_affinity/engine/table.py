@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, limited
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.model.verdict import Outcome, Reason, Verdict
 from senlin_affinity.scenario.column import Column, in_order, limit, number
 from senlin_affinity.scenario.columns import INFINITE, Flags, Numbers
 from senlin_affinity.scenario.constraint import Constraint, attributing, counts_resources, overrides

@@ -13,11 +13,10 @@ from typing import NamedTuple
 from senlin_affinity.engine import capacity
 from senlin_affinity.engine.capacity import TotalCapacity
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
-from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.bounds import limited
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.server_group import SOFT_AFFINITY, SOFT_ANTI_AFFINITY
-from senlin_affinity.model.verdict import Caveat
+from senlin_affinity.model.verdict import Assumption, Caveat
 from senlin_affinity.scenario.constraint import Switch
 
 ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} fit without, {number} with {them})')

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from senlin_affinity.engine.decision import Decision
-from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.verdict import Assumption
 
 _MOST_NAMED = 3
 

@@ -41,11 +41,10 @@ from senlin_affinity.model.errors import (
 )
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.ports import Candidates, Inventory
-from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.model.spread import ZONE
-from senlin_affinity.model.verdict import Outcome
+from senlin_affinity.model.verdict import Outcome, sentence
 from senlin_affinity.nova import quotas
 from senlin_affinity.nova.aggregates import resolve
 from senlin_affinity.policy.binding import Binding

@@ -31,11 +31,10 @@ from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.nova import moves
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
 

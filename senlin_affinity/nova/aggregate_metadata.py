@@ -28,8 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from senlin_affinity.model.numbers import FALSE, TRUE
-from senlin_affinity.model.reason import Reason, sentence
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict, sentence
 from senlin_affinity.nova import extra_spec_operators
 from senlin_affinity.nova.extra_spec_operators import ABSENT, ILLEGAL, States
 

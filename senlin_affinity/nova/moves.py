@@ -45,12 +45,11 @@ from typing import Literal
 from msgspec import structs
 
 from senlin_affinity.model.host import Host, is_ironic
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import QUOTA, Request, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE
 from senlin_affinity.nova.group_policy import FILTERS
 

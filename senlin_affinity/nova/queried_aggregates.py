@@ -28,15 +28,13 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from senlin_affinity.model.aggregate import Aggregate
-from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Assumption, Reason, Verdict
 from senlin_affinity.nova.effective_zone import zones_held_to
 from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
 from senlin_affinity.nova.reservations import (

@@ -27,12 +27,11 @@ from msgspec.structs import replace
 
 from senlin_affinity.model.bounds import Bounds
 from senlin_affinity.model.flavor import MEMORY_MB, PCPU, VCPU, Demand
-from senlin_affinity.model.reason import Reason, tenant_reason
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 from senlin_affinity.model.value import Capacity
-from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.model.verdict import Outcome, Reason, Verdict, tenant_reason
 
 INSTANCES, CORES, RAM = 'instances', 'cores', 'ram'
 SERVER_GROUPS = 'server_groups'

@@ -22,8 +22,8 @@ from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.numbers import whole
-from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.terminal_text import escaped
+from senlin_affinity.model.verdict import sentence
 from senlin_affinity.policy.properties import PolicySpec
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'

@@ -28,12 +28,12 @@ from senlin_affinity.engine.evaluation import evaluate
 from senlin_affinity.model.errors import AffinityError, BindingError, CloudError, InvalidSpec
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.proposal import Kind
-from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
+from senlin_affinity.model.verdict import Reason, sentence
 from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario

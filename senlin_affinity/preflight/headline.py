@@ -39,9 +39,8 @@ from senlin_affinity.engine.decision import Decision, Remedy
 from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.reason import agreeing, sentence
 from senlin_affinity.model.request import QUOTA
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Verdict, agreeing, sentence
 from senlin_affinity.nova.host_status import may_have_orphans
 from senlin_affinity.preflight.likely_cause import all_hosts
 

@@ -21,9 +21,9 @@ from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.engine import capacity
 from senlin_affinity.engine.decision import Decision, Remedy
-from senlin_affinity.model.assumption import assuming
 from senlin_affinity.model.errors import AffinityError, CloudError
 from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.verdict import assuming
 from senlin_affinity.nova import effective_zone
 from senlin_affinity.nova.group_policy import is_enforced, why_not_enforced
 from senlin_affinity.nova.queried_aggregates import reads_images

@@ -28,8 +28,8 @@ from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.unspecified import ASSUMED
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB
-from senlin_affinity.model.reason import caveat
 from senlin_affinity.model.request import Request
+from senlin_affinity.model.verdict import caveat
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.group_policy import FILTERS
 from senlin_affinity.preflight.failed_server import HEADLINES, ActionFailure, Cause

@@ -28,13 +28,12 @@ from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import QUOTA, Request, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.model.value import Texts
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.nova.actions import (
     REASONS,
     Action,

@@ -31,15 +31,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.errors import ConstraintError, in_words
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.proposal import Change, Data, Evaluated
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Caveat, Verdict
+from senlin_affinity.model.verdict import Assumption, Caveat, Reason, Verdict
 from senlin_affinity.scenario.column import Column, distinct
 from senlin_affinity.scenario.columns import Classes
 from senlin_affinity.scenario.scenario import FREE, SERVERS, Scenario
@@ -71,7 +69,7 @@ class Constraint:
 
     * ``filters``: Nova's scheduler filters that enforce it; any one suffices. Empty: it always
       applies.
-    * ``reasons``: a :class:`~senlin_affinity.model.reason.Reason` for each code of its verdicts.
+    * ``reasons``: a :class:`~senlin_affinity.model.verdict.Reason` for each code of its verdicts.
     * ``options``: what an operator can set; ``request.option`` returns the values.
     * ``reads``: the fields of a host that ``check`` reads; it gets no other field. ``free`` is a
       mapping of the free amounts by resource class (None: unknown), ``servers`` the number of

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova import instance_extra_specs
 from senlin_affinity.nova.aggregate_metadata import NOVA_REASONS, REASONS, check, warnings
 from senlin_affinity.nova.extra_spec_operators import match, parse

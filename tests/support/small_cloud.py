@@ -35,12 +35,11 @@ from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.nova import candidate_query
 from tests.support.asked import Given, NamedRequest
 from tests.support.values import replace

@@ -33,8 +33,7 @@ from nova.scheduler import filters
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from senlin_affinity.model.reason import sentence
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Verdict, sentence
 from senlin_affinity.nova.aggregate_metadata import FORCE, REASONS, Requirements, warnings
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
 from senlin_affinity.plugins import plain_log

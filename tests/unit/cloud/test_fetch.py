@@ -11,9 +11,8 @@ from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.numbers import at_most
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE

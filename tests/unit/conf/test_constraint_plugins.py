@@ -15,8 +15,7 @@ from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.reason import Reason, sentence
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict, sentence
 from tests.support.our_constraints import OURS
 from tests.support.values import replace
 

@@ -7,12 +7,11 @@ from senlin_affinity.constraints.base import OpenAssumption
 from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.model import member_of
-from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
+from senlin_affinity.model.verdict import Assumption, sentence
 from tests.support import aggregate_rows
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.tables import read, rows

@@ -2,8 +2,8 @@
 
 import pytest
 
-from senlin_affinity.model.assumption import Assumption
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Assumption
 from tests.support.asked import with_values
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import aggregates_of, flavor_of, host_of, request_of, rules_of

@@ -7,8 +7,8 @@ from senlin_affinity.constraints.candidates import LIMIT, CandidatesConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
-from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.demand import STANDARD_CLASSES
 from tests.support.asked import Given, NamedRequest, with_values

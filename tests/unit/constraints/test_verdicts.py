@@ -11,10 +11,10 @@ from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Quota
+from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova import quotas
 from senlin_affinity.scenario.constraint import is_of_hosts
 from tests.support.asked import Given, NamedRequest, with_values

@@ -12,7 +12,7 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.conf import opts
-from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.verdict import Assumption
 from senlin_affinity.policy import properties
 from tests.support.our_constraints import OURS, remedies_of
 

@@ -11,10 +11,9 @@ from senlin_affinity.engine import assign
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
-from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.model.verdict import Outcome, Reason, Verdict
 from tests.support.asked import NamedRequest, plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, Fence, granted, request_of, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows

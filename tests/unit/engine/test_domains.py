@@ -5,8 +5,7 @@ from typing import ClassVar
 import pytest
 
 from senlin_affinity.model.errors import PluginError
-from senlin_affinity.model.reason import Reason
-from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.model.verdict import Outcome, Reason, Verdict
 from senlin_affinity.scenario.constraint import Constraint, Domain
 from tests.support.asked import plan
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of

@@ -15,7 +15,6 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.constraints.resources import ResourcesConstraint
-from senlin_affinity.model.assumption import Assumption, OpenAssumption
 from senlin_affinity.model.errors import (
     ConstraintError,
     InvalidSpec,
@@ -24,6 +23,7 @@ from senlin_affinity.model.errors import (
     is_defect,
 )
 from senlin_affinity.model.server_group import Member
+from senlin_affinity.model.verdict import Assumption, OpenAssumption
 from senlin_affinity.scenario.column import Column
 from tests.support.asked import plan
 from tests.support.small_cloud import request_of, rules_of, snapshot_of

@@ -7,9 +7,8 @@ import pytest
 from senlin_affinity.engine.table import evaluate_hosts, row_of
 from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.scenario.constraint import Constraint
 from tests.support.asked import NamedRequest, with_values
 from tests.support.values import replace

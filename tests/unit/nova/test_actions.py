@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from senlin_affinity.model import reason
+from senlin_affinity.model import verdict
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
@@ -63,7 +63,7 @@ def test_an_action_that_nova_accepts(action):
 def test_an_action_on_a_server_in_another_status(action, status, sentence):
     asked = ServerAction(action, replace(WEB, status=status), flavor=BIG, image=PLAIN)
     found = obstacle(asked, cloud(), Settings())
-    assert sentence in reason.sentence(found, REASONS)
+    assert sentence in verdict.sentence(found, REASONS)
 
 
 def test_a_task_and_an_image_that_the_flavor_forbids():

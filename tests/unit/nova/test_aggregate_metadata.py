@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
 from senlin_affinity.nova.aggregate_metadata import (
     FORCE,

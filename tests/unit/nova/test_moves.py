@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from senlin_affinity.model import reason
+from senlin_affinity.model import verdict
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Settings
@@ -53,7 +53,7 @@ def test_obstacles(row):
     found = obstacle(server, row['kind'], CloudSnapshot((host,), server_groups=groups), settings)
     assert (None if found is None else found.code) == row['code']
     if found is not None:
-        sentence = reason.sentence(found, REASONS)
+        sentence = verdict.sentence(found, REASONS)
         assert sentence == row.get('sentence', sentence)
         assert found.facts == row.get('facts', found.facts)
 
@@ -87,7 +87,7 @@ def test_only_live_migrations_need_a_hypervisor_of_the_same_type(kind: Kind, typ
     )
     found = mismatch(kind, source, target)
     assert (None if found is None else found.code) == code
-    assert found is None or reason.sentence(found, REASONS).startswith('of type VMware')
+    assert found is None or verdict.sentence(found, REASONS).startswith('of type VMware')
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from senlin_affinity.constraints.quota import DRIVER, QuotaConstraint
 from senlin_affinity.engine.decision import Kind, Remedy
 from senlin_affinity.model.errors import BindingError, CloudError, ConstraintError, InvalidSpec
 from senlin_affinity.model.proposal import Change
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.snapshot import Quota
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.policy.placement import Placement
 from senlin_affinity.preflight import disclosure, hook
 from senlin_affinity.preflight.cloud_view import Coverage

@@ -6,8 +6,7 @@ from senlin_affinity import engine
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.model.host import Leftover
-from senlin_affinity.model.reason import Reason, agreeing
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict, agreeing
 from senlin_affinity.preflight.headline import limiting_reason, short_sentence
 from tests.support.asked import plan, resolve
 from tests.support.our_constraints import OURS

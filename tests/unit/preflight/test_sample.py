@@ -7,11 +7,10 @@ import pytest
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import sample

@@ -3,8 +3,7 @@
 import pytest
 
 from senlin_affinity.model.errors import PluginError
-from senlin_affinity.model.reason import Reason, is_for_owner, sentence, tenant_reason
-from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.model.verdict import Reason, Verdict, is_for_owner, sentence, tenant_reason
 
 
 def test_the_facts_of_a_sentence_are_the_names_before_attributes_and_items():
