@@ -22,8 +22,7 @@ from urllib.parse import parse_qs
 from senlin_affinity.cloud.paging import reading
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING
 from senlin_affinity.cloud.rest import Microversion, OperatorRest
-from senlin_affinity.model.candidate_capacity import CandidateCapacity, Count, Key, Takes, count
-from senlin_affinity.model.host import Host
+from senlin_affinity.model.host import CandidateCapacity, Count, Host, Key, Takes, count
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.nova import candidate_query
 

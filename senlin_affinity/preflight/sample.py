@@ -26,9 +26,8 @@ from msgspec import structs
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.flavor import MEMORY_MB
-from senlin_affinity.model.host import Host
+from senlin_affinity.model.host import CandidateCapacity, Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup

@@ -3,8 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
-from senlin_affinity.model.host import Resource
+from senlin_affinity.model.host import CandidateCapacity, Resource
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.scenario.columns import Columns

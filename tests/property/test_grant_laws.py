@@ -6,7 +6,7 @@ from itertools import product
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from senlin_affinity.model import candidate_capacity
+from senlin_affinity.model import host
 
 CLASSES = ('VCPU', 'VGPU')
 PROVIDERS = ('a', 'b', 'c')
@@ -39,7 +39,7 @@ def one_by_one(alternatives, free):
 @example([{('a', 'VCPU'): 1}, {('a', 'VCPU'): 1, ('a', 'VGPU'): 1}], {})
 def test_the_count_equals_a_search_of_all_orders(alternatives, free):
     free = dict.fromkeys(KEYS, 3) | free
-    assert candidate_capacity.count(alternatives, free) == one_by_one(alternatives, free)
+    assert host.count(alternatives, free) == one_by_one(alternatives, free)
 
 
 @given(
@@ -60,7 +60,7 @@ def test_independent_choices_are_counted_exactly(ports, gpus, cpus):
     ]
     every = [sum(has // amount for amount, has in each) for each in (ports, gpus)]
     room = min(cpus, *every)
-    assert candidate_capacity.count(alternatives, free) == (room, room)
+    assert host.count(alternatives, free) == (room, room)
 
 
 @given(st.lists(TAKES, min_size=2, max_size=4), FREE)
@@ -70,7 +70,7 @@ def test_the_approximate_bounds_contain_the_exact_ones(alternatives, free):
         return
     places = {key: place for place, key in enumerate(KEYS)}
     choices = [tuple((places[key], takes[key]) for key in takes) for takes in fitting]
-    room, certain = candidate_capacity._bounds(choices, [free[key] for key in KEYS])
+    room, certain = host._bounds(choices, [free[key] for key in KEYS])
     most, least = one_by_one(fitting, free)
     assert room >= most
     assert certain <= least
@@ -79,6 +79,6 @@ def test_the_approximate_bounds_contain_the_exact_ones(alternatives, free):
 def test_many_orders_are_approximated():
     free = {(str(each), 'VF'): 20 for each in range(6)}
     pairs = [{(str(one), 'VF'): 1, (str(two), 'VF'): 1} for one in range(6) for two in range(one)]
-    room, certain = candidate_capacity.count(pairs, free)
+    room, certain = host.count(pairs, free)
     assert room >= 60
     assert 20 <= certain < 60

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud.snapshot_file import parse, render
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from tests.property.strategies import NAMES, check_words, nearly, policies_and_rules

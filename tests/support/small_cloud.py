@@ -32,8 +32,7 @@ from senlin_affinity.constraints.scheduler_hints import SchedulerHintsConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup

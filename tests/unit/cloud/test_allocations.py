@@ -5,9 +5,8 @@ from urllib.parse import urlencode
 import pytest
 
 from senlin_affinity.cloud import allocations
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import CloudError
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from tests.support.fake_placement import SHARING
 
 GPU, TRAIT = 'CUSTOM_GPU', 'CUSTOM_T'

@@ -7,9 +7,8 @@ import pytest
 from senlin_affinity.cloud import clients, fetch, whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient, RecentReads
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.verdict import Reason, Verdict

@@ -11,9 +11,8 @@ import pytest
 import yaml
 
 from senlin_affinity.cloud.snapshot_file import check_place, decoded, load, parse, render, save
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota

@@ -6,7 +6,7 @@ from senlin_affinity import engine
 from senlin_affinity.constraints.candidates import LIMIT, CandidatesConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
+from senlin_affinity.model.host import CandidateCapacity
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova import candidate_query

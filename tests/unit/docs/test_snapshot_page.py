@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from senlin_affinity.cloud import snapshot_file
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, Flavor

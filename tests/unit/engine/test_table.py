@@ -5,8 +5,7 @@ from typing import ClassVar
 import pytest
 
 from senlin_affinity.engine.table import evaluate_hosts, row_of
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.scenario.constraint import Constraint

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from senlin_affinity.model import candidate_capacity
-from senlin_affinity.model.candidate_capacity import Count, count
+from senlin_affinity.model import host
+from senlin_affinity.model.host import Count, count
 
 
 def takes(**amounts):
@@ -96,19 +96,19 @@ def test_dependent_choices_agree_with_a_search(free):
 def test_the_search_of_a_large_host_ends_with_bounds(monkeypatch, states, expected):
     free = takes(n0_VCPU=13, n1_VCPU=4)
     alternatives = [takes(n0_VCPU=3), takes(n0_VCPU=1, n1_VCPU=1), takes(n0_VCPU=14)]
-    monkeypatch.setattr(candidate_capacity, '_MOST_STATES', states)
-    candidate_capacity._among.cache_clear()
+    monkeypatch.setattr(host, '_MOST_STATES', states)
+    host._among.cache_clear()
     found = count(alternatives, free)
-    candidate_capacity._among.cache_clear()
+    host._among.cache_clear()
     assert found == expected
 
 
 def test_hosts_that_differ_in_the_names_of_their_providers_are_searched_once():
-    candidate_capacity._among.cache_clear()
+    host._among.cache_clear()
     for one, two in ('ab', 'ba'):
         free = {(one, 'VCPU'): 5, (two, 'VCPU'): 4}
         assert count([{key: 2} for key in free], free) == Count(4, 4)
-    assert candidate_capacity._among.cache_info().misses == 1
+    assert host._among.cache_info().misses == 1
 
 
 @pytest.mark.parametrize('names', itertools.permutations(['CPU', 'RAM', 'PORT']))

@@ -2,8 +2,7 @@
 
 import pytest
 
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 
 
 @pytest.mark.parametrize(

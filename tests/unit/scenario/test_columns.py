@@ -2,9 +2,8 @@
 
 import pytest
 
-from senlin_affinity.model.candidate_capacity import CandidateCapacity
 from senlin_affinity.model.flavor import Flavor
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
