@@ -59,8 +59,8 @@ from senlin_affinity.engine.workload import WorkloadPlan, plan_requests
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Settings
+from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.model.suggestion import meant
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.headline import hosts_to_read, scarce_hosts
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
 from senlin_affinity.preflight.workload import Workload, resolve_workload, scope_of_workload

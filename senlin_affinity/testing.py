@@ -23,9 +23,8 @@ from senlin_affinity.conf.constraint_plugins import check_declarations
 from senlin_affinity.constraints.base import Constraint, Request, Verdict
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.model.errors import PluginError
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.verdict import sentence
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import Question, resolve_question
 from senlin_affinity.scenario.constraint import overrides
 from senlin_affinity.scenario.scenario import Scenario

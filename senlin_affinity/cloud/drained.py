@@ -42,10 +42,9 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova import moves
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import EVERY_HOST, FetchScope, Question
 
 #: The keys of ``CloudView.unavailable`` for allocations and images that could not be read.

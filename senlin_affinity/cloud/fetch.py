@@ -49,11 +49,10 @@ from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView, Coverage
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.preflight import candidates, sample
 from senlin_affinity.preflight.candidates import MOST_READ, CandidateQuery
-from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.question import FetchScope
 from senlin_affinity.preflight.sample import Outline, Query
 from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of

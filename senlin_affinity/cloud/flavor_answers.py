@@ -30,11 +30,10 @@ from senlin_affinity.engine import flavor_capacity
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import ANSWER, CloudSnapshot, CloudView
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.queried_aggregates import asked_of_placement
-from senlin_affinity.preflight.cloud_view import ANSWER, CloudView
 from senlin_affinity.preflight.question import Question, resolve_question
 
 #: More sets of aggregates are not read; the numbers then assume that Placement has them, too.

@@ -17,10 +17,9 @@ from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import ANSWER, IMAGE, CloudSnapshot, CloudView
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.queried_aggregates import asked_of_placement
-from senlin_affinity.preflight.cloud_view import ANSWER, IMAGE, CloudView
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question
 
 

@@ -1,12 +1,13 @@
-"""A snapshot of the cloud: the immutable input of the planner, and the contents of a snapshot file.
+"""A snapshot of the cloud, which a snapshot file holds, and a view: what of the cloud was fetched.
 
 Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from typing import Annotated
@@ -18,7 +19,9 @@ from senlin_affinity.model.aggregate import Aggregate as Aggregate
 from senlin_affinity.model.flavor import PCPU
 from senlin_affinity.model.flavor import Flavor as Flavor
 from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.image import Image
 from senlin_affinity.model.member_of import CanonicalUuids
+from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.value import Capacity, Value
@@ -239,3 +242,41 @@ class CloudSnapshot(Value, frozen=True, dict=True):
     def has_shared_services(self) -> bool:
         """Return whether a service host has several hypervisors."""
         return len({*self.host_names}) < len(self.host_names)
+
+
+#: Keys of ``CloudView.unavailable``: the image's properties, and the allocation candidates.
+IMAGE, ANSWER = 'image', 'answer'
+
+
+class Coverage(enum.Enum):
+    """The hosts of a view.
+
+    * ``ENOUGH``: some hosts, which take all servers.
+    * ``ENOUGH_FOR_QUOTA``: none; some hosts take all servers that an exceeded quota leaves.
+    * ``CANDIDATES``: every host that Placement offers for the request, or some of them from which
+      the policy can choose all hosts.
+    * ``CLOUD``: every host, or none if they could not be read.
+    """
+
+    ENOUGH = 'enough'
+    ENOUGH_FOR_QUOTA = 'enough for the quota'
+    CANDIDATES = 'candidates'
+    CLOUD = 'cloud'
+
+
+@dataclass(frozen=True)
+class CloudView:
+    """The fetched parts of a cloud.
+
+    ``unavailable`` gives the reason for each part that could not be read; ``images`` are by the
+    names or ids that the question uses. ``owner_sees_hosts``: the owner may list hosts; False also
+    if the operator's credentials read them, and nothing has checked whether the owner's may.
+    ``helpful`` are changes with which all servers fit on hosts outside the snapshot.
+    """
+
+    snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
+    unavailable: Mapping[str, str] = field(default_factory=dict, hash=False)
+    images: Mapping[str, Image] = field(default_factory=dict, hash=False)
+    owner_sees_hosts: bool = True
+    coverage: Coverage = Coverage.CLOUD
+    helpful: tuple[Change, ...] = ()

@@ -24,13 +24,13 @@ from senlin_affinity.constraints.server_group import new_group_change, soft_poli
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.scheduler_hints import enforced
+from senlin_affinity.model.snapshot import CloudView, Coverage
 from senlin_affinity.nova import alternatives as nova_alternatives
 from senlin_affinity.nova import candidate_query, flavor_features
 from senlin_affinity.nova.candidate_query import covering
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.queried_aggregates import asked_of_placement
-from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.sample import (
     AggregateSets,
     is_settled,

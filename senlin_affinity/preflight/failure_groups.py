@@ -24,7 +24,7 @@ from typing import Any
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import InvalidSpec
-from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import (
     HEADLINES,

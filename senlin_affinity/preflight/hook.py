@@ -23,6 +23,7 @@ from senlin_affinity.engine import capacity
 from senlin_affinity.engine.decision import Decision, Remedy
 from senlin_affinity.model.errors import AffinityError, CloudError
 from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.snapshot import IMAGE, CloudView, Coverage
 from senlin_affinity.model.verdict import assuming
 from senlin_affinity.nova import effective_zone
 from senlin_affinity.nova.group_policy import is_enforced, why_not_enforced
@@ -32,7 +33,6 @@ from senlin_affinity.policy import placement, profile
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.preflight import candidates, disclosure, question, zone_assignment
-from senlin_affinity.preflight.cloud_view import IMAGE, CloudView, Coverage
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from senlin_affinity.preflight.zone_assignment import ZoneAssignment

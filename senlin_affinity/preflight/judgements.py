@@ -26,10 +26,9 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.nova.actions import Action, ServerAction
 from senlin_affinity.nova.demand import demand
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.failed_server import Cause
 from senlin_affinity.preflight.failure_groups import FailureCause
 from senlin_affinity.preflight.question import Question

@@ -30,7 +30,7 @@ from senlin_affinity.model.request import (
     Settings,
 )
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.nova.effective_zone import (
@@ -42,7 +42,6 @@ from senlin_affinity.nova.queried_aggregates import pins_reserved, reads_images
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import PolicySpec, load
-from senlin_affinity.preflight.cloud_view import CloudView
 
 #: All hosts, in place of names.
 EVERY_HOST = ('*',)

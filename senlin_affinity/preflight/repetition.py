@@ -22,11 +22,10 @@ from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import unmodelled
 from senlin_affinity.model.server_group import ANTI_AFFINITY
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.nova.actions import SAME_HOST, Action, ServerAction
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM
 from senlin_affinity.preflight import disclosure, likely_cause, server_action
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import Cause, FailedServer
 from senlin_affinity.preflight.question import Question, only_on, resolve_question

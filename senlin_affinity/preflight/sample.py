@@ -31,14 +31,13 @@ from senlin_affinity.model.host import CandidateCapacity, Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.candidate_query import excluding
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import ZONE_QUERY, wanted_zone
 from senlin_affinity.nova.group_policy import enforced_policy
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, overrides
 from senlin_affinity.scenario.scenario import Scenario

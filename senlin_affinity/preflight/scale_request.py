@@ -13,12 +13,12 @@ from senlin_affinity.engine.changes import carry_out
 from senlin_affinity.model.errors import AffinityError, BindingError
 from senlin_affinity.model.proposal import Data
 from senlin_affinity.model.request import Request
+from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding, remembered
 from senlin_affinity.policy.properties import PolicySpec
 from senlin_affinity.preflight import question
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question
 from senlin_affinity.scenario.scenario import Scenario
 

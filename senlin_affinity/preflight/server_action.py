@@ -31,7 +31,7 @@ from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import QUOTA, Request, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, Quota
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView, Quota
 from senlin_affinity.model.value import Texts
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.nova.actions import (
@@ -43,7 +43,6 @@ from senlin_affinity.nova.actions import (
     unchecked,
 )
 from senlin_affinity.nova.quotas import CORES, RAM
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import Question, only_on
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario

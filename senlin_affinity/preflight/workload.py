@@ -20,8 +20,7 @@ from typing import Any
 from senlin_affinity.model.errors import InvalidSpec, Mistakes
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
-from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
 
 _NO_HOST = 'must not name a host in a list of requests: plan its servers alone'

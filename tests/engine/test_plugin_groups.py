@@ -16,13 +16,12 @@ from senlin_affinity.groups.audit import FOREIGN
 from senlin_affinity.groups.steps import GroupUser, Leave, LockGroup, LockName, Use
 from senlin_affinity.model.errors import AffinityError, CloudError, GroupBusy
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.plugins.senlin import bound_group
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.group_driver import Driver
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Refusal
-from senlin_affinity.preflight.cloud_view import CloudView
 from tests.engine.support import binding, plain, profile, spec
 
 GROUP, OTHER = 'XYZ-ABCD', 'another'

@@ -17,11 +17,10 @@ from senlin_affinity.cloud import allocations
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, CloudView, Flavor, Quota
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import sample
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.functional.test_rooms_like_placement import A_HOST, NOT_MINIMIZED, Forest

@@ -29,9 +29,8 @@ from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
-from senlin_affinity.preflight.cloud_view import CloudView
 
 KINDS = ('capacity', 'groups', 'places', 'pools', 'hints', 'everything')
 CLASSES = ('VCPU', 'MEMORY_MB', 'DISK_GB')

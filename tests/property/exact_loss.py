@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from senlin_affinity import api
 from senlin_affinity.engine.resilience import Loss
-from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.model.snapshot import CloudView
 from tests.property import exact_drain
 from tests.property.exact_drain import EXPLICIT, KINDS, MOST_NOT_FOUND, World, accepts, held
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from senlin_affinity import api
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.model.snapshot import CloudView
 from tests.property import exact_drain
 from tests.property.exact_drain import EXPLICIT, Guest, Place, World
 

@@ -21,6 +21,7 @@ from senlin_affinity.groups import steps
 from senlin_affinity.groups.detachment import CheckBound
 from senlin_affinity.model.errors import BindingError
 from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import engine
@@ -28,7 +29,6 @@ from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import binding, group_lookup, profile
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Refusal
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.hook import ViewOrError
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_bound')

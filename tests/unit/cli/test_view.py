@@ -9,8 +9,8 @@ from senlin_affinity.api import Question
 from senlin_affinity.cli import view, view_hosts
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.model.server_group import Member
+from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.nova.actions import Action
-from senlin_affinity.preflight.cloud_view import CloudView
 from tests.support.asked import plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 from tests.support.values import replace

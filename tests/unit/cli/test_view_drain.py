@@ -8,9 +8,8 @@ from senlin_affinity.cli import view_drain
 from senlin_affinity.engine.drain import DrainPlan, Move, Stuck, Unblocking
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.verdict import Assumption, Verdict
-from senlin_affinity.preflight.cloud_view import CloudView
 
 UUID = '0f3d6c55-6b1f-4c64-9a3e-2f6f0b7f7a11'
 WEB = Server(UUID, 'web-1', 'ACTIVE', 'cmp-1')

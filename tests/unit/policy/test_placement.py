@@ -4,12 +4,11 @@ import pytest
 
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.numbers import whole
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, PolicySpec, load
 from senlin_affinity.preflight import hook
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import FetchScope, Question
 from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
 from tests.support.fake_cloud import cloud_of

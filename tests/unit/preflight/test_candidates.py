@@ -2,10 +2,10 @@
 
 import pytest
 
+from senlin_affinity.model.snapshot import CloudView, Coverage
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import candidates
 from senlin_affinity.preflight.candidates import CandidateQuery
-from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.small_cloud import CONSTRAINTS, Fence, snapshot_of

@@ -10,11 +10,10 @@ from senlin_affinity.constraints.quota import DRIVER, QuotaConstraint
 from senlin_affinity.engine.decision import Kind, Remedy
 from senlin_affinity.model.errors import BindingError, CloudError, ConstraintError, InvalidSpec
 from senlin_affinity.model.proposal import Change
-from senlin_affinity.model.snapshot import Quota
+from senlin_affinity.model.snapshot import Coverage, Quota
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.policy.placement import Placement
 from senlin_affinity.preflight import disclosure, hook
-from senlin_affinity.preflight.cloud_view import Coverage
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 from tests.support.asked import resolve
 from tests.support.our_constraints import OURS

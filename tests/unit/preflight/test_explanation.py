@@ -8,8 +8,7 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.model.snapshot import Quota
-from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.model.snapshot import CloudView, Quota
 from senlin_affinity.preflight.failed_server import (
     ActionFailure,
     Cause,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.preflight.failed_server import ActionFailure, Cause, FailedServer
 from senlin_affinity.preflight.failure_groups import cause_of_failure, grouped
 from senlin_affinity.preflight.question import Question

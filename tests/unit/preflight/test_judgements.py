@@ -3,7 +3,7 @@
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.preflight.judgements import agreed, of_placed, without
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of

@@ -7,12 +7,11 @@ from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, CloudView, Flavor
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import question
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import FetchScope, Question
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.tables import as_tuples, check_error, raises, rows

@@ -8,9 +8,9 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
+from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.actions import Action, ServerAction
-from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.failed_server import (
     ActionFailure,
     Cause,
