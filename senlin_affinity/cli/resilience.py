@@ -26,6 +26,7 @@ from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.resilience import Loss
 from senlin_affinity.engine.resilience_report import OUTCOMES
 from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.numbers import listed
 
 _STATUS = {True: 0, False: 3, None: 4}
 _COLUMNS = ('domain', 'hosts', 'servers', 'verdict', 'left', 'missing', 'why')
@@ -121,29 +122,19 @@ class Resilience(base.Lister):
 
 def _row(loss: Loss) -> tuple[Any, ...]:
     """Return the cells of a domain."""
-    first = [
-        {'server': each.server.id, 'name': each.server.name, 'target': each.target}
-        for each in loss.plan.moves
-    ]
-    left = [
-        {'server': each.id, 'name': each.name, 'host': each.host}
-        for each in (*(each.server for each in loss.plan.stuck), *loss.plan.not_found)
-    ]
+    values = loss.as_dict()
+    left = [*(each.server for each in loss.plan.stuck), *loss.plan.not_found]
+    left_values = [{'server': each.id, 'name': each.name, 'host': each.host} for each in left]
+    evacuated = [f'{each.server.name} to {each.target}' for each in loss.plan.moves]
     return (
         loss.name or '(unknown)',
         len(loss.hosts),
         loss.servers,
         loss.verdict,
         loss.left,
-        base.Cell([each.as_dict() for each in loss.missing], loss.lacks()),
+        base.Cell(values['missing'], loss.lacks()),
         loss.why(),
-        base.Cell(first, _named([f'{each["name"]} to {each["target"]}' for each in first])),
-        base.Cell(left, _named([str(each['name']) for each in left])),
-        base.Cell([*loss.caveats], '; '.join(loss.caveats)),
+        base.Cell(values['moves'], listed(evacuated, _MOST_NAMED)),
+        base.Cell(left_values, listed([each.name for each in left], _MOST_NAMED)),
+        base.Cell(values['caveats'], '; '.join(loss.caveats)),
     )
-
-
-def _named(names: list[str]) -> str:
-    """Return "web-1, web-2, web-3 and 4 more"."""
-    more = len(names) - _MOST_NAMED
-    return ', '.join(names[:_MOST_NAMED]) + (f' and {more:,} more' if more > 0 else '')

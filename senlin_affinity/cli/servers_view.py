@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from senlin_affinity.engine.decision import Decision
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, Place, ServerGroup, places
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -109,7 +110,7 @@ def violation(group: ServerGroup, violated: Sequence[Place]) -> str:
     more = len(words) - _MOST_PLACES
     shown = [
         *words[:_MOST_PLACES],
-        *([f'... and {more:,} more {"host" if more == 1 else "hosts"}'] * (more > 0)),
+        *([f'... and {counted(more, "more host")}'] * (more > 0)),
     ]
     return f'Server group {group.name} ({rule(group)}) is violated already: {", ".join(shown)}'
 
@@ -135,8 +136,3 @@ def together(group: ServerGroup) -> Iterator[str]:
         yield f'{"this host has" if len(held_by) == 1 else "these hosts have"} {left}'
     elif group.policy == AFFINITY:
         yield f'new servers must go to {"that host" if len(held_by) == 1 else "these hosts"}'
-
-
-def counted(number: int, what: str) -> str:
-    """Return the number with the noun: '1 host', '2 hosts'."""
-    return f'{number:,} {what}{"" if number == 1 else "s"}'

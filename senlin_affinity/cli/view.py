@@ -23,11 +23,11 @@ from typing import TextIO
 
 from senlin_affinity import api
 from senlin_affinity.cli import servers_view, view_hosts, view_notes
-from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import command_lines, lines
 from senlin_affinity.engine.decision import TWO, Decision
 from senlin_affinity.model import terminal_text
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.nova import host_status
 from senlin_affinity.nova.actions import ServerAction

@@ -23,10 +23,10 @@ from typing import Any, TextIO
 
 from senlin_affinity import api
 from senlin_affinity.cli import view, view_notes
-from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.engine.drain import DrainPlan, Move, Stuck
 from senlin_affinity.engine.drain_batches import RollingPlan
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.terminal_text import signed
 from senlin_affinity.nova.demand import demand

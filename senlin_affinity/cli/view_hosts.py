@@ -17,12 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from senlin_affinity.cli import servers_view
-from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.host_reports import HostReport
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.verdict import agreeing, sentence
 from senlin_affinity.nova import host_status
 from senlin_affinity.preflight.headline import shared_sentence, short_sentence

@@ -22,11 +22,11 @@ from typing import Any, TextIO
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, given, request_options, view, view_notes
-from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.cli.wrapping import fitted, lines
 from senlin_affinity.engine.decision import Decision, PlacedServer
 from senlin_affinity.engine.workload_plan import WorkloadPlan
 from senlin_affinity.model import terminal_text
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.preflight import stack_file
 from senlin_affinity.preflight.headline import limiting_reason
 from senlin_affinity.preflight.workload import Workload, resolve_workload

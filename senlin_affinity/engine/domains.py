@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple
 
 from senlin_affinity.engine.table import HostVerdicts, Table, with_domains
 from senlin_affinity.model.bounds import Bounds, finite, limited
+from senlin_affinity.model.numbers import listed
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.scenario.constraint import (
@@ -314,8 +314,5 @@ def _check(
 
 def _names(domains: Collection[Domain]) -> str:
     """Return "rack r1, r2, r3 and 2 more" for domains of one criterion; '' for none."""
-    first = list(islice(domains, _MOST_NAMED))
-    by = ''.join({f'{domain.by} ' for domain in first})
-    more = len(domains) - len(first)
-    names = ', '.join(domain.name for domain in first)
-    return f'{by}{names}{f" and {more} more" if more else ""}'
+    by = ''.join({f'{domain.by} ' for domain in domains})
+    return f'{by}{listed([domain.name for domain in domains], _MOST_NAMED)}'

@@ -24,6 +24,7 @@ from msgspec import structs
 
 from senlin_affinity.engine.drain import drain
 from senlin_affinity.engine.drain_plan import DrainPlan, Move, all_fit
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.request import Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
@@ -59,7 +60,7 @@ class RollingPlan:
         """Return the sum: ``38 of 40 hosts are emptied in 10 batches; 2 are not``."""
         emptied, left = sum(len(each.hosts) for each in self.batches), len(self.left)
         total, number = emptied + left, len(self.batches)
-        text = f'{emptied} of {total} {"host" if total == 1 else "hosts"} '
+        text = f'{emptied:,} of {counted(total, "host")} '
         text += 'is emptied' if emptied == 1 else 'are emptied'
         if number:
             text += f' in {number} {"batch" if number == 1 else "batches"}'

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.verdict import Assumption, Verdict
 from senlin_affinity.nova import moves
@@ -144,10 +145,10 @@ class DrainPlan:
         total = number + left + stuck
         if not total:
             return 'no servers to move'
-        text = f'{number} of {total} {"server" if total == 1 else "servers"} '
+        text = f'{number:,} of {counted(total, "server")} '
         text += 'moves' if number == 1 else 'move'
         if number:
-            text += f' in {self.waves} {"wave" if self.waves == 1 else "waves"}'
+            text += f' in {counted(self.waves, "wave")}'
         if stuck:
             text += f'; {stuck} {"is" if stuck == 1 else "are"} stuck'
         if left and self.is_proven:

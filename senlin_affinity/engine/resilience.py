@@ -38,6 +38,7 @@ from senlin_affinity.engine.resilience_report import Loss as Loss
 from senlin_affinity.engine.resilience_report import Resilience as Resilience
 from senlin_affinity.engine.workload_plan import Obstacle
 from senlin_affinity.model.host import Host
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.request import Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.verdict import Reason, sentence
@@ -233,7 +234,7 @@ class _MoreHosts:
                 number = middle
             else:
                 low = middle + 1
-        text = f'{number:,} more {"host" if number == 1 else "hosts"} like {like.host}'
+        text = f'{counted(number, "more host")} like {like.host}'
         yield Unblocking('more_hosts', text, {'like': like.host, 'number': number})
 
     def _fits(self, loss: Loss, places: range) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from senlin_affinity.engine.drain_plan import DrainPlan, Unblocking, all_fit
 from senlin_affinity.engine.workload_plan import Obstacle
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.verdict import Assumption
 
 Outcome = Literal['any_host', 'in_order', 'at_most', 'not_found', 'cannot']
@@ -159,7 +160,7 @@ class Resilience:
         )
         parts = [(text, sum(counts[code] for code in codes)) for text, codes in words]
         said = '; '.join(f'{many:,} {text}' for text, many in parts if many)
-        return f'of {number:,} {"domain" if number == 1 else "domains"} ({self.by}), {said}'
+        return f'of {counted(number, "domain")} ({self.by}), {said}'
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer for JSON."""

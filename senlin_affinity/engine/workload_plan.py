@@ -9,13 +9,13 @@ Example::
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
 from senlin_affinity.engine.decision import Decision
+from senlin_affinity.model.numbers import listed
 from senlin_affinity.model.verdict import Assumption
 
 _MOST_NAMED = 3
@@ -178,6 +178,4 @@ class WorkloadPlan:
 
 def named(names: Iterable[str]) -> str:
     """Return "web, db, app and 2 more"."""
-    every = [*Counter(names)]
-    more = len(every) - _MOST_NAMED
-    return ', '.join(every[:_MOST_NAMED]) + (f' and {more} more' if more > 0 else '')
+    return listed([*dict.fromkeys(names)], _MOST_NAMED)

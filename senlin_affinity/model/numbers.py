@@ -1,4 +1,4 @@
-"""Parse numbers and booleans as users, webhooks and older engines write them, and print a limit.
+"""Parse numbers and booleans as users, webhooks and older engines write them, and word numbers.
 
 Example: ``whole(3, path, 1) == whole('3', path, 1) == whole('03', path, 1) == 3``.
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections.abc import Sequence
 
 from senlin_affinity.model.errors import InvalidSpec
 
@@ -32,3 +33,14 @@ def whole(value: object, path: str, at_least: int) -> int:
 def at_most(number: int, wanted: int) -> str:
     """Return "at most 2 of 8", or "none of 8"."""
     return f'at most {number} of {wanted}' if number else f'none of {wanted}'
+
+
+def counted(number: int, what: str) -> str:
+    """Return "1 server", or "1,200 servers"."""
+    return f'{number:,} {what}{"" if number == 1 else "s"}'
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the names, of which at most so many are shown: "web, db, app and 2 more"."""
+    more = f' and {len(names) - most:,} more' if len(names) > most else ''
+    return f'{", ".join(names[:most])}{more}'

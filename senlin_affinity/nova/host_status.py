@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from senlin_affinity.model.host import Host, Leftover
+from senlin_affinity.model.numbers import listed
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.aggregates import names
@@ -88,13 +89,13 @@ def differences(snapshot: CloudSnapshot) -> Iterator[str]:
         yield from about_leftovers(host)
     if orphans := [host.host for host in hosts if may_have_orphans(host)]:
         yield (
-            f'{_listed(orphans)}: allocations in Placement, but no servers in Nova: orphaned '
-            'allocations (nova-manage placement audit), or an unconfirmed resize'
+            f'{listed(orphans, _MOST_NAMED)}: allocations in Placement, but no servers in Nova: '
+            'orphaned allocations (nova-manage placement audit), or an unconfirmed resize'
         )
     if offered := [host.host for host in hosts if _is_unknown_to_placement(host)]:
         yield (
-            f'{_listed(offered)}: disabled in Nova, but still offered by Placement: restart '
-            'nova-compute'
+            f'{listed(offered, _MOST_NAMED)}: disabled in Nova, but still offered by Placement: '
+            'restart nova-compute'
         )
     yield from _of_aggregates(snapshot)
 
@@ -106,8 +107,9 @@ def _of_aggregates(snapshot: CloudSnapshot) -> Iterator[str]:
             if uuids := getattr(host, field):
                 hosts_of.setdefault(uuids, []).append(host.host)
         for uuids, hosts in sorted(hosts_of.items(), key=lambda item: item[1]):
-            listed = names(snapshot, uuids, joined)
-            yield f'{_listed(hosts)}: in aggregate {listed} {where}: {change}'
+            aggregates = names(snapshot, uuids, joined)
+            shown = listed(hosts, _MOST_NAMED)
+            yield f'{shown}: in aggregate {aggregates} {where}: {change}'
 
 
 def may_have_orphans(host: Host) -> bool:
@@ -123,11 +125,6 @@ def may_have_orphans(host: Host) -> bool:
 
 def _is_unknown_to_placement(host: Host) -> bool:
     return host.up and not host.enabled and bool(host.traits) and DISABLED not in host.traits
-
-
-def _listed(hosts: list[str]) -> str:
-    more = f' and {len(hosts) - _MOST_NAMED} more' if len(hosts) > _MOST_NAMED else ''
-    return f'{", ".join(hosts[:_MOST_NAMED])}{more}'
 
 
 def orphans(host: Host) -> tuple[Leftover, ...]:

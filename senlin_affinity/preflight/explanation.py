@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from senlin_affinity.engine.decision import Decision
+from senlin_affinity.model.numbers import counted, listed
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -338,10 +339,9 @@ class Explanation:
 def _phrase(changes: Sequence[Change]) -> str:
     """Return '2 servers were deleted, the last at 2026-11-24 09:14 UTC (on cmp-1, cmp-2)'."""
     noun, number = changes[0].noun, len(changes)
-    are = f'1 {noun} was' if number == 1 else f'{number} {noun}s were'
+    are = f'{counted(number, noun)} {"was" if number == 1 else "were"}'
     hosts = sorted({each.host for each in changes if each.host is not None})
-    more = f' and {len(hosts) - _MOST_HOSTS} more' if len(hosts) > _MOST_HOSTS else ''
-    where = f' (on {", ".join(hosts[:_MOST_HOSTS])}{more})' if hosts else ''
+    where = f' (on {listed(hosts, _MOST_HOSTS)})' if hosts else ''
     last = max(each.at for each in changes)[:16].replace('T', ' ')
     return f'{are} {changes[0].what}, the last at {last} UTC{where}'
 

@@ -24,6 +24,7 @@ from typing import Any
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.numbers import counted, listed
 from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import (
@@ -163,10 +164,10 @@ class FailureGroup:
             for each in self.failures
         }
         nouns[CREATE] = 'server' if len(nouns) == 1 else 'creation'
-        parts = [_counted(nouns[name], number) for name, number in self.actions.items()]
+        parts = [counted(number, nouns[name]) for name, number in self.actions.items()]
         if len(parts) == 1:
             return parts[0]
-        return f'{_counted("failure", len(self.failures))} ({", ".join(parts)})'
+        return f'{counted(len(self.failures), "failure")} ({", ".join(parts)})'
 
     def _when(self) -> str:
         if self.times is None:
@@ -218,14 +219,7 @@ def grouped(found: Iterable[FailureCause]) -> tuple[FailureGroup, ...]:
     return (*sorted(made, key=lambda group: len(group.failures), reverse=True),)
 
 
-def _counted(noun: str, number: int) -> str:
-    return f'1 {noun}' if number == 1 else f'{number:,} {noun}s'
-
-
 def _named(noun: str, names: Sequence[str]) -> str:
     """Return 'project a', 'projects a, b and 3 more'; '' without any."""
-    if not names:
-        return ''
-    more = f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''
     plural = f'{noun[:-1]}s ' if noun and len(names) > 1 else noun
-    return f'{plural}{", ".join(names[:_NAMED])}{more}'
+    return f'{plural}{listed(names, _NAMED)}' if names else ''

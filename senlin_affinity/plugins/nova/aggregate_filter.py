@@ -33,6 +33,7 @@ from nova.scheduler import filters
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.verdict import Verdict, sentence
 from senlin_affinity.nova.aggregate_metadata import FORCE, REASONS, Requirements, warnings
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
@@ -195,7 +196,7 @@ def _listed(hosts: Sequence[Any]) -> str:
     """Return the number of hosts, and the names of the first ones."""
     names = [_label(each, 'host') for each in hosts[:_MOST_NAMED]]
     more = ['...'] if len(hosts) > _MOST_NAMED else []
-    return f'{len(hosts)} host{"" if len(hosts) == 1 else "s"} ({", ".join(names + more)})'
+    return f'{counted(len(hosts), "host")} ({", ".join(names + more)})'
 
 
 def _label(thing: Any, attribute: str) -> str:
