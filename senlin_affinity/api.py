@@ -143,7 +143,7 @@ def with_leftovers(
     # Imported here: openstacksdk takes a second to load.
     from senlin_affinity.cloud import drained, host_use
 
-    clients = clients_of(connection)
+    clients = clients_of(connection).remembering()
     snapshot = host_use.with_use(clients, view.snapshot, names, timeout)
     snapshot = drained.with_servers(clients, snapshot, scarce_hosts(decision), timeout)
     return replace(view, snapshot=snapshot)

@@ -117,7 +117,10 @@ class FakePlacement:
             return self._candidates(wanted, required, limit, forbidden, places, trees)
         if path == '/resource_providers':
             places = [*self._places(value for key, value in query if key == 'member_of')]
-            return self._listed(wanted, single.get('required', ''), places, single.get('in_tree'))
+            reply = self._listed(wanted, single.get('required', ''), places, single.get('in_tree'))
+            found, name = reply.body['resource_providers'], single.get('name')
+            found[:] = [each for each in found if name in (None, each['name'])]
+            return reply
         for provider in self.providers:
             if path == f'/resource_providers/{provider.uuid}/allocations':
                 uses = {**provider.consumers, **self.consumers.get(provider.name, {})}

@@ -208,9 +208,13 @@ def with_gpus(edge, *names):
 
 
 def servers_read(edge, question=GPU):
-    """Return the service hosts whose servers are read, and the requests for them."""
+    """Return the service hosts whose servers are read, and the requests for them.
+
+    Placement gets no request twice.
+    """
     before = len(edge.nova.asked)
-    view, _decision, _requests = read(edge, question)
+    view, _decision, requests = read(edge, question)
+    assert sorted({*requests}) == sorted(requests)
     asked = [each for each in edge.nova.asked[before:] if each.path == '/servers/detail']
     return [*view.snapshot.servers_by_host], [each for each in asked if 'host' in each.query]
 
