@@ -7,7 +7,7 @@ The query covers every set of aggregates that the constraints on aggregates acce
 constraint must be enforced by Placement, or skip the request.
 
 Of at most ``MOST_READ`` candidates, the hypervisors are read, and :func:`fits` decides. Of more,
-only what Placement answers is known, and :func:`are_too_many` can only reject.
+only what Placement answers is known, and :func:`are_too_few` can only reject.
 """
 
 from __future__ import annotations
