@@ -13,8 +13,8 @@ from senlin_affinity.groups import steps
 from senlin_affinity.groups.attachment import Attach
 from senlin_affinity.groups.detachment import Detach
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import load
+from senlin_affinity.policy.senlin_data import Binding
 
 OWN_NAME = 'senlin-affinity-c1'
 BOX, ARROW = 14, 18

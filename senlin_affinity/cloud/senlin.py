@@ -25,10 +25,10 @@ from senlin_affinity.cloud.paging import allowed, check_identity, check_unique, 
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupReferences
 from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec
-from senlin_affinity.policy import binding, profile, properties
-from senlin_affinity.policy.binding import kept_group
+from senlin_affinity.policy import profile, properties
 from senlin_affinity.policy.group_lookup import is_uuid
 from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.senlin_data import Binding, kept_group
 
 PAGE = 1000
 _ATTACH = 'CLUSTER_ATTACH_POLICY'
@@ -174,7 +174,7 @@ def bindings(
         for each in list_of(body, 'cluster_policies', what):
             check_identity(each['cluster_id'], cluster, what)
             with contextlib.suppress(BindingError):  # it holds no group
-                if (held := binding.read(each['data'])) is not None:
+                if (held := Binding.read(each['data'])) is not None:
                     policy = (each['policy_id'], each['policy_name'], each['policy_type'])
                     yield BindingRecord(cluster, name, *policy, bool(each['enabled']), held)
 

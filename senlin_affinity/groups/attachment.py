@@ -47,9 +47,9 @@ from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.verdict import Outcome, sentence
 from senlin_affinity.nova import quotas
 from senlin_affinity.nova.aggregates import resolve
-from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.group_lookup import is_uuid, mismatch, saying
 from senlin_affinity.policy.properties import PolicySpec
+from senlin_affinity.policy.senlin_data import Binding
 
 GROUP_NAME_PREFIX = 'senlin-affinity-'
 FAILED = 'Failed in creating servergroup.'

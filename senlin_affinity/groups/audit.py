@@ -13,7 +13,7 @@ from senlin_affinity.groups.detachment import verify_deleted
 from senlin_affinity.groups.steps import DeleteGroup, SearchGroups, Step
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.server_group import places as places
-from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.senlin_data import Binding
 
 #: Who created a group (:func:`statuses`).
 BY_POLICY, PERHAPS_BY_POLICY, BY_OTHERS = 'policy', 'perhaps a policy', '-'

@@ -31,8 +31,8 @@ from senlin_affinity.groups.steps import (
 from senlin_affinity.model.errors import CloudError, GroupBusy, InvalidSpec
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.policy.group_lookup import saying
-from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.policy.properties import DELETE, KEEP, PolicySpec
+from senlin_affinity.policy.senlin_data import Refusal
 
 #: The key in a cluster's metadata.
 KEY = 'senlin_affinity_on_detach'

@@ -34,7 +34,7 @@ from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.verdict import Reason, sentence
-from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
+from senlin_affinity.policy.senlin_data import NO_DRS_HOST, Refusal
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
 

@@ -29,9 +29,8 @@ from senlin_affinity.nova import effective_zone
 from senlin_affinity.nova.group_policy import is_enforced, why_not_enforced
 from senlin_affinity.nova.queried_aggregates import reads_images
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
-from senlin_affinity.policy import placement, profile
-from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
+from senlin_affinity.policy import profile, senlin_data
+from senlin_affinity.policy.senlin_data import NO_DRS_HOST, Binding, Placement, Refusal
 from senlin_affinity.preflight import candidates, disclosure, question, zone_assignment
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
@@ -75,7 +74,7 @@ def place_nodes(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult
     asked, binding = scale_request.question, scale_request.binding
     if asked.count == 0 or binding is None:
         return HookResult(Placement(0, ''))  # nothing to place
-    if not placement.is_planned(scale_request.properties):
+    if not senlin_data.is_planned(scale_request.properties):
         return _on_drs_host(scale_request, binding, _view_or_raise(fetched))
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         note = f'fits on {len(fetched.snapshot.hosts or ())} of the possible hosts'
@@ -95,7 +94,7 @@ def place_nodes(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult
     if not asked.is_pinned:
         return _scheduled(scale_request, view, decision)
     properties = scale_request.properties
-    answer = placement.pinned(decision, view.unavailable, binding.servergroup_id, properties)
+    answer = senlin_data.pinned(decision, view.unavailable, binding.servergroup_id, properties)
     return _disclosed(scale_request, view, decision, answer)
 
 
@@ -106,7 +105,7 @@ def _on_drs_host(scale_request: ScaleRequest, binding: Binding, view: CloudView)
     """
     asked, hosts = scale_request.question, view.snapshot.hosts or ()
     pattern = asked.settings.value(PATTERN)
-    zone = placement.zone_of_nodes(scale_request.properties, hosts, pattern)
+    zone = senlin_data.zone_of_nodes(scale_request.properties, hosts, pattern)
     if not isinstance(zone, Refusal):
         return HookResult(Placement(asked.count, binding.servergroup_id, zone))
     if not view.owner_sees_hosts:
@@ -131,7 +130,7 @@ def _scheduled(scale_request: ScaleRequest, view: CloudView, decision: Decision)
     zone can be assigned. Otherwise, place the nodes, with why they may not fit as a warning.
     """
     asked, mode = scale_request.question, scale_request.properties.preflight
-    rejection = Refusal(placement.words(decision))
+    rejection = Refusal(senlin_data.words(decision))
     if decision.fits is False and mode == 'enforce' and not _is_image_hidden(asked):
         return _disclosed(scale_request, view, decision, rejection)
     answer, why = _with_zones(scale_request, view, decision)
@@ -145,7 +144,7 @@ def _scheduled(scale_request: ScaleRequest, view: CloudView, decision: Decision)
         return HookResult(answer, words, advice=found.for_owner)
     # Without operator credentials, unknown hosts are usual: attach reports it once.
     if decision.fits is None and (decision.is_hosts_known or not view.owner_sees_hosts):
-        words = placement.words(decision, view.unavailable)
+        words = senlin_data.words(decision, view.unavailable)
         return HookResult(answer, '; '.join(filter(None, (words, why))))
     return HookResult(answer, why, None if decision.certain else decision.line())
 
@@ -227,7 +226,7 @@ def max_size_shortfall(scale_request: ScaleRequest, fetched: ViewOrError) -> str
     lasting = [item for item in scale_request.constraints if item.is_unresolvable]
     freed, _why = _without_reservations(scale_request, fetched)
     decision = _plan(_without_others(freed, lasting), _view_or_raise(fetched), lasting)
-    return placement.words(decision) if decision.fits is False else None
+    return senlin_data.words(decision) if decision.fits is False else None
 
 
 def _without_others(scale_request: ScaleRequest, kept: Sequence[Constraint]) -> ScaleRequest:
@@ -307,4 +306,4 @@ def _with_zones(
     zones = zoning.hard([each for each in scale_request.constraints if each.name not in doubted])
     if isinstance(zones, Refusal):
         return zones, None
-    return (replace(answer, hosts=zones) if zones else Refusal(placement.words(decision))), None
+    return (replace(answer, hosts=zones) if zones else Refusal(senlin_data.words(decision))), None

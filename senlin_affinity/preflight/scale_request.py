@@ -15,9 +15,8 @@ from senlin_affinity.model.proposal import Data
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.model.spread import ZONE, Spread
-from senlin_affinity.policy import placement
-from senlin_affinity.policy.binding import Binding, remembered
 from senlin_affinity.policy.properties import PolicySpec
+from senlin_affinity.policy.senlin_data import Binding, is_planned, remembered
 from senlin_affinity.preflight import question
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question
 from senlin_affinity.scenario.scenario import Scenario
@@ -75,7 +74,7 @@ def scope_of(request: ScaleRequest) -> FetchScope | None:
             'the policy is bound to this cluster without a server group: '
             'detach the policy and attach it again'
         )
-    if placement.is_planned(properties):
+    if is_planned(properties):
         return question.scope_of(asked)
     if properties.is_drs_enabled:
         return FetchScope(drs_pattern=asked.settings.value(PATTERN))

@@ -22,7 +22,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova import aggregates, topology
 from senlin_affinity.nova.effective_zone import default_zone
-from senlin_affinity.policy.placement import Refusal
+from senlin_affinity.policy.senlin_data import Refusal
 from senlin_affinity.scenario.constraint import Constraint, is_of_domains
 
 NOT_SPREAD = (

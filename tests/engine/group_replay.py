@@ -30,7 +30,7 @@ from senlin.objects.requests import clusters, policies
 from senlin_affinity.groups import steps
 from senlin_affinity.plugins.senlin import group_driver, group_registry
 from senlin_affinity.plugins.senlin.policy import AffinityPolicy
-from senlin_affinity.policy import binding
+from senlin_affinity.policy.senlin_data import Binding, kept_group
 from tests.engine.support import PROJECT, Desk, make_database, plain, record_events
 from tests.explorer.explore import Explorer, Node, Operation, Task
 from tests.explorer.world import Bound, Cluster, Database, Policy, World
@@ -225,7 +225,7 @@ class Replay:
         world, context = self.node.world, self.desk.context
         with database.session_for_read() as session:
             rows = session.query(models.ClusterPolicies).all()
-            held = {(row.cluster_id, row.policy_id): binding.read(row.data) for row in rows}
+            held = {(row.cluster_id, row.policy_id): Binding.read(row.data) for row in rows}
             locks = session.query(models.ClusterLock).count()
         bound = {
             Bound(*key, each.servergroup_id, not each.is_inherited) for key, each in held.items()
@@ -234,7 +234,7 @@ class Replay:
         assert bound == {*world.database.bound}, self.moves
         assert locks == 0, self.moves
         stored = objects.Cluster.get_all(context)
-        assert {each.id: binding.kept_group(each.data) for each in stored} == kept, self.moves
+        assert {each.id: kept_group(each.data) for each in stored} == kept, self.moves
         names = {each.id for each in world.database.policies}
         assert {each.id for each in objects.Policy.get_all(context)} == names, self.moves
         assert self.desk.groups() == [each.id for each in world.groups], self.moves

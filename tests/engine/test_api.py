@@ -20,8 +20,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.plugins.senlin import preflight
 from senlin_affinity.policy import properties
-from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.placement import Placement
+from senlin_affinity.policy.senlin_data import Binding, Placement
 from senlin_affinity.preflight import hook
 from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage

@@ -14,8 +14,8 @@ from senlin_affinity import api
 from senlin_affinity.cloud import service_user, transport
 from senlin_affinity.cloud.transport import AnswerTooLarge
 from senlin_affinity.plugins.senlin import clients, preflight
-from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.senlin_data import Binding
 from senlin_affinity.preflight import disclosure
 from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support import edge as at_edge

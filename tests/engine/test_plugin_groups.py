@@ -20,8 +20,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.plugins.senlin import bound_group
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.group_driver import Driver
-from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.placement import Refusal
+from senlin_affinity.policy.senlin_data import Binding, Refusal
 from tests.engine.support import binding, plain, profile, spec
 
 GROUP, OTHER = 'XYZ-ABCD', 'another'

@@ -25,8 +25,7 @@ from senlin_affinity.groups.audit import (
 )
 from senlin_affinity.groups.detachment import CheckBound, Detach, Undo
 from senlin_affinity.groups.steps import LockGroup, LockName
-from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.placement import Refusal
+from senlin_affinity.policy.senlin_data import Binding, Refusal
 from tests.explorer.replay import Done, Failure, State, advance, begin
 from tests.explorer.world import (
     OPERATOR,

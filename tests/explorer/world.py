@@ -15,9 +15,9 @@ from senlin_affinity.groups import steps
 from senlin_affinity.groups.attachment import Attach, cluster_of
 from senlin_affinity.groups.steps import GroupUser, Leave, Use
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.group_lookup import is_uuid
 from senlin_affinity.policy.properties import PolicySpec
+from senlin_affinity.policy.senlin_data import Binding
 from tests.support.values import replace
 
 

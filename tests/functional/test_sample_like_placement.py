@@ -18,8 +18,8 @@ from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, CloudView, Flavor, Quota
-from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.senlin_data import Binding
 from senlin_affinity.preflight import sample
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest

@@ -11,8 +11,8 @@ from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.fetch import fetch
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.snapshot import Coverage
-from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.senlin_data import Binding
 from senlin_affinity.preflight import sample
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of

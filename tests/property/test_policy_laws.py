@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.model.errors import BindingError, InvalidSpec
-from senlin_affinity.policy import binding, placement, profile, properties
-from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy import profile, properties
+from senlin_affinity.policy.senlin_data import Binding, Placement
 from tests.property.strategies import JSON, NAMES, check_words, nearly, policies_and_rules
 
 RULES = {'max_server_per_host': 3}
@@ -36,20 +36,20 @@ def bindings(draw):
 @given(bindings())
 def test_a_binding_survives_a_round_trip(bound):
     """Q3-4, RX-06; through JSON, as in the engine's database."""
-    assert binding.read(json.loads(json.dumps(binding.write(bound)))) == bound
+    assert Binding.read(json.loads(json.dumps(bound.data()))) == bound
 
 
 @given(JSON | nearly(STORED))
 def test_stored_data_are_parsed_or_raise_binding_error(stored):
     """R3-28: a parsed binding can be stored again."""
     try:
-        bound = binding.read(stored)
+        bound = Binding.read(stored)
     except BindingError:
         return
     if bound is not None:
         assert bound.servergroup_id
-        again = binding.write(bound)
-        assert binding.write(binding.read(again)) == again
+        again = bound.data()
+        assert Binding.read(again).data() == again
 
 
 @given(JSON | nearly(SPECS))
@@ -78,7 +78,7 @@ def test_a_group_hint_is_a_name_or_none_or_raises_invalid_spec(spec):
 @given(st.integers(0, 50), NAMES, st.none() | NAMES)
 def test_a_placement_has_a_separate_entry_for_each_node(count, group, zone):
     """R3-11, R3-24, D3-12."""
-    data = placement.Placement(count, group, zone).data()['placement']
+    data = Placement(count, group, zone).data()['placement']
     entries = data['placements']
     assert data['count'] == len(entries) == len({id(entry) for entry in entries}) == count
     expected = {'servergroup': group} if zone is None else {'servergroup': group, 'zone': zone}

@@ -26,9 +26,8 @@ from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import engine
 from senlin_affinity.plugins.senlin import group_registry as registry
-from senlin_affinity.policy import binding, group_lookup, profile
-from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.placement import Refusal
+from senlin_affinity.policy import group_lookup, profile
+from senlin_affinity.policy.senlin_data import Binding, Refusal
 from senlin_affinity.preflight.hook import ViewOrError
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_bound')
@@ -105,7 +104,7 @@ def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None
         if not other.enabled or other.policy_id == policy:
             continue
         with contextlib.suppress(BindingError):
-            held = binding.read(other.data)
+            held = Binding.read(other.data)
             if held is not None and held.servergroup_id != group_id:
                 return (
                     f'the cluster has another affinity policy, {other.policy.name} '

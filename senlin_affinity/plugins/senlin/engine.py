@@ -24,7 +24,14 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import group_registry as registry
-from senlin_affinity.policy import binding, placement, profile
+from senlin_affinity.policy import profile
+from senlin_affinity.policy.senlin_data import (
+    CLUSTER_KEY,
+    Binding,
+    Placement,
+    Refusal,
+    decided_count,
+)
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_engine')
 
@@ -37,17 +44,15 @@ _LIMITS = {
 }
 
 
-def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
+def read_binding(cluster_id: str, policy_id: str) -> Binding | None:
     """Return the stored binding of a policy on a cluster; None if there is none."""
     stored = binding_object.ClusterPolicy.get(get_admin_context(), cluster_id, policy_id)
-    return None if stored is None else binding.read(stored.data)
+    return None if stored is None else Binding.read(stored.data)
 
 
 def forget_kept_group(cluster: Any) -> None:
     """Remove the record of a kept group from the cluster's data; the engine stores them."""
-    cluster.data = {
-        key: each for key, each in (cluster.data or {}).items() if key != binding.CLUSTER_KEY
-    }
+    cluster.data = {key: each for key, each in (cluster.data or {}).items() if key != CLUSTER_KEY}
 
 
 def read_use(cluster: Any, policy: str, group_id: str, name: str | None) -> Use:
@@ -148,7 +153,7 @@ def count(action: Any) -> int | None:
         return 1
     if 'deletion' in action.data:
         return None
-    decided = placement.decided_count(action.data)
+    decided = decided_count(action.data)
     if decided is None and action.action == consts.CLUSTER_RESIZE:
         return _resized_by(action)
     cluster, is_scale_out = action.entity, action.action == consts.CLUSTER_SCALE_OUT
@@ -210,14 +215,14 @@ def is_cancelled(action: Any) -> bool:
     return stored is not None and stored.status == consts.ACTION_CANCELLED
 
 
-def write_answer(action: Any, answer: placement.Placement | placement.Refusal) -> None:
+def write_answer(action: Any, answer: Placement | Refusal) -> None:
     """Write the answer where the engine reads it, and store only the data.
 
     ``action.store()`` would also write the status that the action had when it was loaded, and so
     undo a cancellation.
     """
     action.data = with_answer(action, answer)
-    if isinstance(answer, placement.Placement):
+    if isinstance(answer, Placement):
         if action.action == consts.NODE_CREATE:
             node = action.entity
             node.data = {
@@ -235,7 +240,7 @@ def write_answer(action: Any, answer: placement.Placement | placement.Refusal) -
     action_object.Action.update(action.context, action.id, {'data': action.data})
 
 
-def with_answer(action: Any, answer: placement.Placement | placement.Refusal) -> dict[str, Any]:
+def with_answer(action: Any, answer: Placement | Refusal) -> dict[str, Any]:
     """Return the data of an action with the answer, without that of an earlier run.
 
     The result is a new dict: that of Senlin belongs to a row of the database, and cannot be changed

@@ -32,8 +32,8 @@ from senlin_affinity.groups.audit import FOREIGN
 from senlin_affinity.groups.steps import GroupUser, Leave, Use
 from senlin_affinity.model import errors
 from senlin_affinity.model.errors import AffinityError, BindingError, InvalidSpec
-from senlin_affinity.policy import binding, profile, properties
-from senlin_affinity.policy.binding import CLUSTER_KEY, KEPT, kept_group
+from senlin_affinity.policy import profile, properties
+from senlin_affinity.policy.senlin_data import CLUSTER_KEY, KEPT, Binding, kept_group
 
 #: Senlin stores lists and mappings as JSON text.
 _LOCKS = table('cluster_lock', column('cluster_id'), column('action_ids', Text))
@@ -154,7 +154,7 @@ def _users(session: Any, sought: _Sought, own: tuple[str, str]) -> Iterator[Grou
     for row in _by_age(session.execute(query)):
         held = None
         with contextlib.suppress(BindingError):
-            held = binding.read(_loaded(row.data))
+            held = Binding.read(_loaded(row.data))
         is_own = (row.cluster_id, row.policy_id) == own
         if held is not None and held.servergroup_id == sought.group_id and not is_own:
             yield GroupUser(
@@ -238,10 +238,10 @@ def leave(cluster: Any, policy: str, effect: Leave) -> None:
         if effect.heir is not None:
             heir = effect.heir
             row = bindings.filter_by(cluster_id=heir.cluster, policy_id=heir.policy).first()
-            held = None if row is None else binding.read(row.data)
+            held = None if row is None else Binding.read(row.data)
             if row is None or held is None or held.servergroup_id != effect.group_id:
                 raise AffinityError(f'cluster {heir.cluster_name} left the group: try again')
-            row.data = binding.write(replace(held, is_inherited=False))
+            row.data = replace(held, is_inherited=False).data()
         if effect.is_kept:
             cluster.data = {**(cluster.data or {}), CLUSTER_KEY: {KEPT: effect.group_id}}
             session.query(models.Cluster).get(cluster.id).data = cluster.data

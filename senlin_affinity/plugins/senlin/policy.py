@@ -45,9 +45,9 @@ from senlin_affinity.plugins.nova import extra_spec_process  # noqa: F401 - an e
 from senlin_affinity.plugins.senlin import bound_group, clients, engine, legacy_type, log, preflight
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.group_driver import Driver
-from senlin_affinity.policy import binding, flavor, profile, properties
-from senlin_affinity.policy.placement import Placement, Refusal
+from senlin_affinity.policy import flavor, profile, properties
 from senlin_affinity.policy.properties import DECLARED, Property
+from senlin_affinity.policy.senlin_data import Placement, Refusal, kept_group
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_policy')
 
@@ -152,7 +152,7 @@ class AffinityPolicy(base.Policy):
                     cluster.id,
                     wanted,
                     profile.group_hint(spec),
-                    binding.kept_group(cluster.data),
+                    kept_group(cluster.data),
                     cluster.project,
                     cluster.user,
                     cfg.CONF.affinity.group_name_prefix,
@@ -166,7 +166,7 @@ class AffinityPolicy(base.Policy):
                 if attached.how == attachment.CREATED:
                     driver.run(Undo(attached.group.id))
                 raise
-            return binding.write(attached.binding), '; '.join(filter(None, (line, problems)))
+            return attached.binding.data(), '; '.join(filter(None, (line, problems)))
 
         return self._answer('attach', log_prefix, decide)
 

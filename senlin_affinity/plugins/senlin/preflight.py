@@ -23,9 +23,8 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import AffinityError, CloudError, TooLarge
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.clients import OPERATORS, warn_of_fallback
-from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.placement import Placement, Refusal, is_planned
 from senlin_affinity.policy.properties import PolicySpec
+from senlin_affinity.policy.senlin_data import Binding, Placement, Refusal, is_planned
 from senlin_affinity.preflight import disclosure, hook
 from senlin_affinity.preflight.hook import ViewOrError
 from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of

@@ -13,9 +13,8 @@ from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.snapshot import Coverage
 from senlin_affinity.model.verdict import Reason, Verdict
-from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.senlin_data import Binding, Placement, Refusal
 from senlin_affinity.preflight import disclosure, hook, sample
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of

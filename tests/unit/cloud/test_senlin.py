@@ -8,7 +8,7 @@ from senlin_affinity.cloud import senlin
 from senlin_affinity.cloud.senlin import UNFINISHED, AbandonedAction, Clustering, Engine, Node
 from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupReferences
 from senlin_affinity.model.errors import CloudError
-from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.senlin_data import Binding
 
 OURS = 'senlin.policy.affinity-1.1'
 GROUP = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'

@@ -15,7 +15,7 @@ from senlin_affinity.groups.steps import (
     ReadUse,
     Use,
 )
-from senlin_affinity.policy import binding
+from senlin_affinity.policy.senlin_data import Binding
 from tests.support.fake_cloud import FakeCloud
 
 
@@ -34,7 +34,7 @@ class FakeSenlin:
 
     def detach(self, stored: object) -> Any:
         """Detach the policy with this binding."""
-        self.binding = binding.read(stored)
+        self.binding = Binding.read(stored)
         return self.run(Detach())
 
     def perform(self, effect: Any) -> Any:

@@ -15,7 +15,6 @@ from senlin_affinity.groups.steps import (
 )
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.policy import binding
 from senlin_affinity.policy.group_lookup import is_keystone_id, saying
 from senlin_affinity.policy.properties import TYPE, PolicySpec, load
 from tests.support.fake_cloud import FakeCloud, cloud_of, group_of
@@ -64,7 +63,7 @@ def test_attach(row):
         assert attached.line() == row.get('line', attached.line())
         assert attached.missing == row.get('gone')
         if 'stored' in row:
-            assert binding.write(attached.binding) == row['stored']
+            assert attached.binding.data() == row['stored']
         for key, value in row.get('binding', {}).items():
             assert getattr(attached.binding, key) == value
         for key, value in row.get('group', {}).items():

@@ -11,7 +11,7 @@ from senlin_affinity.groups.audit import (
     GroupReferences,
 )
 from senlin_affinity.model.server_group import Member, Place, ServerGroup
-from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.senlin_data import Binding
 from tests.support.fake_cloud import FakeCloud
 from tests.support.values import replace
 

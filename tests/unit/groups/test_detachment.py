@@ -7,9 +7,8 @@ from senlin_affinity.groups.detachment import KEY, CheckBound, Detach, Undo, is_
 from senlin_affinity.groups.steps import GroupUser, Use
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.policy import binding
-from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import PolicySpec
+from senlin_affinity.policy.senlin_data import Binding
 from tests.support.fake_cloud import FakeCloud, cloud_of
 from tests.support.tables import check_error, raises, rows
 from tests.unit.groups.senlin_fake import FakeSenlin, use_of
@@ -20,7 +19,7 @@ AFFINITY = PolicySpec('1.1', policy='affinity')
 @pytest.mark.parametrize('row', rows('policy_detach'))
 def test_detach(row):
     cloud = cloud_of(row.get('cloud', {}))
-    stored = row.get('stored', binding.write(Binding('g1', False)))
+    stored = row.get('stored', Binding('g1', False).data())
     senlin = FakeSenlin(cloud, None, use_of(row), row.get('keep', False))
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -49,7 +48,7 @@ def test_the_owner_precedes_the_oldest_cluster():
 def test_a_cluster_that_uses_the_group_during_the_detach_becomes_its_owner():
     cloud, heir = FakeCloud([ServerGroup('g1', 'web', 'affinity')]), GroupUser('c2', 'db', 'p')
     senlin = FakeSenlin(cloud, use=lambda _id: Use((heir,) if cloud.requests else ()))
-    answer = senlin.detach(binding.write(Binding('g1', False)))
+    answer = senlin.detach(Binding('g1', False).data())
     assert answer.message == 'server group g1 stays: cluster db uses it'
     assert ([each.heir for each in senlin.left], len(cloud.groups)) == ([heir], 1)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.model.errors import AffinityError
-from senlin_affinity.policy.binding import CLUSTER_KEY, KEPT, Binding, kept_group, read, write
+from senlin_affinity.policy.senlin_data import CLUSTER_KEY, KEPT, Binding, kept_group
 from tests.support.tables import check_error, raises, rows
 
 
@@ -11,16 +11,16 @@ from tests.support.tables import check_error, raises, rows
 def test_read_binding(row):
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            read(row['stored'])
+            Binding.read(row['stored'])
         check_error(row, caught.value)
         return
     expected = None if row['outcome'] == 'nothing' else Binding(**row['binding'])
-    assert read(row['stored']) == expected
+    assert Binding.read(row['stored']) == expected
 
 
 def test_written_data_are_a_copy():
     rules = {'max_server_per_host': 3}
-    stored = write(Binding('g', True, '1.1', 'anti-affinity', rules))
+    stored = Binding('g', True, '1.1', 'anti-affinity', rules).data()
     stored['AffinityPolicy']['data']['rules']['max_server_per_host'] = 7
     assert rules == {'max_server_per_host': 3}
 

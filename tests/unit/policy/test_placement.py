@@ -5,9 +5,9 @@ import pytest
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
-from senlin_affinity.policy import placement
-from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy import senlin_data
 from senlin_affinity.policy.properties import TYPE, PolicySpec, load
+from senlin_affinity.policy.senlin_data import Binding
 from senlin_affinity.preflight import hook
 from senlin_affinity.preflight.question import FetchScope, Question
 from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
@@ -39,7 +39,7 @@ def test_place_nodes(row):
         check_error(row, caught.value)
     else:
         answer = place()
-        kind = placement.Placement if row['outcome'] == 'placed' else placement.Refusal
+        kind = senlin_data.Placement if row['outcome'] == 'placed' else senlin_data.Refusal
         assert isinstance(answer, kind)
         assert answer.data() == row['data']
         assert place().data() == row['data'], 'RX-09: the second call returns the same'
@@ -49,16 +49,16 @@ def test_place_nodes(row):
 
 
 def test_placements_and_refusals_have_a_line_for_the_log():
-    assert placement.Placement(2, 'XYZ-ABCD', 'nova_1').line() == (
+    assert senlin_data.Placement(2, 'XYZ-ABCD', 'nova_1').line() == (
         'places 2 node(s) into server group XYZ-ABCD in nova_1'
     )
-    pinned = placement.Placement(2, 'XYZ-ABCD', hosts=('az1:cmp-1', 'nova:cmp-2'))
+    pinned = senlin_data.Placement(2, 'XYZ-ABCD', hosts=('az1:cmp-1', 'nova:cmp-2'))
     assert [entry['zone'] for entry in pinned.entries()] == ['az1:cmp-1', 'nova:cmp-2']
     assert pinned.line() == 'places 2 node(s) into server group XYZ-ABCD on az1:cmp-1, nova:cmp-2'
-    some = placement.Placement(2, 'XYZ-ABCD', hosts=('az-1', None))
+    some = senlin_data.Placement(2, 'XYZ-ABCD', hosts=('az-1', None))
     assert some.line() == 'places 2 node(s) into server group XYZ-ABCD on az-1, any'
-    assert placement.Placement(0, '').line() == 'places no node: the size does not change'
-    assert placement.Refusal('short', 'long').line() == 'rejects: short (long)'
+    assert senlin_data.Placement(0, '').line() == 'places no node: the size does not change'
+    assert senlin_data.Refusal('short', 'long').line() == 'rejects: short (long)'
 
 
 @pytest.mark.parametrize('row', rows('policy_counts'))
@@ -75,10 +75,10 @@ def test_a_count_is_a_whole_number(row):
 def test_the_count_of_an_earlier_policy_is_read(row):
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            placement.decided_count(row['data'])
+            senlin_data.decided_count(row['data'])
         check_error(row, caught.value)
         return
-    assert placement.decided_count(row['data']) == row['count']
+    assert senlin_data.decided_count(row['data']) == row['count']
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_count_of_an_earlier_policy_is_read(row):
 )
 def test_the_preflight_runs_if_the_spec_needs_it(preflight, pins_hosts, is_planned):
     wanted = PolicySpec('1.1', preflight=preflight, pins_hosts=pins_hosts)
-    assert placement.is_planned(wanted) == is_planned
+    assert senlin_data.is_planned(wanted) == is_planned
     needs = scope_of(ScaleRequest(Question(2, policy=wanted), BOUND))
     assert (needs is not None) == is_planned
     drs = replace(wanted, preflight='off', pins_hosts=False, is_drs_enabled=True)

@@ -12,7 +12,7 @@ from senlin_affinity.model.errors import BindingError, CloudError, ConstraintErr
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.snapshot import Coverage, Quota
 from senlin_affinity.model.verdict import Reason, Verdict
-from senlin_affinity.policy.placement import Placement
+from senlin_affinity.policy.senlin_data import Placement
 from senlin_affinity.preflight import disclosure, hook
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 from tests.support.asked import resolve

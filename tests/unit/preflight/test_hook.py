@@ -11,9 +11,8 @@ from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.snapshot import IMAGE, CloudSnapshot, CloudView, Coverage
-from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.senlin_data import NO_DRS_HOST, Binding, Placement, Refusal
 from senlin_affinity.preflight import hook
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of

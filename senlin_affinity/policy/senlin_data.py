@@ -1,27 +1,37 @@
-"""Build the entries of ``action.data`` before nodes are created.
+"""The data of the policy in Senlin: the binding of a cluster, and the placement of new nodes.
 
-Example ("Affinity Policy V1.0" in Senlin's manual)::
+Senlin stores the first for a cluster and its policy, and the second in ``action.data``. Examples
+("Affinity Policy V1.0" in Senlin's manual; ``policy`` and ``rules`` are written for spec 1.1)::
 
+    {'AffinityPolicy': {'version': '1.1',
+                        'data': {'servergroup_id': 'XYZ-ABCD', 'inherited_group': True,
+                                 'policy': 'anti-affinity', 'rules': {'max_server_per_host': 3}}}}
     {'placement': {'count': 2, 'placements': [
         {'zone': 'nova:vsphere_drs_1', 'servergroup': 'XYZ-ABCD'},
         {'zone': 'nova:vsphere_drs_1', 'servergroup': 'XYZ-ABCD'}]}}
     {'status': 'ERROR', 'status_reason': 'No suitable vSphere host is available.',
      'reason': 'No suitable vSphere host is available. (drs.down on 1: ...)'}
 
-Raises: InvalidSpec for a count that is not a whole number, 0 or more (or a string of digits).
+A binding of every version can be read, also one whose version is a number.
+
+Raises: BindingError for a malformed binding; InvalidSpec for a count that is not a whole number, 0
+or more (or a string of digits).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from senlin_affinity.constraints.drs import DrsConstraint, check_drs_host
 from senlin_affinity.engine.decision import Decision
-from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.errors import BindingError, InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.numbers import whole
+from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.model.verdict import sentence
 from senlin_affinity.policy.properties import PolicySpec
@@ -29,6 +39,57 @@ from senlin_affinity.policy.properties import PolicySpec
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 DEFAULT_DRS_ZONE = 'nova'
 _MOST_REMEDIES = 3
+KEY = 'AffinityPolicy'
+#: The keys in the data of a cluster that keeps a group: ``{'senlin_affinity': {'kept': id}}``.
+CLUSTER_KEY, KEPT = 'senlin_affinity', 'kept'
+
+
+@dataclass(frozen=True)
+class Binding:
+    """The server group of a cluster.
+
+    ``is_inherited`` is False for a group that the policy owns. ``policy`` and ``rules`` are the
+    group's; None if not stored, as for a spec 1.0.
+    """
+
+    servergroup_id: str
+    is_inherited: bool
+    version: str = '1.1'
+    policy: str | None = None
+    rules: Mapping[str, int] | None = field(default=None, hash=False)
+
+    def data(self) -> dict[str, Any]:
+        """Return the data to store; for a spec 1.0, with the manual's keys only."""
+        data: dict[str, Any] = {
+            'servergroup_id': self.servergroup_id,
+            'inherited_group': self.is_inherited,
+        }
+        if self.version != '1.0':
+            data |= {'policy': self.policy, 'rules': dict(self.rules or {})}
+        return {KEY: {'version': self.version, 'data': data}}
+
+    @classmethod
+    def read(cls, stored: object) -> Binding | None:
+        """Parse the data that Senlin stored; return None if they have nothing of this policy."""
+        entry = stored.get(KEY) if isinstance(stored, Mapping) else None
+        if entry is None:
+            return None
+        data = entry.get('data') if isinstance(entry, Mapping) else entry
+        if isinstance(entry, Mapping) and not data:
+            return None
+        if not isinstance(data, Mapping):
+            raise BindingError(f'the binding cannot be read: {data!r}')
+        group_id = data.get('servergroup_id')
+        if not isinstance(group_id, str) or not group_id:
+            raise BindingError(f'the binding holds no servergroup_id: {dict(data)!r}')
+        policy, rules = data.get('policy'), data.get('rules')
+        return cls(
+            group_id,
+            data.get('inherited_group') is not False,  # if malformed, never delete the group
+            str(entry.get('version', '1.0')),
+            policy if isinstance(policy, str) else None,
+            rules if isinstance(rules, Mapping) else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -159,3 +220,24 @@ def words(decision: Decision, unknown: Mapping[str, str] | None = None) -> str:
         helps = ', '.join(map(str, decision.remedies[:_MOST_REMEDIES]))
         return f'{line}; would help: {helps}'
     return line
+
+
+def kept_group(data: object) -> str | None:
+    """Return the id of the kept group in the data of a cluster; None if there is none."""
+    record = data.get(CLUSTER_KEY) if isinstance(data, Mapping) else None
+    group = record.get(KEPT) if isinstance(record, Mapping) else None
+    return group if isinstance(group, str) else None
+
+
+def remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapshot:
+    """Return the snapshot with the rules of the bound group, which an old Nova does not show."""
+    groups = snapshot.server_groups
+    if groups is None or binding is None or not binding.rules:
+        return snapshot
+    return replace(
+        snapshot,
+        server_groups=tuple(
+            replace(group, rules=binding.rules) if group.id == binding.servergroup_id else group
+            for group in groups
+        ),
+    )
