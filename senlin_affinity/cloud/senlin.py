@@ -28,7 +28,7 @@ from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec
 from senlin_affinity.policy import profile, properties
 from senlin_affinity.policy.group_lookup import is_uuid
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.policy.senlin_data import Binding, kept_group
+from senlin_affinity.policy.senlin_data import ENGINE, Binding, kept_group, reports
 
 PAGE = 1000
 _ATTACH = 'CLUSTER_ATTACH_POLICY'
@@ -262,8 +262,6 @@ def mapped(
         waiting.clear()
 
 
-REPORTS = 'affinity_engines'
-ENGINE = 'senlin-engine'
 _SERVICES = 'list the services of Senlin'
 _UP = 'up'
 #: Actions show the cluster of their node.
@@ -290,20 +288,6 @@ class AbandonedAction:
     id: str
     name: str
     target: str
-
-
-def reports(data: object) -> dict[str, dict[str, str]]:
-    """Return the reports in the data of a policy, by host; keys and values are strings.
-
-    ``{'affinity_engines': {'a': {'at': 1}}} -> {'a': {'at': '1'}}``. Malformed ones are left out.
-    """
-    found = data.get(REPORTS) if isinstance(data, Mapping) else None
-    entries = found if isinstance(found, Mapping) else {}
-    return {
-        str(host): {str(key): str(value) for key, value in entry.items()}
-        for host, entry in entries.items()
-        if isinstance(entry, Mapping)
-    }
 
 
 def engines(senlin: OwnerRest) -> tuple[Engine, ...]:

@@ -209,10 +209,9 @@ def load(spec: Mapping[str, Any]) -> PolicySpec:
     for key in spec:
         with mistakes.collected():
             _check_key(key, known, str(key))
-    meant = {suggestion.nearest(str(key), known) for key in spec}
     needed = (('type', TYPE), ('version', f"'{version}'"), (PROPERTIES, 'a mapping, or {}'))
     for key, wanted in needed:
-        if key not in meant:
+        if key not in spec and all(suggestion.nearest(str(each), known) != key for each in spec):
             mistakes.add(f'is missing: write {key}: {wanted}', key)
     if spec.get('type', TYPE) != TYPE:
         mistakes.add(f'must be {TYPE}, not {spec["type"]!r}', 'type')

@@ -1,6 +1,7 @@
-"""The data of the policy in Senlin: the binding of a cluster, and the placement of new nodes.
+"""The data of the policy in Senlin: bindings of clusters, placements of nodes, reports of engines.
 
-Senlin stores the first for a cluster and its policy, and the second in ``action.data``. Examples
+Senlin stores a binding for a cluster and its policy, a placement in ``action.data``, and the
+reports (:mod:`senlin_affinity.plugins.senlin.log`) in the ``data`` of a policy. Examples
 ("Affinity Policy V1.0" in Senlin's manual; ``policy`` and ``rules`` are written for spec 1.1)::
 
     {'AffinityPolicy': {'version': '1.1',
@@ -42,6 +43,10 @@ _MOST_REMEDIES = 3
 KEY = 'AffinityPolicy'
 #: The keys in the data of a cluster that keeps a group: ``{'senlin_affinity': {'kept': id}}``.
 CLUSTER_KEY, KEPT = 'senlin_affinity', 'kept'
+#: The key of the reports in the data of a policy.
+REPORTS = 'affinity_engines'
+#: The binary of the services of which the reports are.
+ENGINE = 'senlin-engine'
 
 
 @dataclass(frozen=True)
@@ -241,3 +246,17 @@ def remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapsho
             for group in groups
         ),
     )
+
+
+def reports(data: object) -> dict[str, dict[str, str]]:
+    """Return the reports in the data of a policy, by host; keys and values are strings.
+
+    ``{'affinity_engines': {'a': {'at': 1}}} -> {'a': {'at': '1'}}``. Malformed ones are left out.
+    """
+    found = data.get(REPORTS) if isinstance(data, Mapping) else None
+    entries = found if isinstance(found, Mapping) else {}
+    return {
+        str(host): {str(key): str(value) for key, value in entry.items()}
+        for host, entry in entries.items()
+        if isinstance(entry, Mapping)
+    }

@@ -8,8 +8,8 @@ from oslo_config import cfg
 from oslo_utils import timeutils
 from senlin import objects
 
-from senlin_affinity.cloud.senlin import reports
 from senlin_affinity.plugins.senlin import clients, log
+from senlin_affinity.policy.senlin_data import reports
 
 
 def stored(desk, policy):

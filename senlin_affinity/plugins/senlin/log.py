@@ -30,10 +30,10 @@ from senlin.objects import action as action_object
 from senlin.objects import service
 from sqlalchemy import Text, column, select, table, update
 
-from senlin_affinity.cloud.senlin import ENGINE, REPORTS, reports
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import clients
 from senlin_affinity.plugins.senlin import group_registry as registry
+from senlin_affinity.policy.senlin_data import ENGINE, REPORTS, reports
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_policy')
 

@@ -8,7 +8,7 @@ from senlin_affinity.cloud import senlin
 from senlin_affinity.cloud.senlin import UNFINISHED, AbandonedAction, Clustering, Engine, Node
 from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupReferences
 from senlin_affinity.model.errors import CloudError
-from senlin_affinity.policy.senlin_data import Binding
+from senlin_affinity.policy.senlin_data import Binding, reports
 
 OURS = 'senlin.policy.affinity-1.1'
 GROUP = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
@@ -201,8 +201,8 @@ def test_the_actions_of_engines_that_are_not_up_are_abandoned():
 
 def test_malformed_reports_are_left_out():
     entries = {'a': {'at': 1}, 'b': None, 'c': 'x'}
-    assert senlin.reports({'affinity_engines': entries}) == {'a': {'at': '1'}}
-    assert senlin.reports({'affinity_engines': []}) == senlin.reports(None) == {}
+    assert reports({'affinity_engines': entries}) == {'a': {'at': '1'}}
+    assert reports({'affinity_engines': []}) == reports(None) == {}
 
 
 class Paged:
