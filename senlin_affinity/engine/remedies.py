@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, compress, count
 from typing import Any
 
@@ -35,6 +36,7 @@ from senlin_affinity.model.proposal import (
     RaisedNumber,
 )
 from senlin_affinity.model.verdict import Verdict, is_for_owner
+from senlin_affinity.nova import alternatives
 from senlin_affinity.nova.alternatives import (
     with_existing_flavor,
     without_properties,
@@ -80,7 +82,7 @@ def try_changes(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[Planne
 
 
 def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
-    """Return the sufficient changes, those of the requester first, and of these the smallest.
+    """Return the sufficient changes, by :func:`_stage`, and of one stage the smallest first.
 
     If no change alone is sufficient, return the sufficient pairs of a quota and another change
     (one of those with equal data), then the changes that raise the capacity, the most helpful
@@ -90,18 +92,19 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
     changes = [*_without_tiny_flavors(changes)]
     enough = [change.remedy for change in changes if change.after.fits]
     less = [*_less_demanding(now, changes)]
+    effort = partial(_effort, now)
     if enough:
-        return (*sorted([*enough, *less], key=_effort),)
+        return (*sorted([*enough, *less], key=effort),)
     some = [change for change in changes if change.remedy.capacity > (now.capacity or 0)]
     some.sort(
         key=lambda each: (
             each.remedy.has_operator_note,
             -each.remedy.capacity,
-            *_effort(each.remedy),
+            *effort(each.remedy),
         )
     )
     distinct: list[Remedy] = []
-    for pair in sorted(_pairs(WhatIf(now), changes), key=_effort):
+    for pair in sorted(_pairs(WhatIf(now), changes), key=effort):
         if all(pair.data != each.data for each in distinct):
             distinct.append(pair)
     return (*distinct, *(change.remedy for change in some), *less)
@@ -143,11 +146,11 @@ def _less_demanding(now: Evaluation, changes: Sequence[PlannedRemedy]) -> Iterat
             yield best
 
 
-def _effort(remedy: Remedy) -> tuple[int, bool, int, int, bool]:
+def _effort(now: Evaluation, remedy: Remedy) -> tuple[int, bool, int, int, bool]:
     """Return a sort key: who can make the change, then how large it is."""
     kind = [*Kind].index(remedy.kind)
     return (
-        _stage(remedy),
+        _stage(now, remedy),
         remedy.has_operator_note,
         kind,
         remedy.size,
@@ -155,20 +158,35 @@ def _effort(remedy: Remedy) -> tuple[int, bool, int, int, bool]:
     )
 
 
-def _stage(remedy: Remedy) -> int:
-    """Return who can make the change.
+def _stage(now: Evaluation, remedy: Remedy) -> int:
+    """Return who can make the change, and how much of the request it gives up.
 
     0: the requester; 1: an operator, without more hardware, or the requester, who gives up a
-    constraint such as a GPU; 2: the requester, with a flavor of less than half the size; 3:
-    somebody who adds hardware.
+    constraint such as a GPU; 2: the requester, with a flavor that keeps half of each amount but not
+    three quarters, or an operator against the recorded reason; 3: somebody who adds hardware;
+    4: the requester, with an even smaller flavor.
     """
+    kept = _part_kept(now, remedy)
+    if kept < alternatives.HALF:
+        return 4
     if needs_hardware(remedy.data):
         return 3
-    if _is_tiny(remedy):
+    if kept < alternatives.CLOSE or remedy.has_operator_note:
         return 2
     is_own = remedy.kind is Kind.GIVEN_UP and remedy.code != _WAIVER
     is_own = is_own and (remedy.for_tenant or 'flavor' in remedy.data)
     return 0 if remedy.kind is Kind.REQUESTER or is_own else 1
+
+
+def _part_kept(now: Evaluation, remedy: Remedy) -> float:
+    """Return the part of each amount of the flavor that the change keeps; 1 for other changes.
+
+    Of a flavor without an extra spec such as a GPU, the GPU matters more.
+    """
+    if 'flavor' not in remedy.data or remedy.code == _WAIVER:
+        return 1
+    flavor = carry_out(remedy.data, now.request, now.scenario)[0].flavor
+    return alternatives.part_kept(flavor, now.request.flavor)
 
 
 def _pairs(what_if: WhatIf, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy]:
@@ -181,13 +199,14 @@ def _pairs(what_if: WhatIf, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy
         if first.remedy.code != 'quota':
             continue
         one, after = first.remedy, WhatIf(first.after)
+        effort = partial(_effort, first.after)
         best: PlannedRemedy | None = None
         for second in _proposed(after, after.before.constraints[::-1]):
             two = second.remedy
             if second.after.fits and one.data.keys().isdisjoint(two.data):
-                if best is None or _effort(two) < _effort(best.remedy):
+                if best is None or effort(two) < effort(best.remedy):
                     best = second
-                if _stage(two) == 0:
+                if _stage(first.after, two) == 0:
                     break
         if best is not None:
             yield _both(what_if, one, best.remedy, best.after)
@@ -394,12 +413,9 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     counts = Counter(proposal.remarks[name] for name in used if name in proposal.remarks)
     remarks = ((_agreeing(text, times), times) for text, times in counts.items())
     said = [text if number == 1 else f'{times} {text}' for text, times in remarks]
-    said += [
-        texts[name]
-        for texts in (proposal.details, proposal.notes)
-        for name in used
-        if name in texts
-    ]
+    said += [proposal.details[name] for name in used if name in proposal.details]
+    notes = [proposal.notes[name] for name in used if name in proposal.notes]
+    said += [f'check first: {each}' for each in notes[:1]] + notes[1:]
     hosts = f'{number} {"host" if number == 1 else "hosts"}'
     if '{names}' in proposal.change:
         names_of_few = ', '.join(used) if number <= _MOST_NAMES else hosts
@@ -415,7 +431,7 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     return what_if.remedy(
         replace(proposal, change=change, size=number),
         after,
-        has_operator_note=not proposal.notes.keys().isdisjoint(used),
+        has_operator_note=bool(notes),
     )
 
 

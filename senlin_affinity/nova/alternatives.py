@@ -25,8 +25,10 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.quotas import quotas_of, room_for_group
 
+#: A flavor that keeps this part of each amount is close to the requested one.
+CLOSE = 3 / 4
 #: With less than half, a server would rarely serve the same purpose.
-_MOST_REDUCTION = 2
+HALF = 1 / 2
 #: Each is evaluated.
 _MOST_SMALLER = 5
 _MOST_LESS = 3
@@ -66,9 +68,24 @@ def flavor_change(flavor: Flavor) -> Change:
 
 
 def smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
-    """Return a few flavors with smaller amounts, but at least half of each, the largest first."""
+    """Return a few flavors with smaller amounts, but at least half of each.
+
+    Those that are CLOSE come first, then the largest.
+    """
     smaller = (each for each in known if _is_beside(each, now, _is_reduced))
-    return sorted(smaller, key=_size, reverse=True)[:_MOST_SMALLER]
+
+    def size(flavor: Flavor) -> tuple[bool, tuple[int, ...]]:
+        return part_kept(flavor, now) >= CLOSE, _size(flavor)
+
+    return sorted(smaller, key=size, reverse=True)[:_MOST_SMALLER]
+
+
+def part_kept(flavor: Flavor | None, now: Flavor | None) -> float:
+    """Return the smallest part of an amount that a flavor keeps; 1 if either is unknown."""
+    if flavor is None or now is None:
+        return 1
+    pairs = zip(_size(flavor), _size(now), strict=True)
+    return min((amount / asked for amount, asked in pairs if asked), default=1)
 
 
 def much_smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
@@ -195,7 +212,7 @@ def _is_beside(one: Flavor, two: Flavor | None, order: Callable[[int, int], bool
 
 
 def _is_reduced(amount: int, now: int) -> bool:
-    return amount <= now <= amount * _MOST_REDUCTION
+    return now * HALF <= amount <= now
 
 
 def with_aggregate(host: Host, aggregate: Aggregate) -> Host:

@@ -221,6 +221,16 @@ def test_leftover_allocations_are_removed(operator):
 
 
 @pytest.mark.long
+def test_a_host_is_enabled_before_the_size_is_halved(operator):
+    request = NamedRequest(6, 'asked', enabled_filters=FILTERS, image_properties={})
+    first, second = decide(operator, request, None).remedies[:2]
+    assert (first.code, second.code, second.change) == ('started_hosts', 'flavor', 'flavor: half')
+    then = operator.carry_out(first, request)
+    assert said(decide(operator, then, None)) == said(first)
+    assert place(operator, then, first.capacity) == first.capacity == 6
+
+
+@pytest.mark.long
 def test_a_server_moves_off_the_only_host_with_a_trait(operator):
     request = NamedRequest(1, 'asked', image_properties={})
     of_host = {}

@@ -89,6 +89,16 @@ def test_smaller_flavors_have_at_least_half_of_the_amounts_the_largest_first():
     assert [each.vcpus for each in found] == [6, 5, 4][: alternatives._MOST_SMALLER]
 
 
+def test_flavors_that_keep_three_quarters_come_before_larger_ones():
+    wide, close = (
+        flavor_of({'id': name, 'vcpus': vcpus, 'ram': ram})
+        for name, vcpus, ram in (('wide', 4, 8 * 512), ('close', 6, 6 * 512))
+    )
+    (now,) = flavors(8)
+    assert alternatives.smaller_flavors([wide, close], now) == [close, wide]
+    assert [alternatives.part_kept(each, now) for each in (wide, close, now)] == [0.5, 0.75, 1]
+
+
 def test_larger_flavors_are_ordered_from_the_smallest():
     (now,) = flavors(8)
     found = alternatives.larger_flavors(flavors(20, 4, 9, 16), now)
