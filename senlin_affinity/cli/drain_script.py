@@ -152,7 +152,8 @@ def _batches(plan: RollingPlan, disabled: Collection[str]) -> Iterator[str]:
         return
     yield ''
     for each in plan.left:
-        yield f'echo {shlex.quote(signed(f"{each.hosts[0]} is not emptied: {each.line()}"))} >&2'
+        words = f'{each.hosts[0]} is not emptied: {"; ".join(each.stays())}'
+        yield f'echo {shlex.quote(signed(words))} >&2'
     yield 'exit 3'
 
 

@@ -125,7 +125,7 @@ def _row(loss: Loss) -> tuple[Any, ...]:
     values = loss.as_dict()
     left = [*(each.server for each in loss.plan.stuck), *loss.plan.not_found]
     left_values = [{'server': each.id, 'name': each.name, 'host': each.host} for each in left]
-    evacuated = [f'{each.server.name} to {each.target}' for each in loss.plan.moves]
+    evacuated = [f'{each.server.name} to {each.target}' for each in loss.first]
     return (
         loss.name or '(unknown)',
         len(loss.hosts),

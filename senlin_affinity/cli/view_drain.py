@@ -18,7 +18,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 from senlin_affinity import api
@@ -104,12 +104,13 @@ def _batches(
     plan: RollingPlan, found: api.CloudView, width: int, *, is_long: bool
 ) -> Iterator[str]:
     """Yield each batch as a plan, and the hosts that are not emptied."""
-    number = len(plan.batches)
-    titles = [f'Batch {at} of {number}' for at in range(1, number + 1)]
-    titles += ['Not emptied'] * len(plan.left)
-    for title, each in zip(titles, (*plan.batches, *plan.left), strict=True):
+    for number, each in enumerate(plan.batches, 1):
+        title = f'Batch {number} of {len(plan.batches)}'
         yield from ('', f'{title}: {", ".join(each.hosts)}: {each.line()}')
         yield from _rest(each, found, width, is_long=is_long)
+    for each in plan.left:  # nothing moves, as the script stops before
+        yield from ('', f'Not emptied: {", ".join(each.hosts)}: {"; ".join(each.stays())}')
+        yield from _rest(replace(each, moves=()), found, width, is_long=is_long)
 
 
 def _rest(plan: DrainPlan, found: api.CloudView, width: int, *, is_long: bool) -> Iterator[str]:

@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from senlin_affinity.engine.host_reports import HostReport, HostsAfter
-from senlin_affinity.engine.table import HostVerdicts
+from senlin_affinity.engine.table import HostVerdicts, is_state, nearest
 from senlin_affinity.model.bounds import UNLIMITED, Bounds
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.server_group import Place
@@ -223,8 +223,7 @@ class Decision:
 
     def is_state(self, name: str, verdict: Verdict) -> bool:
         """Check whether the constraint of this name rejects a host because of its state only."""
-        declared = self.reasons[verdict.code].is_state
-        return name in self.about_capacity if declared is None else declared
+        return is_state(name, verdict, self.reasons, self.about_capacity)
 
     def advice(self) -> Sequence[str]:
         """Return the advice for the rejected hosts with the fewest REJECTs, then for the request.
@@ -232,16 +231,8 @@ class Decision:
         If some hosts are rejected because of their state only, the advice is for these. Each once;
         that for the most frequent codes comes first.
         """
-        rows = [row for row, _number in self.tally if row.code is not None]
-        suitable = [
-            row
-            for row in rows
-            if all(each or self.is_state(name, each) for name, each in row.verdicts.items())
-        ]
-        rows = suitable or rows
-        refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
-        refused.sort(key=len)
-        near = [code for codes in refused if len(codes) == len(refused[0]) for code in codes]
+        rows = nearest((row for row, _number in self.tally), self.reasons, self.about_capacity)
+        near = [each.code for row in rows for each in row.verdicts.values() if not each]
         codes = [code for code, _number in _count(self.tally) if code in near] + near
         codes += [verdict.code for verdict in self.request.values() if not verdict]
         given = (self.reasons[code].advice for code in codes)

@@ -39,6 +39,7 @@ from senlin_affinity.engine.drain_plan import Stuck as Stuck
 from senlin_affinity.engine.drain_plan import Unblocking as Unblocking
 from senlin_affinity.engine.drain_remedies import unblocking
 from senlin_affinity.engine.drain_targets import Room, Task
+from senlin_affinity.engine.table import capacity_constraints, nearest
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request, Settings
@@ -149,19 +150,30 @@ def _texts(value: object) -> Iterable[str]:
 def stuck_of(
     task: Task, kin: Kin, reasons: Mapping[str, Reason], *, remedies: bool = True
 ) -> Iterator[Stuck]:
-    """Yield the servers of equal requests that no host takes, with the verdicts."""
+    """Yield the servers of equal requests that no host takes, with the verdicts.
+
+    The reason is that of the host which is the closest to being suitable, the first in ``hosts``.
+    """
     room, names = kin.room, task.scenario.columns.names
     places = np.flatnonzero(task.is_target).tolist()
-    rows = [room.table.rows[row] for row in room.table.row_of[places].tolist()]
-    codes = [row.code for row in rows]
-    hosts = {names[at]: code for at, code in zip(places, codes, strict=True) if code is not None}
+    indexes = room.table.row_of[places].tolist()
+    numbers, rows = Counter(indexes), room.table.rows
+    hosts = {
+        names[at]: code
+        for at, row in zip(places, indexes, strict=True)
+        if (code := rows[row].code) is not None
+    }
     verdict = room.rejection
     if verdict is None:
         verdict = Verdict.rejected(NO_TARGET)
-        if hosts:
-            first = codes.index(Counter(filter(None, codes)).most_common(1)[0][0])
-            verdicts = room.table.verdicts(places[first])
-            verdict = verdicts[rows[first].rejected_by or '']
+        about = capacity_constraints(task.constraints)
+        near = {*map(id, nearest((rows[row] for row in numbers), reasons, about))}
+        found = [row for row in numbers if id(rows[row]) in near]
+        if found:
+            row = max(found, key=numbers.__getitem__)
+            first = places[indexes.index(row)]
+            verdict = room.table.verdicts(first)[rows[row].rejected_by or '']
+            hosts = {names[first]: verdict.code, **hosts}
     why = sentence(verdict, reasons)
     changes = unblocking(task, kin.servers[0], kin.kind) if remedies else ()
     for server in kin.servers:

@@ -10,7 +10,7 @@ Example::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,8 +74,9 @@ class Stuck:
     """A server that Nova moves to no host, wherever the other servers go.
 
     ``verdict`` rejects the move to any host (``move.busy``), else it is the first REJECT of the
-    most hosts, or that of the request as a whole. ``reason`` is its sentence. ``hosts`` has the
-    code of each service host, without those that are drained; {} if no host was asked.
+    host that is the closest to being suitable, or that of the request as a whole. ``reason`` is its
+    sentence. ``hosts`` has the code of each service host, this one first, without those that are
+    drained; {} if no host was asked.
     """
 
     server: Server
@@ -146,16 +147,20 @@ class DrainPlan:
         if not total:
             return 'no servers to move'
         text = f'{number:,} of {counted(total, "server")} '
-        text += 'moves' if number == 1 else 'move'
+        text += 'moves' if 1 in (number, total) else 'move'
         if number:
             text += f' in {counted(self.waves, "wave")}'
+        return '; '.join((text, *self.stays()))
+
+    def stays(self) -> Iterator[str]:
+        """Yield how many servers stay, and why: ``2 are stuck``."""
+        left, stuck = len(self.not_found), len(self.stuck)
         if stuck:
-            text += f'; {stuck} {"is" if stuck == 1 else "are"} stuck'
+            yield f'{stuck} {"is" if stuck == 1 else "are"} stuck'
         if left and self.is_proven:
-            text += f'; {left} {"does" if left == 1 else "do"} not fit'
+            yield f'{left} {"does" if left == 1 else "do"} not fit'
         elif left:
-            text += f'; no target was found for {left}'
-        return text
+            yield f'no target was found for {left}'
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan for JSON."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from senlin_affinity.engine.drain_plan import DrainPlan, Unblocking, all_fit
+from senlin_affinity.engine.drain_plan import DrainPlan, Move, Unblocking, all_fit
 from senlin_affinity.engine.workload_plan import Obstacle
 from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.verdict import Assumption
@@ -36,8 +36,8 @@ class Loss:
     """What happens to the servers of some hosts if these are lost together.
 
     * ``servers`` is the number of servers on the hosts.
-    * ``plan`` has the evacuations to carry out first, to their targets, the servers that no host
-      takes, and those that are left.
+    * ``plan`` has the evacuations to carry out first, to their targets (``first``, if all servers
+      then fit), the servers that no host takes, and those that are left.
     * ``anywhere`` is the number of the other servers: they are proven to fit afterwards, whichever
       hosts Nova picks, in any order.
     * ``obstacles`` are sums that prove that not all servers fit.
@@ -75,6 +75,11 @@ class Loss:
         return {'cannot': False, 'not_found': None, 'at_most': None}.get(self.verdict, True)
 
     @property
+    def first(self) -> tuple[Move, ...]:
+        """The evacuations to carry out before the others, if all servers then fit."""
+        return self.plan.moves if self.verdict in ('in_order', 'at_most') else ()
+
+    @property
     def left(self) -> int:
         """The number of servers for which no host was found."""
         return len(self.plan.stuck) + len(self.plan.not_found)
@@ -83,7 +88,8 @@ class Loss:
         """Return the verdict, the servers that are left, and what is missing."""
         text = OUTCOMES[self.verdict]
         if self.left:
-            text += f': {self.left:,} of {self.servers:,} servers are left'
+            of = f'{self.servers:,} {"server" if self.servers == 1 else "servers"}'
+            text += f': {self.left:,} of {of} {"is" if self.left == 1 else "are"} left'
         return f'{text}; missing: {self.lacks()}' if self.missing else text
 
     def lacks(self) -> str:
@@ -114,7 +120,7 @@ class Loss:
             'anywhere': self.anywhere,
             'moves': [
                 {'server': each.server.id, 'name': each.server.name, 'target': each.target}
-                for each in self.plan.moves
+                for each in self.first
             ],
             'stuck': [each.as_dict() for each in self.plan.stuck],
             'not_found': [

@@ -50,6 +50,39 @@ class HostVerdicts(NamedTuple):
         return None if self.rejected_by is None else self.verdicts[self.rejected_by].code
 
 
+def is_state(
+    name: str, verdict: Verdict, reasons: Mapping[str, Reason], about_capacity: Collection[str]
+) -> bool:
+    """Check whether the constraint of this name rejects a host because of its state only.
+
+    :param about_capacity: the constraints that reject only full hosts.
+    """
+    declared = reasons[verdict.code].is_state
+    return name in about_capacity if declared is None else declared
+
+
+def nearest(
+    rows: Iterable[HostVerdicts], reasons: Mapping[str, Reason], about_capacity: Collection[str]
+) -> list[HostVerdicts]:
+    """Return the rejected rows of the hosts that are the closest to being suitable.
+
+    If some are rejected because of their state only, these; of them, those with the fewest REJECTs.
+    """
+    rejected = [
+        ({name: each for name, each in row.verdicts.items() if not each}, row)
+        for row in rows
+        if row.code is not None
+    ]
+    suitable = [
+        (found, row)
+        for found, row in rejected
+        if all(is_state(name, each, reasons, about_capacity) for name, each in found.items())
+    ]
+    near = suitable or rejected
+    fewest = min((len(found) for found, _row in near), default=0)
+    return [row for found, row in near if len(found) == fewest]
+
+
 def capacity_constraints(constraints: Collection[Constraint]) -> frozenset[str]:
     """Return the names of the constraints that reject only full hosts (``is_capacity_rule``)."""
     return frozenset(item.name for item in constraints if item.is_capacity_rule)

@@ -55,6 +55,15 @@ _CHANGED = frozenset(
         *('started_hosts', 'availability_zone'),
     )
 )
+#: The advice without what only a new server could change: its zone, hints, image, and group.
+_ADVICE: Mapping[str, str] = {
+    'availability_zone.other_zone': '',
+    'availability_zone.not_in_aggregate': 'add the host to one of these aggregates',
+    'image_hypervisor.unsupported': 'use hosts whose hypervisor supports it',
+    'scheduler_hints.same_host': 'free capacity on the host of these servers',
+    'scheduler_hints.different_host': 'add a host',
+    'server_group.other_host': 'free capacity on the host of the group',
+}
 _ZONE = 'availability_zone'
 #: The name under which a decision has the rejection by nova-api.
 OBSTACLE = 'move'
@@ -105,7 +114,14 @@ class ActionRequest:
         # Nova chooses no host for an action that it rejects.
         request = self.request if self.obstacle is None else replace(self.request, count=0)
         decision = engine.plan(request, scenario, constraints, remedies=remedies)
-        decision = replace(decision, remedies=(*self._helpful(decision.remedies),), tried=())
+        reasons = decision.reasons
+        if not self.asked.stays:
+            reasons = {
+                code: replace(each, advice=_ADVICE.get(code, each.advice))
+                for code, each in reasons.items()
+            }
+        helpful = (*self._helpful(decision.remedies),)
+        decision = replace(decision, reasons=reasons, remedies=helpful, tried=())
         if self.obstacle is not None:
             return replace(
                 decision,

@@ -257,6 +257,13 @@ def test_hosts_that_are_not_emptied(drain):
     assert [each['stuck'][0]['code'] for each in answer['left']] == ['move.busy']
 
 
+def test_no_move_of_a_host_that_is_not_emptied_is_listed(drain):
+    """The script does not make it, either."""
+    done = drain('cmp-1', '--waves', changed={'servers_by_host': BUSY})
+    assert 'Not emptied: cmp-1: 1 is stuck\n' in done.stdout
+    assert 'Moves' not in done.stdout
+
+
 def test_a_batch_has_at_most_so_many_hosts(drain):
     hosts = [*ROLLING['hosts'], host('cmp-3')]
     more = ROLLING | {'hosts': hosts, 'servers_by_host': ROLLING['servers_by_host'] | {'cmp-3': []}}

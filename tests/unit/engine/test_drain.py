@@ -29,6 +29,7 @@ ZONES = {
     name: Aggregate(f'8bbcc3c4-1da2-4437-a48a-00000000000{number}', name, name)
     for number, name in enumerate(('az-1', 'az-2'))
 }
+ONE_LEFT = '0 of 1 server moves; 1 does not fit'
 HINTS = (*DEFAULT_FILTERS, 'SameHostFilter', 'DifferentHostFilter')
 
 
@@ -196,6 +197,14 @@ def test_a_pinned_server_is_stuck_in_its_zone_and_could_be_unpinned():
     assert 'az-2' in plan.stuck[0].reason
 
 
+def test_the_reason_is_that_of_the_host_that_is_the_closest_to_being_suitable():
+    others = [host(name, zone='az-2') for name in 'cd']
+    plan = drain([host('a'), *others, host('b', used=8)], server(1, pinned_zone='az-1'))
+    assert codes(plan) == [('s1', 'resources.exhausted')]
+    of_others = dict.fromkeys('cd', 'availability_zone.other_zone')
+    assert [*plan.stuck[0].hosts.items()] == [('b', 'resources.exhausted'), *of_others.items()]
+
+
 def test_one_more_host_helps_if_the_others_are_full():
     plan = drain([host('a'), host('b', used=8)], server(1))
     assert codes(plan) == [('s1', 'resources.exhausted')]
@@ -219,7 +228,7 @@ def test_a_server_that_only_an_unspecified_filter_rejects_is_not_certain():
 def test_a_host_of_which_the_resources_are_not_known_is_no_proof():
     plan = drain([host('a'), replace(host('b'), resources=None)], server(1))
     assert (plan.fits, plan.stuck) == (None, ())
-    assert plan.line() == '0 of 1 server move; no target was found for 1'
+    assert plan.line() == '0 of 1 server moves; no target was found for 1'
 
 
 def in_pool(used, capacity=10):
@@ -291,8 +300,9 @@ def test_a_plan_is_plain_and_says_everything_in_json():
             None,
             '1 of 1 server moves in 1 wave',
         ),
+        (DrainPlan(('a',), not_found=(server(1),), is_proven=True), False, ONE_LEFT),
     ],
-    ids=['empty', 'left', 'uncertain'],
+    ids=['empty', 'left', 'uncertain', 'one'],
 )
 def test_the_line_counts_the_servers(plan, fits, line):
     assert (plan.fits, plan.line()) == (fits, line)

@@ -39,6 +39,10 @@ def test_only_the_servers_without_a_proof_are_evacuated_first():
     found = losses(hosts, server(1, LARGE), server(2), server(3))['a']
     assert [(each.server.name, each.target) for each in found.plan.moves] == [('s1', 'b')]
     assert (found.verdict, found.anywhere) == ('in_order', 2)
+    assert found.first == found.plan.moves
+    found = losses(hosts, server(1, LARGE), server(2), server(3), server(4, status='PAUSED'))['a']
+    assert (found.verdict, bool(found.plan.moves), found.first) == ('cannot', True, ())
+    assert found.line() == 'cannot be lost: 1 of 4 servers is left'
 
 
 def test_a_member_of_a_group_is_closed_out_by_its_mates():

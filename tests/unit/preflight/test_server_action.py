@@ -122,6 +122,20 @@ def test_a_pinned_zone_can_be_removed(release, commands):
     assert remedy.commands == (unset,) * commands
 
 
+@pytest.mark.parametrize(
+    ('action', 'zone', 'group', 'advice'),
+    [
+        (Action.RESIZE, 'az-1', None, ()),
+        (Action.MIGRATE, None, 'affinity', ('free capacity on the host of the group',)),
+    ],
+)
+def test_an_existing_server_is_advised_of_no_other_zone_and_group(action, zone, group, advice):
+    cloud = {'group': group and {'policy': group, 'members': ['cmp-1']}}
+    given = {'flavor': 'big'} if action is Action.RESIZE else {}
+    found = asked(action, ZONES, {'pinned_zone': zone}, cloud=cloud, **given).decide(CONSTRAINTS)
+    assert (found.fits, found.advice()) == (False, advice)
+
+
 def test_a_requested_host():
     hosts = {**THREE, 'cmp-2': {'free': 0}}
     found = decided(Action.MIGRATE, hosts, host='cmp-2')
