@@ -373,8 +373,7 @@ def resilience(
 def _check_hosts(view: CloudView) -> None:
     """Raise CloudError if the hosts are unknown."""
     if view.snapshot.hosts is None:
-        why = view.unavailable.get('hosts', 'the snapshot does not have them')
-        raise CloudError(f'the hosts are not known: {why}')
+        raise CloudError(view.why_no_hosts())
 
 
 def _read(question: Question, constraints: Sequence[Constraint]) -> Question:

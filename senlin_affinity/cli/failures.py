@@ -79,10 +79,13 @@ class Failures(base.ShowOne):
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print a sentence for each group, or one of cliff's other formats."""
-        if parsed_args.formatter != 'table' or parsed_args.columns:
-            return super().produce_output(parsed_args, column_names, data)
         shown = dict(zip(column_names, data, strict=True))
         sentences = [each.sentence() for each in self._groups]
+        if parsed_args.formatter != 'table' or parsed_args.columns:
+            if parsed_args.formatter in ('table', 'value'):
+                texts = {'groups': sentences, 'not_listed': shown['not_listed']}
+                shown |= {name: '\n'.join(lines) for name, lines in texts.items()}
+            return super().produce_output(parsed_args, column_names, tuple(shown.values()))
         if not shown['number']:
             sentences.append(f'Nothing has failed since {parsed_args.since}.')
         if shown['not_explained']:

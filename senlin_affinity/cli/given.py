@@ -6,8 +6,9 @@ cannot be read, and for names that the cloud does not have.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -55,18 +56,16 @@ def stack(path: str, reader: Callable[[Any], T]) -> T:
     from senlin_affinity.cloud import strict_yaml
 
     try:
-        data = input_file.read(path)
-        document = _json(data) if data.lstrip()[:1] == b'{' else None
-        if document is None:
-            if len(data) > input_file.LARGEST_TEXT << 20:
-                raise InvalidSpec(f'is larger than {input_file.LARGEST_TEXT} MiB, the limit')
-            document = strict_yaml.parse(data, path)
-        return reader(document)
+        with file(path):
+            data = input_file.read(path)
+            document = _json(data) if data.lstrip()[:1] == b'{' else None
+            if document is None:
+                if len(data) > input_file.LARGEST_TEXT << 20:
+                    raise InvalidSpec(f'is larger than {input_file.LARGEST_TEXT} MiB, the limit')
+                document = strict_yaml.parse(data, path)
+            return reader(document)
     except OSError as error:
         raise UsageError(f'{path} cannot be read: {error.strerror}') from error
-    except InvalidSpec as error:
-        mistakes = [_in_file(each, path) for each in error.mistakes]
-        raise InvalidSpec.joined(mistakes) from error
 
 
 def _json(data: bytearray) -> Any:
@@ -75,6 +74,15 @@ def _json(data: bytearray) -> Any:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError):
         return None
+
+
+@contextlib.contextmanager
+def file(path: str) -> Iterator[None]:
+    """Let each mistake of an InvalidSpec begin with the path of a file."""
+    try:
+        yield
+    except InvalidSpec as error:
+        raise InvalidSpec.joined([_in_file(each, path) for each in error.mistakes]) from error
 
 
 def _in_file(mistake: InvalidSpec, path: str) -> InvalidSpec:
@@ -134,8 +142,7 @@ def host(view: api.CloudView, name: str) -> Host:
     """
     known = view.snapshot.hosts
     if known is None:
-        why = view.unavailable.get('hosts', 'the snapshot does not have them')
-        raise CloudError(f'the hosts are not known: {why}')
+        raise CloudError(view.why_no_hosts())
     found = [each for each in known if each.hypervisor_hostname == name]
     found = found or [each for each in known if each.host == name]
     if len(found) == 1:

@@ -214,7 +214,8 @@ class Plan(base.ShowOne):
         requests = workload.read(parsed_args, settings)
         whose, view = self._view(parsed_args, requests)
         requests = requests.but(**whose)
-        plan = api.plan_workload(requests, view, constraints)
+        with given.file(parsed_args.file):
+            plan = api.plan_workload(requests, view, constraints)
         is_file = parsed_args.snapshot is not None
         self._shown = workload.Shown(plan, requests, view, found, is_file=is_file)
         self.exit_status = workload.status(plan, parsed_args)

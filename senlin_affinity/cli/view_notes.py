@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from senlin_affinity import api
 from senlin_affinity.engine.scheduler_filters import KNOWN
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.snapshot import DENIED, CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.suggestion import typo_of
 from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova.actions import ServerAction
 from senlin_affinity.nova.quotas import quotas_of
 
-_DENIED = 'Nova answered 403'
 #: The right that a user lacks, in Nova's message.
 _RIGHT = re.compile(r"Policy doesn't allow ([\w:-]+)")
 _ADMINS = 'Nova shows them to administrators only'
@@ -94,7 +93,7 @@ def unknown(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
 def unavailable(view: api.CloudView, *, is_long: bool = False) -> Iterator[str]:
     """Yield each part that could not be read, with the reason."""
     for part, why in view.unavailable.items():
-        if _DENIED in why and not is_long:
+        if DENIED in why and not is_long:
             right = _RIGHT.search(why)
             why = f'{_ADMINS} ({right[1]})' if right else _ADMINS
         yield f'the {part.replace("_", " ")}: {why}'

@@ -246,6 +246,8 @@ class CloudSnapshot(Value, frozen=True, dict=True):
 
 #: Keys of ``CloudView.unavailable``: the image's properties, and the allocation candidates.
 IMAGE, ANSWER = 'image', 'answer'
+#: What a reason of ``CloudView.unavailable`` contains if the user lacks the right.
+DENIED = 'Nova answered 403'
 
 
 class Coverage(enum.Enum):
@@ -280,3 +282,10 @@ class CloudView:
     owner_sees_hosts: bool = True
     coverage: Coverage = Coverage.CLOUD
     helpful: tuple[Change, ...] = ()
+
+    def why_no_hosts(self) -> str:
+        """Return why the hosts are not known."""
+        why = self.unavailable.get('hosts', 'the snapshot does not have them')
+        if DENIED in why:
+            why = f'only administrators may list them ({DENIED})'
+        return f'the hosts are not known: {why}'

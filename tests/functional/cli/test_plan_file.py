@@ -162,9 +162,9 @@ def test_parameters_need_a_file(run):
         ('servers: [{flavor: smal}, {flavor: small, count: x}]',
          ["error: stack: servers[1].count: must be an integer of 0 or more, not 'x'"]),
         ('servers: [{flavor: smal}, {name: b, flavor: small, availability_zone: "a:b"}]',
-         ["error: request 1: flavor: there is no flavor 'smal': did you mean small?",
-          'error: b: availability_zone: must not name a host in a list of requests: plan its '
-          'servers alone']),
+         ["error: stack: request 1: flavor: there is no flavor 'smal': did you mean small?",
+          'error: stack: b: availability_zone: must not name a host in a list of requests: plan '
+          'its servers alone']),
         ('servers: [', ['error: stack: is not valid YAML in line 1, column 11: ']),
         ('{"servers": [}', ['error: stack: is not valid YAML']),
         (b'\xff\xfe', ['error: stack: is not UTF-8 text']),

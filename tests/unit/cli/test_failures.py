@@ -66,6 +66,14 @@ def test_the_keys_of_json(monkeypatch):
     assert 'unshelve' in unshelve
 
 
+def test_the_format_value_has_sentences(monkeypatch):
+    with Clouds([failed(1, flavor=LARGE)], [moved(2)]) as cloud:
+        done = run(monkeypatch, cloud, '-f', 'value', '-c', 'groups', '-c', 'not_listed')
+    groups, unshelve = done.stdout.splitlines()
+    assert groups.startswith('2 failures (1 resize, 1 creation): ')
+    assert unshelve.startswith('A failed unshelve leaves no record')
+
+
 def test_nothing_has_failed_and_the_cloud_is_not_read(monkeypatch):
     with Clouds() as cloud:
         done = run(monkeypatch, cloud)
