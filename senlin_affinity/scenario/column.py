@@ -12,7 +12,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -71,14 +70,6 @@ def distinct(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], list[int]]:
     return found, numbers
 
 
-@lru_cache(maxsize=16)
-def _full(size: int, value: int) -> Numbers:
-    """Return an array of equal elements, which cannot be changed."""
-    array = np.full(size, value)
-    array.setflags(write=False)
-    return array
-
-
 @dataclass(frozen=True)
 class Column:
     """The verdicts about all hosts, as indexes into ``verdicts``, and their bounds.
@@ -108,8 +99,8 @@ class Column:
     @classmethod
     def of_all(cls, verdict: Verdict, size: int) -> Column:
         """Return the column with one verdict about all of so many hosts."""
-        lower, expected, upper = (_full(size, number(each)) for each in verdict.bounds)
-        return cls([verdict], _full(size, 0), lower, expected, upper)
+        lower, expected, upper = (np.broadcast_to(number(each), size) for each in verdict.bounds)
+        return cls([verdict], np.broadcast_to(0, size), lower, expected, upper)
 
     @classmethod
     def by_name(
