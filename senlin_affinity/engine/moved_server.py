@@ -98,9 +98,13 @@ def _moved(
         return None
     source = scenario.hosts[index]
     is_alike = [moves.mismatch(kind, source, each) is None for each in scenario.hosts]
-    alike = replace(task, is_target=task.is_target & is_alike)
-    room = alike.room(request, task.scenario)
-    if not room.certain.any():
+    is_near = [each.availability_zone == source.availability_zone for each in scenario.hosts]
+    targets = task.is_target & is_alike
+    for is_target in (targets & is_near, targets):  # its user may rely on the zone
+        room = replace(task, is_target=is_target).room(request, task.scenario)
+        if room.certain.any():
+            break
+    else:
         return None
     host = scenario.hosts[room.choose(1, is_tight=False)[0]]
     move = {'id': server.id, 'name': server.name, 'from': source.host, 'to': host.host}

@@ -124,8 +124,10 @@ class CloudSnapshot(Value, frozen=True, dict=True):
     def with_hosts(self, changed: Mapping[int, Host]) -> CloudSnapshot:
         """Return the snapshot with other hosts at these indexes, in ascending order.
 
-        Indexes after the last host append hosts.
+        Indexes after the last host append hosts. Without any, unknown hosts stay unknown.
         """
+        if not changed:
+            return replace(self)
         hosts = [*(self.hosts or ())]
         for index, host in changed.items():
             hosts[index : index + 1] = (host,)

@@ -6,6 +6,7 @@ explain`` call this module. A sentence never tells anything about hosts.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -21,9 +22,11 @@ from senlin_affinity.model.proposal import Change, Kind, OneOf, RaisedNumber
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.alternatives import (
+    HALF,
     all_smaller_flavors,
     flavor_change,
     is_disk_large,
+    part_kept,
     with_existing_flavor,
     without_properties,
     without_specs,
@@ -40,8 +43,11 @@ _HINTS = 'scheduler_hints'
 _OF_PLACEMENT = ('resources', 'trait')
 #: The zones, and the flavors, that are named.
 _MOST = 3
+#: The first rank (:func:`_rank`) of what gives up more than asking the operator.
+_MUCH = 4
 _NO_LESS = 'no flavor asks for less'
-_OTHERWISE = 'delete own servers that are no longer needed, wait, or ask the operator'
+_ASK = 'ask the operator to enable or free a suitable host'
+_OTHERWISE = 'delete own servers that are no longer needed, or wait'
 
 
 def suggested(
@@ -66,15 +72,19 @@ def suggested(
     is_open = decision.fits_by_upper_bound or not (decision.is_hosts_known or decision.fits)
     if not is_open or decision.remedies:
         return
-    found = _suggestions(evaluate(request, Scenario.of(cloud), constraints))
-    for each in found:
-        if not (is_by_filters is False and _is_of_filters(each)):
-            yield each.change
-    if decision.fits is None:
-        flavors = cloud.flavors and not any('flavor' in each.data for each in found)
-        if flavors:
-            yield _NO_LESS
-        yield f'{_OTHERWISE}{f" (give the id {server})" if server else ""}'
+    now = evaluate(request, Scenario.of(cloud), constraints)
+    found = _suggestions(now)
+    useful = [each for each in found if not (is_by_filters is False and _is_of_filters(each))]
+    ranks = [_rank(each, now) for each in useful]
+    at = bisect_left(ranks, _MUCH) if decision.fits is None else len(useful)
+    yield from (each.change for each in useful[:at])
+    if decision.fits is not None:
+        return
+    if cloud.flavors and not any('flavor' in each.data for each in found):
+        yield _NO_LESS
+    yield f'{_ASK}{f" (give the id {server})" if server else ""}'
+    yield from (each.change for each in useful[at:])
+    yield _OTHERWISE
 
 
 def _is_of_filters(change: Change) -> bool:
@@ -119,16 +129,19 @@ def _rank(change: Change, now: Evaluation) -> int:
     """Return how promising a change is; 0 is the most.
 
     0: other hosts, such as without hints, group or zone; 1: without what scheduler filters compare;
-    2: a boot from a volume, which keeps all amounts; 3: a smaller flavor; 4: without traits and
-    resources; 5: without a property that most hosts have.
+    2: a boot from a volume, which keeps all amounts; 3: a flavor of at least half the size; 4:
+    without traits and resources; 5: a smaller flavor; 6: without a property that most hosts have.
     """
     if change.code == _BOOT:
         return 2
     gone = _given_up(change, now)
     if not gone:
-        return 3 if change.code == _FLAVOR else 0
+        if change.code != _FLAVOR:
+            return 0
+        left = carry_out(change.data, now.request, now.scenario)[0]
+        return 3 if part_kept(left.flavor, now.request.flavor) >= HALF else 5
     if all(map(scheduler_filters.is_usual, gone.values())):
-        return 5
+        return 6
     return 4 if any(key.startswith(_OF_PLACEMENT) or is_placed(key) for key in gone) else 1
 
 
@@ -183,7 +196,10 @@ def _plain(now: Evaluation, change: Change) -> Iterator[Change]:
             yield replace(each, size=change.size, kind=change.kind)
     elif isinstance(change, RaisedNumber):
         name, _number, rest = change.change.partition(': {number}')
-        yield Change(change.code, f'a larger {name}{rest}', change.data, change.size, change.kind)
+        is_new = 'server_group' in change.data and now.request.is_group_optional
+        new = 'a new server group with ' if is_new else ''  # Nova changes no group
+        text = f'{new}a larger {name}{rest}'
+        yield Change(change.code, text, change.data, change.size, change.kind)
     else:
         yield with_existing_flavor(now.request, now.scenario.cloud, change)
 

@@ -463,10 +463,10 @@ def test_no_change_would_help():
     assert 'What the constraints advise' not in text
 
 
-def test_advice_is_not_below_a_sentence_that_nothing_helps():
+def test_a_tenant_reads_of_the_quota_without_a_command():
     text = planned(answer_of({'hosts': None, 'quotas': {'instances': [1, 1]}}))
-    assert '\n\nWhat the constraints advise\n  raise the instances quota' in text
-    assert 'No known change' not in text
+    assert '\n\nWhat would help\n  quota instances: 2 (capacity at most 1)\n' in text
+    assert 'openstack' not in text
 
 
 # -- an action on a server

@@ -104,6 +104,13 @@ def test_all_gpus_in_use_are_no_matter_of_other_servers():
     assert moved([server(1, SMALL)], (busy, host('cmp-1', 0))) is None
 
 
+def test_the_server_stays_in_its_zone_if_a_host_there_takes_it():
+    far = host('cmp-1', 0).but(availability_zone='nova', aggregates=frozenset())
+    hosts = (host('gpu-1', 16_384, gpus=2), far)
+    assert moved([server(1, SMALL)], hosts) == 'live s1 gpu-1 cmp-1'
+    assert moved([server(1, SMALL)], (*hosts, host('cmp-2', 8_192))) == 'live s1 gpu-1 cmp-2'
+
+
 @pytest.mark.parametrize(
     'fields',
     [

@@ -835,7 +835,8 @@ HIDDEN = {
 }
 
 
-ASK = 'delete own servers that are no longer needed, wait, or ask the operator (give the id id-1)'
+ASK = 'ask the operator to enable or free a suitable host (give the id id-1)'
+OTHERWISE = 'delete own servers that are no longer needed, or wait'
 BY_PLACEMENT = 'No valid host was found. '
 
 
@@ -845,11 +846,13 @@ BY_PLACEMENT = 'No valid host was found. '
         (
             NOT_ENOUGH,
             ['no availability_zone',
-             'a larger max_server_per_host (more of its servers may share a host)',
+             'a new server group with a larger max_server_per_host '
+             '(more of its servers may share a host)',
              'a new server group with soft-anti-affinity (its servers may share a host)',
-             'without the server group (nothing keeps the servers apart)', 'flavor: less', ASK],
+             'without the server group (nothing keeps the servers apart)', 'flavor: less',
+             ASK, OTHERWISE],
         ),
-        (BY_PLACEMENT, ['no availability_zone', 'flavor: less', ASK]),
+        (BY_PLACEMENT, ['no availability_zone', 'flavor: less', ASK, OTHERWISE]),
     ],
 )  # fmt: skip
 def test_a_tenant_reads_what_they_could_change(message, words):
@@ -872,38 +875,52 @@ def test_a_tenant_reads_of_a_flavor_without_the_special_requirement():
     specs = {'trait:CUSTOM_A': 'required', 'hw:rng': 'true'}
     others = {'rng': {'extra_specs': {'hw:rng': 'true'}}, 'none': {}}
     assert suggested_for({'extra_specs': specs}, others) == [
+        ASK,
         'flavor: rng, which does not require trait:CUSTOM_A=required',
         'flavor: none, which does not require trait:CUSTOM_A=required and hw:rng=true',
-        ASK,
+        OTHERWISE,
     ]
     gpu = {'extra_specs': {'resources:VGPU': '1'}, 'disk': 100}
     words = 'flavor: half, which does not require resources:VGPU=1'
-    assert suggested_for(gpu, {'half': {'disk': 50}, 'less': {'disk': 49}}) == [words, ASK]
+    assert suggested_for(gpu, {'half': {'disk': 50}, 'less': {'disk': 49}}) == [
+        ASK,
+        words,
+        OTHERWISE,
+    ]
 
 
 def test_a_tenant_reads_of_a_volume_only_for_a_flavor_with_a_large_disk():
     wide = {'vcpus': 2, 'disk': 1}
     deep = suggested_for({'disk': 150}, {'less': {}, 'wide': wide})
-    assert deep == ['boot from a volume', 'flavor: less', ASK]
-    assert suggested_for({'disk': 1}, {'wide': wide}) == ['no flavor asks for less', ASK]
+    assert deep == ['boot from a volume', ASK, 'flavor: less', OTHERWISE]
+    assert suggested_for({'disk': 1}, {'wide': wide}) == ['no flavor asks for less', ASK, OTHERWISE]
 
 
 def test_a_tenant_reads_of_the_three_closest_flavors():
     others = {f'{ram}': {'ram': ram} for ram in (64, 128, 256, 400)}
     words = 'flavor: 400 or 256 or 128 (the smaller, the likelier)'
-    assert suggested_for({}, others) == [words, ASK]
+    assert suggested_for({}, others) == [words, ASK, OTHERWISE]
+
+
+def test_a_tenant_reads_of_a_far_smaller_flavor_after_the_operator():
+    assert suggested_for({}, {'tiny': {'ram': 64}}) == [ASK, 'flavor: tiny', OTHERWISE]
 
 
 def test_a_tenant_reads_what_the_filters_may_have_rejected():
     hinted = suggested_for({}, message=NOT_ENOUGH, scheduler_hints={'same_host': [SERVER]})
-    assert hinted == ['without the scheduler hint same_host', 'no flavor asks for less', ASK]
+    assert hinted == [
+        'without the scheduler hint same_host',
+        'no flavor asks for less',
+        ASK,
+        OTHERWISE,
+    ]
     properties = {'hw_architecture': 'aarch64', 'os_type': 'linux'}
     row = {'hosts': None}
     failed = failed_server(1)
     asked = Question(1, 'small', image_properties=properties)
     found = explain(failed, asked, CloudView(snapshot_of(row)), CONSTRAINTS)
     image = 'another image, which does not require hw_architecture=aarch64'
-    assert [*found.suggestions] == [image, 'no flavor asks for less', ASK]
+    assert [*found.suggestions] == [image, 'no flavor asks for less', ASK, OTHERWISE]
 
 
 def test_what_certainly_fits_would_help_where_the_same_request_probably_fails_again():

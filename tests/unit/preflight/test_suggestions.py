@@ -13,7 +13,8 @@ from tests.support.small_cloud import snapshot_of
 from tests.support.values import replace
 
 SERVER = '10000000-0000-4000-8000-000000000001'
-ASK = 'delete own servers that are no longer needed, wait, or ask the operator'
+ASK = 'ask the operator to enable or free a suitable host'
+OTHERWISE = 'delete own servers that are no longer needed, or wait'
 
 
 def answer(row, changed=None, **question):
@@ -59,15 +60,15 @@ def test_before_a_failure_the_changes_are_those_of_a_failed_server():
     assert decision.fits is None
     image = 'another image, which does not require hw_architecture=aarch64'
     nothing = 'no flavor asks for less'
-    assert found == ['without the scheduler hint same_host', image, nothing, ASK]
+    assert found == ['without the scheduler hint same_host', image, nothing, ASK, OTHERWISE]
 
 
 def test_an_image_by_which_placement_chooses_hosts_can_be_changed():
     """It comes after a smaller flavor, as do the traits of the flavor."""
-    row = {'flavors': {'less': {'ram': 64}, 'diskless': {'disk': 0}}}
+    row = {'flavors': {'less': {'ram': 256}, 'diskless': {'disk': 0}}}
     _decision, found = answer(row, image_properties={'os_secure_boot': 'required'})
     image = 'another image, which does not require os_secure_boot=required'
-    assert found == ['boot from a volume', 'flavor: less', image, ASK]
+    assert found == ['boot from a volume', 'flavor: less', ASK, image, OTHERWISE]
 
 
 def test_nothing_is_said_if_it_certainly_fits():
@@ -80,7 +81,7 @@ def test_a_smaller_flavor_comes_after_what_filters_compare_and_before_what_place
     row = {
         'flavor': {'extra_specs': specs},
         'flavors': {
-            'less': {'ram': 64, 'extra_specs': specs},
+            'less': {'ram': 256, 'extra_specs': specs},
             'any': {'extra_specs': {'trait:CUSTOM_A': 'required'}},
             'ssd': {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}},
         },
@@ -89,9 +90,10 @@ def test_a_smaller_flavor_comes_after_what_filters_compare_and_before_what_place
     assert found == [
         'flavor: any, which does not require aggregate_instance_extra_specs:ssd=true',
         'flavor: less',
+        ASK,
         'flavor: ssd, which does not require trait:CUSTOM_A=required',
         'another image, which does not require hw_architecture=x86_64',
-        ASK,
+        OTHERWISE,
     ]
     _decision, found = answer(row, image_properties={'hw_architecture': 'aarch64'})
     assert found.index('another image, which does not require hw_architecture=aarch64') < 2
@@ -106,4 +108,5 @@ def test_the_request_without_its_group_comes_after_other_groups():
         'without the server group (nothing keeps the servers together)',
         'no flavor asks for less',
         ASK,
+        OTHERWISE,
     ]

@@ -170,3 +170,9 @@ def test_what_depends_on_no_field_is_derived_again_for_more_hosts():
     assert before.known('size', lambda: len(before.hosts), ()) == 1
     after = before.with_hosts({1: HOST.but(host='cmp-2')})
     assert after.known('size', lambda: len(after.hosts), ()) == 2
+
+
+def test_unknown_hosts_stay_unknown_with_other_parts():
+    """Otherwise, a larger quota would be evaluated without any host."""
+    unknown = Scenario.of(CloudSnapshot()).with_parts(quotas={})
+    assert (unknown.cloud.hosts, unknown.cloud.quotas) == (None, {})
