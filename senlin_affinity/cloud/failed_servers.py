@@ -35,6 +35,7 @@ from senlin_affinity.cloud.paging import LIMIT, reading
 from senlin_affinity.cloud.servers import PINNED_ZONE, ZONE
 from senlin_affinity.model.image import Image
 from senlin_affinity.nova.actions import Action, ServerAction
+from senlin_affinity.nova.moves import FIELDS, REBUILT_IMAGE
 from senlin_affinity.preflight.failed_server import (
     CREATED,
     ENDED,
@@ -117,7 +118,7 @@ class Reader:
             hidden={**self._hidden, **self._lacking()},
             changes=self._changes(failure, siblings),
         )
-        return found if tried is None else self._of_action(tried, found)
+        return found if tried is None else self._of_action(tried, found, actions)
 
     def _actions(self) -> Sequence[Mapping[str, Any]]:
         """Return the actions on the server."""
@@ -129,11 +130,16 @@ class Reader:
             return None
         return last_actions.of(self._nova, self._body, actions)
 
-    def _of_action(self, tried: LastAction, found: FailedServer) -> FailedServer:
+    def _of_action(
+        self, tried: LastAction, found: FailedServer, actions: Iterable[Mapping[str, Any]]
+    ) -> FailedServer:
         """Return the server as the action that failed found it."""
         hidden = {key: each for key, each in found.hidden.items() if key != '--host'}
+        known = None if '--image-property' in hidden else found.image
+        server = server_of(self._body, known, actions)
+        if REBUILT_IMAGE in server.unknown and tried.action is not Action.REBUILD:
+            hidden['--image'] = FIELDS[REBUILT_IMAGE]
         is_resize, image = tried.action is Action.RESIZE, found.image
-        known = None if '--image-property' in found.hidden else found.image
         if tried.action is Action.REBUILD:  # Nova keeps the properties of the new image
             image = Image(properties=(self._body.get('image') or {}).get('properties') or {})
         return replace(
@@ -143,7 +149,7 @@ class Reader:
             image=image,
             availability_zone=self._body.get(PINNED_ZONE) or None,
             hidden={**hidden, **tried.hidden},
-            attempt=ServerAction(tried.action, server_of(self._body, known)),
+            attempt=ServerAction(tried.action, server),
             host=tried.host,
         )
 

@@ -154,7 +154,7 @@ def started(period: Period, cloud: CloudSnapshot, until: str) -> list[Server]:
     groups = cloud.server_group_ids
     with reading(_READ):
         found = [
-            server_of(body, None)
+            server_of(body, None, ())
             for body in period.servers
             if body['status'] == 'ACTIVE'
             and str(body['created'])[:19] >= period.since[:19]

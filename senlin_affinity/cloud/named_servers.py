@@ -10,10 +10,12 @@ administrators only.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import structs
 
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import images, servers
@@ -31,6 +33,8 @@ from senlin_affinity.cloud.servers import NEWEST
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
+from senlin_affinity.model.value import Texts
+from senlin_affinity.nova.moves import REBUILT_IMAGE
 from senlin_affinity.policy.group_lookup import is_uuid
 
 _READ, _LIST, _ACTIONS = 'read the server', 'list the servers', 'list the actions of the server'
@@ -39,6 +43,7 @@ _FLAVORS = 'list the flavors'
 #: From this microversion on, Nova lists the newest migration first.
 _SORTED: Microversion = (2, 59)
 DELETED = 'DELETED'
+_REBUILD = 'rebuild'
 #: Lists every server, also deleted ones.
 ALWAYS = '1970-01-01T00:00:00Z'
 
@@ -48,18 +53,27 @@ def find(clients: Clients, named: str, timeout: float | None = None) -> Server:
 
     Raise InvalidSpec for none or several, and for a deleted one.
     """
-    body = NamedServers(clouds.compute(clients.owner, timeout)).find(named)
+    nova = NamedServers(clouds.compute(clients.owner, timeout))
+    body = nova.find(named)
     with reading(_READ):
         if body['status'] == DELETED:
             raise InvalidSpec(f'server {body["name"]} is deleted')
         image, is_complete = image_of(body, partial(images.find, clients.owner, timeout=timeout))
-        return server_of(body, image if is_complete else None)
+        return server_of(body, image if is_complete else None, nova.actions(str(body['id'])))
 
 
-def server_of(body: Mapping[str, Any], image: Image | None) -> Server:
-    """Convert the JSON of a server, with the properties of its image (None: those of Nova)."""
+def server_of(
+    body: Mapping[str, Any], image: Image | None, actions: Iterable[Mapping[str, Any]]
+) -> Server:
+    """Convert the JSON of a server and its actions.
+
+    :param image: has all properties of its image; None: those that Nova shows.
+    """
     found = servers.server_of(body)
-    return found if image is None else servers.with_image(found, image)
+    found = found if image is None else servers.with_image(found, image)
+    if any(each['action'] == _REBUILD and each['message'] is not None for each in actions):
+        found = structs.replace(found, unknown=Texts((*found.unknown, REBUILT_IMAGE)))
+    return found
 
 
 def image_of(
@@ -81,7 +95,7 @@ def image_of(
     except AffinityError:
         return Image(identity, properties=properties), False
     properties = {**image.properties, **properties}
-    return Image(identity, properties=properties, status=image.status), True
+    return Image(identity, image.min_ram, properties=properties, status=image.status), True
 
 
 class NamedServers:

@@ -143,13 +143,14 @@ def server_of(body: Mapping[str, Any]) -> Server:
 
 
 def with_image(server: Server, image: Image) -> Server:
-    """Return the server with all properties of its image.
+    """Return the server with all properties of its image, and the memory that it requires.
 
     Nova's properties, which are those of the request but lack traits, override Glance's.
     """
     properties = {**image.properties, **server.image_properties}
     unknown = Texts(name for name in server.unknown if name != 'image_properties')
-    return replace(server, image_properties=properties, unknown=unknown)
+    own = {'image_properties': properties, 'image_min_ram': image.min_ram}
+    return replace(server, **own, unknown=unknown)
 
 
 class _Reader:

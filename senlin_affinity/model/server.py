@@ -30,10 +30,10 @@ class Server(Value, frozen=True):
     ``availability_zone`` is that of its host, ``pinned_zone`` the one that the server must stay in
     (None: any). ``hints`` are the scheduler hints without ``group``. ``server_group`` is the id of
     its group. ``image`` is the id of the image that it was created from, and ``image_properties``
-    are the properties of this image, with the traits if Glance still has it. ``attached`` is the
-    number of attached volumes. ``unknown`` has the names of the fields that this Nova does
-    not show. ``allocated`` is what Placement has allocated for it, by resource class, if that was
-    read and differs from what the flavor requests.
+    are the properties of this image, with the traits if Glance still has it; ``image_min_ram`` is
+    the memory that it requires. ``attached`` is the number of attached volumes. ``unknown`` has the
+    names of the fields that this Nova does not show. ``allocated`` is what Placement has allocated
+    for it, by resource class, if that was read and differs from what the flavor requests.
     """
 
     id: str
@@ -51,6 +51,7 @@ class Server(Value, frozen=True):
     server_group: str | None = None
     image: str | None = None
     image_properties: Mapping[str, str] = {}
+    image_min_ram: Amount = 0
     is_volume_booted: bool = False
     is_locked: bool = False
     attached: int = 0

@@ -13,7 +13,8 @@ Example::
   but not offloaded, starts on its host, and nova-scheduler is not asked.
 * A rebuild with another image considers only the own host. nova-scheduler asks Placement nothing,
   and runs only the filters that read the image (:data:`OF_REBUILD`); nova-conductor compares the
-  traits that the image requires with those of the host. A rebuild with the same image chooses none.
+  traits that the image requires with those of the host. For the same image, neither is asked.
+* A resize keeps the image, so nova-api requires its memory of the new flavor, and no smaller disk.
 
 Source: nova/compute/api.py, nova/conductor/manager.py, nova/scheduler/host_manager.py, and
 ``RUN_ON_REBUILD`` of nova/scheduler/filters, of Nova 34.
@@ -91,6 +92,16 @@ _NUMA = ('numa', 'cpu_policy', 'cpu_thread_policy', 'mem_page_size', 'emulator_t
 REASONS: Mapping[str, Reason] = {
     **moves.REASONS,
     'move.image_traits': Reason('the image requires {traits}, which the flavor forbids'),
+    'move.same_flavor': Reason('{server} has the flavor {flavor} already', is_state=False),
+    'move.min_ram': Reason(
+        'the image of {server} requires {min_ram} MiB of memory, and flavor {flavor} has {ram}',
+        is_state=False,
+    ),
+    'move.smaller_disk': Reason(
+        'the disk of {server} has {now} GiB, that of flavor {flavor} {new} GiB, and Nova shrinks '
+        'no disk',
+        is_state=False,
+    ),
 }
 
 
@@ -112,9 +123,18 @@ class ServerAction:
         return self.action is Action.REBUILD or self.server.status == _SHELVED
 
     @property
+    def is_scheduled(self) -> bool:
+        """Whether nova-scheduler chooses the host, or checks it for a new image."""
+        if self.action is Action.REBUILD:
+            return self.image is None or not self.image.id or self.image.id != self.server.image
+        return not self.stays
+
+    @property
     def checked(self) -> frozenset[str]:
         """The names of the constraints that a server must satisfy which :attr:`stays`."""
-        return OF_REBUILD if self.action is Action.REBUILD else frozenset()
+        if self.action is not Action.REBUILD:
+            return frozenset()
+        return OF_REBUILD if self.is_scheduled else frozenset(('image',))
 
 
 def obstacle(asked: ServerAction, cloud: CloudSnapshot, settings: Settings) -> Verdict | None:
@@ -127,11 +147,35 @@ def obstacle(asked: ServerAction, cloud: CloudSnapshot, settings: Settings) -> V
     if server.status not in _STATUSES[action]:
         facts = {'server': server.name, 'accepted': ', '.join(_STATUSES[action])}
         return Verdict.rejected('move.status', status=server.status, **facts)
-    if action is Action.REBUILD and asked.image is not None and server.flavor is not None:
+    if action is Action.RESIZE:
+        return _of_new_flavor(server, asked.flavor)
+    is_image_new = action is Action.REBUILD and asked.is_scheduled
+    if is_image_new and asked.image is not None and server.flavor is not None:
         both = _traits(asked.image.properties, 'required')
         both &= _traits(server.flavor.extra_specs, 'forbidden')
         if both:
             return Verdict.rejected('move.image_traits', traits=', '.join(sorted(both)))
+    return None
+
+
+def _of_new_flavor(server: Server, new: Flavor | None) -> Verdict | None:
+    """Return the rejection of a resize by its old and new flavors, except by what hosts lack.
+
+    nova-api compares the disk with that of the flavor of the creation or of the last rebuild, and
+    the hypervisor with the current one.
+    """
+    now = server.flavor
+    if now is None or new is None:
+        return None
+    facts = {'server': server.name, 'flavor': new.name}
+    if structs.replace(new, id=now.id, is_shared=now.is_shared, extra_specs=now.extra_specs) == now:
+        return Verdict.rejected('move.same_flavor', **facts)
+    if new.ram < server.image_min_ram and moves.REBUILT_IMAGE not in server.unknown:
+        more = {'min_ram': server.image_min_ram, 'ram': new.ram}
+        return Verdict.rejected('move.min_ram', **facts, **more)
+    is_of_volume = server.is_volume_booted or 'is_volume_booted' in server.unknown
+    if new.disk < now.disk and not is_of_volume:
+        return Verdict.rejected('move.smaller_disk', **facts, now=now.disk, new=new.disk)
     return None
 
 
@@ -174,7 +218,8 @@ def unchecked(asked: ServerAction) -> tuple[str, ...]:
         return (*moves.unchecked(server, kind), *moves.caveats(server, kind))
     if asked.action is not Action.REBUILD:
         return moves.caveats(server, moves.COLD)
-    return ('the NUMA topology, which the image must not change',) * _may_change_numa(asked)
+    is_checked = asked.is_scheduled and _may_change_numa(asked)
+    return ('the NUMA topology, which the image must not change',) * is_checked
 
 
 def _rebuilt(request: Request, asked: ServerAction) -> Request:

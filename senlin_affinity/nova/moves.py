@@ -24,6 +24,8 @@ Example::
   see the server there, and see it on its former host. The target of an evacuation tells it.
 * Nova frees nothing of a host that is down: an evacuated server is allocated on both until the
   former host is up again.
+* A failed rebuild gives the server its image back, but not to the request by which it moves. No API
+  shows whether a later rebuild with another image has replaced it.
 * A failed evacuation leaves the server in ERROR; after a failed migration, it is as before.
 
 What only libvirt decides is :func:`unchecked`, and what the server does not show :func:`caveats`;
@@ -60,6 +62,8 @@ EVACUATE: Kind = 'evacuate'
 
 #: In ``Server.unknown``: Glance does not show the traits of its image.
 IMAGE_TRAITS = 'image_traits'
+#: In ``Server.unknown``: a rebuild failed, and Nova moves the server by the image of the rebuild.
+REBUILT_IMAGE = 'rebuilt_image'
 _VERIFY_RESIZE, _ERROR = 'VERIFY_RESIZE', 'ERROR'
 #: The statuses in which nova-api accepts a migration, without a task.
 _STATES: Mapping[Kind, tuple[str, ...]] = {
@@ -128,10 +132,11 @@ REASONS: Mapping[str, Reason] = {
     ),
 }
 #: The fields of a server on which its target depends, in words.
-_FIELDS: Mapping[str, str] = {
+FIELDS: Mapping[str, str] = {
     'pinned_zone': 'the zone that the server is pinned to',
     'hints': 'the scheduler hints of the server',
     'image_properties': 'the properties of its image',
+    REBUILT_IMAGE: 'the image of its failed rebuild, by which Nova still chooses its hosts',
     'is_volume_booted': 'whether it boots from a volume',
 }
 
@@ -244,7 +249,8 @@ def request_of(server: Server, kind: Kind, cloud: CloudSnapshot, settings: Setti
     if group is not None and group.policy != AFFINITY:
         others = (each for each in group.members if each.server != server.id)
         group = structs.replace(group, members=(*others,))
-    image = None if 'image_properties' in server.unknown else server.image_properties
+    is_hidden = not {'image_properties', REBUILT_IMAGE}.isdisjoint(server.unknown)
+    image = None if is_hidden else server.image_properties
     options = {**settings.options, DEFAULT_SCHEDULE_ZONE.key: None}
     # nova-api checks the flavor and the image only when it creates a server.
     waived = settings.waived | {QUOTA, 'flavor', 'image'}
@@ -286,4 +292,4 @@ def caveats(server: Server, kind: Kind) -> tuple[str, ...]:
     has_alias = kind == LIVE and bool(specs.get('pci_passthrough:alias'))
     aliases = ('whether the PCI alias of its flavor is live_migratable',) if has_alias else ()
     hidden = {*server.unknown} - ({'image_properties'} if server.is_volume_booted else set())
-    return (*aliases, *(words for name, words in _FIELDS.items() if name in hidden))
+    return (*aliases, *(words for name, words in FIELDS.items() if name in hidden))

@@ -24,6 +24,7 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE
 from senlin_affinity.engine.decision import Decision, Remedy
 from senlin_affinity.engine.resolution import resolve
+from senlin_affinity.engine.scheduler_filters import KNOWN
 from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
@@ -42,6 +43,7 @@ from senlin_affinity.nova.actions import (
     request_of,
     unchecked,
 )
+from senlin_affinity.nova.moves import REBUILT_IMAGE
 from senlin_affinity.nova.quotas import CORES, RAM
 from senlin_affinity.preflight.question import Question, only_on
 from senlin_affinity.scenario.column import Column
@@ -107,12 +109,15 @@ class ActionRequest:
 
         What Nova checks only after it has chosen a host makes the answer "at most".
         """
-        if self.asked.stays:
-            own = [each for each in constraints if each.name in self.asked.checked]
-            constraints = [OwnHostConstraint(), *own]
-        scenario = Scenario.of(self.cloud)
         # Nova chooses no host for an action that it rejects.
         request = self.request if self.obstacle is None else replace(self.request, count=0)
+        if self.asked.stays:
+            own = [each for each in constraints if each.name in self.asked.checked]
+            filters = self._filters(own, constraints) if self.asked.is_scheduled else ()
+            settings = replace(request.settings, enabled_filters=(*filters,))
+            request = replace(request, settings=settings)
+            constraints = [OwnHostConstraint(), *own]
+        scenario = Scenario.of(self.cloud)
         decision = engine.plan(request, scenario, constraints, remedies=remedies)
         reasons = decision.reasons
         if not self.asked.stays:
@@ -138,6 +143,16 @@ class ActionRequest:
             return decision
         late = f'what Nova checks only on the chosen host ({"; ".join(left)})'
         return replace(decision, at_most=(*decision.at_most, late), capacity_certain=0)
+
+    def _filters(
+        self, checked: Iterable[Constraint], constraints: Iterable[Constraint]
+    ) -> Iterator[str]:
+        """Yield the enabled filters that run for a rebuild: they are checked, or not of Nova."""
+        run = {name for each in checked for name in each.filters}
+        known = {name for each in constraints for name in each.filters} | KNOWN
+        for name in self.request.settings.enabled_filters:
+            if name in run or name not in known:
+                yield name
 
     def _helpful(self, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
         """Yield the remedies that an existing server can follow, with the commands for a zone."""
@@ -224,10 +239,12 @@ def asking(asked: ServerAction, question: Question, view: CloudView) -> ActionRe
 
 def _specified(server: Server, question: Question, image: Image | None) -> Server:
     """Return the server with what the question specifies, which is then known."""
+    is_image_given = isinstance(question.image, str) or bool(question.image_properties)
     given = {
         'pinned_zone': question.availability_zone is not None,
         'hints': bool(question.scheduler_hints),
-        'image_properties': isinstance(question.image, str) or bool(question.image_properties),
+        'image_properties': is_image_given,
+        REBUILT_IMAGE: is_image_given,
     }
     return structs.replace(
         server,

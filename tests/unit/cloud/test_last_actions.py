@@ -9,6 +9,7 @@ from senlin_affinity.cloud import clients, named_servers
 from senlin_affinity.cloud.last_actions import named_by_number
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.nova.actions import Action
+from senlin_affinity.nova.moves import REBUILT_IMAGE
 from senlin_affinity.preflight.failed_server import Cause
 from tests.unit.cloud.test_failed_servers import FLAVOR, Story, action, glance, server, uuid
 
@@ -193,10 +194,25 @@ def test_a_server_by_name():
     with story.edge as edge:
         edge.answer('/servers/detail', story._list)
         edge.answer('/servers/[^/]*', lambda _query: story._show(edge))
+        edge.answer('/servers/.*/os-instance-actions', lambda _query: story._actions(edge))
         found = named_servers.find(clients.of(edge.connection()), 'web-1')
     assert (found.name, found.host, found.server_group) == ('web-1', 'cmp-1', 'g')
     assert found.flavor.extra_specs == FLAVOR['extra_specs']
     assert found.unknown == {'attached'}
+
+
+@pytest.mark.parametrize(('message', 'is_known'), [('Error', False), (None, True)])
+def test_a_failed_rebuild_leaves_its_image_in_the_request(message, is_known):
+    rebuilt = action('rebuild', message, time=STARTED, request='req-2')
+    migrated = action('migrate', time='2026-11-24T04:00:00', request='req-3')
+    tale = Tale('', actions={uuid(1): [migrated, rebuilt, DONE]})
+    failed = tale.find(uuid(1))
+    assert ('--image' not in failed.hidden) is is_known
+    found = [failed.attempt.server]
+    with tale.edge as edge:
+        found.append(named_servers.find(clients.of(edge.connection()), uuid(1)))
+    for each in found:
+        assert (REBUILT_IMAGE not in each.unknown) is is_known
 
 
 def test_a_deleted_server_takes_no_action():

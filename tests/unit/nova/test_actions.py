@@ -13,6 +13,7 @@ from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.actions import (
+    OF_REBUILD,
     REASONS,
     SAME_HOST,
     Action,
@@ -21,6 +22,7 @@ from senlin_affinity.nova.actions import (
     request_of,
     unchecked,
 )
+from senlin_affinity.nova.moves import REBUILT_IMAGE
 
 SMALL, BIG = Flavor('small', 'small', 1, 64, 1), Flavor('big', 'big', 4, 256, 1)
 WEB = Server('s1', 'web-1', 'ACTIVE', host='cmp-1', flavor=SMALL, server_group='g')
@@ -75,6 +77,43 @@ def test_a_task_and_an_image_that_the_flavor_forbids():
         asked = ServerAction(Action.REBUILD, replace(WEB, flavor=flavor), image=image)
         found = obstacle(asked, cloud(), Settings())
         assert (None if found is None else found.code) == code
+
+
+@pytest.mark.parametrize(
+    ('flavor', 'server', 'sentence'),
+    [
+        ({'id': 'uuid', 'extra_specs': {'a:b': '1'}}, {}, 'web-1 has the flavor small already'),
+        ({'ram': 128}, {}, None),  # created anew under this name
+        (
+            {'name': 'thin', 'disk': 0},
+            {},
+            'the disk of web-1 has 1 GiB, that of flavor thin 0 GiB, and Nova shrinks no disk',
+        ),
+        ({'name': 'thin', 'disk': 0}, {'is_volume_booted': True}, None),
+        ({'name': 'thin', 'disk': 0}, {'unknown': Texts(('is_volume_booted',))}, None),
+        ({'name': 'wide', 'disk': 2}, {}, None),
+        (
+            {'name': 'thin', 'ram': 32},
+            {'image_min_ram': 48},
+            'the image of web-1 requires 48 MiB of memory, and flavor thin has 32',
+        ),
+        ({'name': 'thin', 'ram': 48}, {'image_min_ram': 48}, None),
+        (
+            {'name': 'thin', 'ram': 32},
+            {'image_min_ram': 48, 'unknown': Texts((REBUILT_IMAGE,))},
+            None,
+        ),
+        ({'name': 'thin', 'disk': 0}, {'flavor': None}, None),
+    ],
+)
+def test_the_new_flavor_of_a_resize(flavor, server, sentence):
+    asked = ServerAction(Action.RESIZE, replace(WEB, **server), replace(SMALL, **flavor))
+    found = obstacle(asked, cloud(), Settings())
+    assert (None if found is None else verdict.sentence(found, REASONS)) == sentence
+
+
+def test_a_resize_to_a_flavor_that_is_unknown():
+    assert obstacle(ServerAction(Action.RESIZE, WEB), cloud(), Settings()) is None
 
 
 @pytest.mark.parametrize(
@@ -146,6 +185,32 @@ def test_a_rebuild_compares_only_the_image():
     assert 'image' not in request.settings.waived
 
 
+@pytest.mark.parametrize(
+    ('action', 'server', 'checked', 'is_scheduled'),
+    [
+        (Action.REBUILD, {'image': 'j'}, OF_REBUILD, True),
+        (Action.REBUILD, {'image': 'i'}, {'image'}, False),
+        (Action.UNSHELVE, {'status': 'SHELVED'}, frozenset(), False),
+        (Action.UNSHELVE, {'status': 'SHELVED_OFFLOADED'}, frozenset(), True),
+        (Action.MIGRATE, {}, frozenset(), True),
+    ],
+)
+def test_nova_scheduler_is_not_asked_about_the_same_image(action, server, checked, is_scheduled):
+    flavor = replace(SMALL, extra_specs={'trait:CUSTOM_A': 'forbidden'})
+    properties = {'trait:CUSTOM_A': 'required', 'hw_mem_page_size': '1GB'}
+    image = Image('i', properties=properties) if action is Action.REBUILD else None
+    asked = ServerAction(action, replace(WEB, flavor=flavor, **server), image=image)
+    assert (asked.checked, asked.is_scheduled) == (checked, is_scheduled)
+    if image is not None:
+        assert (obstacle(asked, cloud(), Settings()) is None) is not is_scheduled
+        assert bool(unchecked(asked)) is is_scheduled
+
+
+def test_an_image_without_an_id_is_a_new_one():
+    assert ServerAction(Action.REBUILD, WEB, image=Image()).is_scheduled
+    assert ServerAction(Action.REBUILD, WEB).is_scheduled
+
+
 def test_what_is_not_checked():
     assert unchecked(ServerAction(Action.LIVE_MIGRATE, WEB)) == (
         'CPU model and hypervisor version',
@@ -155,6 +220,11 @@ def test_what_is_not_checked():
     assert unchecked(ServerAction(Action.UNSHELVE, hidden)) == (
         'the scheduler hints of the server',
     )
+    rebuilt = replace(WEB, unknown=Texts((REBUILT_IMAGE,)), image_properties={'os_distro': 'a'})
+    words = 'the image of its failed rebuild, by which Nova still chooses its hosts'
+    assert unchecked(ServerAction(Action.MIGRATE, rebuilt)) == (words,)
+    request, _cloud = request_of(ServerAction(Action.MIGRATE, rebuilt), cloud(), Settings())
+    assert request.image_properties is None
     pages = Image('i', properties={'hw_mem_page_size': '1GB'})
     assert unchecked(ServerAction(Action.REBUILD, WEB, image=PLAIN)) == ()
     assert unchecked(ServerAction(Action.REBUILD, WEB, image=pages)) == (

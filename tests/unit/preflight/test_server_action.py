@@ -11,6 +11,7 @@ from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.actions import Action, ServerAction
+from senlin_affinity.nova.moves import REBUILT_IMAGE
 from senlin_affinity.preflight.failed_server import (
     ActionFailure,
     Cause,
@@ -77,11 +78,11 @@ def test_a_nova_that_does_not_show_the_flavor():
     assert asked(more={'flavor': None}, flavor='big').request.flavor.name == 'big'
 
 
-@pytest.mark.parametrize('action', [Action.MIGRATE, Action.RESIZE])
-def test_the_own_host_is_not_considered(action):
-    found = decided(action, FULL, flavor='small')
+@pytest.mark.parametrize(('action', 'flavor'), [(Action.MIGRATE, None), (Action.RESIZE, 'big')])
+def test_the_own_host_is_not_considered(action, flavor):
+    found = decided(action, FULL, flavor=flavor)
     assert (found.fits, [each.host for each in found.hosts]) == (False, ['cmp-2', 'cmp-3'])
-    assert decided(action, flavor='small').fits is True
+    assert decided(action, flavor=flavor).fits is True
 
 
 def test_a_live_migration_fits_by_an_upper_bound():
@@ -166,6 +167,24 @@ def test_a_rebuild_compares_the_image_with_the_own_host_only():
 
 
 @pytest.mark.parametrize(
+    ('action', 'status', 'name', 'at_most'),
+    [
+        # No other filter of Nova runs on a rebuild.
+        (Action.REBUILD, 'ACTIVE', 'AggregateInstanceExtraSpecsFilter', ()),
+        (Action.REBUILD, 'ACTIVE', 'NUMATopologyFilter', ()),
+        (Action.REBUILD, 'ACTIVE', 'OfAnotherPackage', ('filter OfAnotherPackage',)),
+        (Action.UNSHELVE, 'SHELVED', 'OfAnotherPackage', ()),
+        (Action.UNSHELVE, 'SHELVED_OFFLOADED', 'OfAnotherPackage', ('filter OfAnotherPackage',)),
+    ],
+)
+def test_the_filters_that_run(action, status, name, at_most):
+    known = {'image': Image('new')} if action is Action.REBUILD else {}
+    found = asked(action, more={'status': status}, enabled_filters=(name,), **known)
+    found = replace(found, is_late_checked=False).decide(CONSTRAINTS)
+    assert (found.fits, found.at_most) == (True, at_most)
+
+
+@pytest.mark.parametrize(
     ('action', 'flavor', 'options', 'fits'),
     [
         (Action.RESIZE, 'big', {}, False),  # 512 MiB more than the 100 that are left
@@ -204,7 +223,7 @@ def test_a_server_that_is_shelved_on_its_host_starts_there():
 
 
 def test_what_the_question_specifies_is_known():
-    unknown = Texts(('hints', 'pinned_zone', 'image_properties', 'flavor'))
+    unknown = Texts(('hints', 'pinned_zone', 'image_properties', REBUILT_IMAGE, 'flavor'))
     of = {'unknown': unknown, 'image_properties': {'hw_x': '1'}}
     assert asked(more=of).asked.server.unknown == unknown
     given = {'image_properties': {'trait:CUSTOM_A': 'required'}}
