@@ -13,7 +13,6 @@ Units: memory in MB, disk in GB, seconds.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -23,10 +22,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +32,7 @@ from senlin_affinity import api
 from senlin_affinity.cli import drain_script
 from senlin_affinity.engine.drain import DrainPlan
 from senlin_affinity.engine.drain_batches import RollingPlan
+from tests.accuracy import loop
 from tests.accuracy.asking import optional_input
 from tests.accuracy.case import HOSTS, Ask, Case
 from tests.accuracy.moving import move, set_service
@@ -68,6 +67,7 @@ class Guest:
     state: str = 'ACTIVE'
     is_locked: bool = False
     same_host_as: int | None = None
+    image: str | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,10 @@ class Outcome:
     is_certain: bool
     looks: int
     wrong: tuple[str, ...] = field(default=())
+
+    def title(self) -> str:
+        """Return the outcome as a line."""
+        return f'{self.seed} {", ".join(self.hosts)}: {self.line}'
 
 
 def generate(seed: int) -> Drain:
@@ -155,30 +159,39 @@ def _guest(rng: random.Random, case: Case, drained: Sequence[str], number: int) 
 
 def put(stage: Stage, drain: Drain) -> None:
     """Create the servers, without those that Nova rejects."""
-    nova, made_by_place = stage.admin, dict[int, str]()
+    made_by_place = dict[int, str]()
     for at, each in enumerate(drain.guests):
         same = made_by_place.get(-1 if each.same_host_as is None else each.same_host_as)
-        made, status = nova.boot(
-            stage.flavors[each.flavor],
-            group=None if each.group is None else stage.groups[each.group],
-            zone=each.zone,
-            hints=None if same is None else {'same_host': [same]},
-            host=each.host,
-        )
-        if made is None:
-            continue
-        stage.undo.append(lambda made=made: nova.delete([made]))
-        if status != 'ACTIVE':
-            nova.delete([made])
-            continue
-        made_by_place[at] = made
-        if each.state in _STATES:
-            action, body = _STATES[each.state]
-            nova.act(made, action, body)
-            nova.ended(made, each.state, 'ACTIVE')  # without a target, the migration fails
-        if each.is_locked:
-            nova.act(made, 'lock')
+        made = boot(stage, each, same)
+        if made is not None:
+            made_by_place[at] = made
     stage.put('servers', {})
+
+
+def boot(stage: Stage, guest: Guest, same_host_as: str | None = None) -> str | None:
+    """Create a server in its state; return its id, and None if Nova rejects it."""
+    nova = stage.admin
+    made, status = nova.boot(
+        stage.flavors[guest.flavor],
+        image=None if guest.image is None else stage.images[guest.image],
+        group=None if guest.group is None else stage.groups[guest.group],
+        zone=guest.zone,
+        hints=None if same_host_as is None else {'same_host': [same_host_as]},
+        host=guest.host,
+    )
+    if made is None:
+        return None
+    stage.undo.append(lambda: nova.delete([made]))
+    if status != 'ACTIVE':
+        nova.delete([made])
+        return None
+    if guest.state in _STATES:
+        action, body = _STATES[guest.state]
+        nova.act(made, action, body)
+        nova.ended(made, guest.state, 'ACTIVE')  # without a target, the migration fails
+    if guest.is_locked:
+        nova.act(made, 'lock')
+    return made
 
 
 class Watch(threading.Thread):
@@ -315,15 +328,18 @@ def run(
     )
 
 
-def clouds(seeds: Sequence[int], **options: Any) -> Iterator[tuple[Stage, Drain]]:
+def clouds(
+    seeds: Sequence[int], make: Callable[[int], Drain] = generate, **options: Any
+) -> Iterator[tuple[Stage, Drain]]:
     """Yield the clouds of these seeds with their servers; the next step removes the cloud.
 
+    :param make: returns the cloud of a seed.
     :param options: of nova.conf, in the section DEFAULT.
     """
     for first in range(0, len(seeds), _BATCH):
         with Stage(nova_options={'DEFAULT': options}) as stage:
             for seed in seeds[first : first + _BATCH]:
-                drain = generate(seed)
+                drain = make(seed)
                 stage.set_up(drain.case)
                 put(stage, drain)
                 yield stage, drain
@@ -347,41 +363,17 @@ def outcomes(seeds: Sequence[int]) -> Iterator[Outcome]:
                 open_again(stage, drain, hosts)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the drains, and print the sums."""
-    parser = argparse.ArgumentParser(prog='python -m tests.accuracy.drains')
-    parser.add_argument('number', type=int)
-    parser.add_argument('--first', type=int, default=1, metavar='SEED')
-    parser.add_argument('--out', type=Path, metavar='FILE', help='add a line for each drain')
-    given = parser.parse_args(arguments)
-    known: list[dict[str, Any]] = []
-    if given.out is not None and given.out.exists():
-        known = [json.loads(line) for line in given.out.read_text().splitlines()]
-    done = {each['seed'] for each in known}
-    seeds = [each for each in range(given.first, given.first + given.number) if each not in done]
-    begin = time.monotonic()
-    for each in outcomes(seeds):
-        known.append(asdict(each))
-        print(
-            f'{each.seed} {", ".join(each.hosts)}: {each.line}',
-            *each.wrong,
-            sep='\n    ',
-            flush=True,
-        )
-        if given.out is not None:
-            with given.out.open('a', encoding='utf-8') as file:
-                file.write(json.dumps(known[-1]) + '\n')
+def sums(known: Sequence[loop.Row]) -> Iterator[str]:
+    """Yield the sums of all drains, and the number of stuck servers for each reason."""
     codes = sum((Counter(each['stuck']) for each in known), Counter[str]())
     clouds, looks = len({each['seed'] for each in known}), sum(each['looks'] for each in known)
     moved, left = (sum(each[name] for each in known) for name in ('moves', 'not_found'))
-    print(
+    yield (
         f'{len(known)} drains of {clouds} clouds: {moved} servers moved, {codes.total()} stuck, '
-        f'no target found for {left}; {looks} looks at the database; '
-        f'{sum(bool(each["wrong"]) for each in known)} wrong; {time.monotonic() - begin:.0f} s'
+        f'no target found for {left}; {looks} looks at the database'
     )
-    print(*(f'  {code}: {number}' for code, number in codes.most_common()), sep='\n')
-    return int(any(each['wrong'] for each in known))
+    yield from (f'  {code}: {number}' for code, number in codes.most_common())
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(loop.run('drains', outcomes, sums))

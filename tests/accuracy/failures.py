@@ -52,6 +52,8 @@ FILTERS = {
 BY_PLACEMENT = ('resources', 'traits', 'availability_zone', 'reservations', 'host_state')
 #: Codes of these constraints that Placement does not enforce.
 NOT_BY_PLACEMENT = ('host_state.down',)
+#: The constraint that rejects the query itself.
+QUERY = 'candidates'
 UNCERTAIN = 'traits.no_owner'
 _DISABLED = 'host_state.disabled'
 COLUMNS = (
@@ -116,13 +118,13 @@ def compare(stage: Stage, case: Case, tally: Tally) -> None:
 
 
 def _compare_one(stage: Stage, case: Case, asked: Ask, tally: Tally) -> None:
-    _clear_requests(stage)
+    clear_requests(stage)
     made, is_failed = _until_failed(stage, asked)
     if is_failed:
         found = _explained(stage, case, asked, made[-1])
         if found.failed.failure.cause is Cause.NO_HOST and found.decision.fits is False:
             tally.failures[case.kind] += 1
-            tally.differences += _differences(stage, case, found, tally)
+            tally.differences += differences(stage, case, found, tally)
         elif found.failed.failure.cause is Cause.NO_HOST and found.would_fail_again:
             tally.failures[case.kind] += 1
             tally.likely[case.kind] += 1
@@ -155,16 +157,30 @@ def _explained(stage: Stage, case: Case, asked: Ask, server: str) -> Explanation
     return explain(failed, question, view, constraints)
 
 
-def _differences(
-    stage: Stage, case: Case, found: Explanation, tally: Tally
+def differences(
+    stage: Stage,
+    case: Case,
+    found: Explanation,
+    tally: Tally,
+    since: int = 0,
+    own: str | None = None,
 ) -> Iterator[Difference]:
-    offered = _offered(stage)
-    removed = _removed(stage, found.failed.id)
+    """Yield the hosts about which Nova and the explanation of the last request disagree.
+
+    :param since: the size of the log before the request.
+    :param own: the host of a rebuilt server, for which Nova asks Placement nothing.
+    """
+    left = offered(stage) if own is None else {own}
+    removed = scheduler_log.removed(stage.cloud, found.failed.id, left, since)
+    if own is not None and not removed:  # nova-conductor rejects the traits
+        left = set()
     filters = {name: each.name for each in load_constraints() for name in each.filters} | FILTERS
+    verdict = found.decision.request.get(QUERY)
+    of_query = [] if verdict is None or verdict else [verdict.code]
     for report in found.decision.hosts:
         against = {name: verdict.code for name, verdict in report.verdicts.items() if not verdict}
         ours = (*against.values(),)
-        placements = [
+        placements = of_query + [
             code
             for constraint, code in against.items()
             if constraint in BY_PLACEMENT
@@ -174,8 +190,8 @@ def _differences(
         ]
         is_certain = all(verdict.code != UNCERTAIN for verdict in report.verdicts.values())
         tally.by_placement[case.kind] += is_certain
-        if is_certain and bool(placements) is (report.host in offered):
-            words = 'offered by Placement' if report.host in offered else 'not offered'
+        if is_certain and bool(placements) is (report.host in left):
+            words = 'offered by Placement' if report.host in left else 'not offered'
             yield Difference(case.kind, case.seed, report.host, words, ours)
         filtered = removed.get(report.host)
         if filtered is not None:
@@ -194,7 +210,7 @@ def _of_likely_cause(stage: Stage, case: Case, found: Explanation) -> Iterator[D
         yield Difference(case.kind, case.seed, '(all)', ', '.join(names), (said,))
 
 
-def _offered(stage: Stage) -> set[str]:
+def offered(stage: Stage) -> set[str]:
     """Return the hosts in Placement's answer to Nova's last query."""
     names = {uuid: name for name, uuid in stage.uuids.items()}
     return scheduler_log.offered(stage.cloud, stage.admin.connection.placement, names)
@@ -202,10 +218,11 @@ def _offered(stage: Stage) -> set[str]:
 
 def _removed(stage: Stage, server: str) -> Mapping[str, str]:
     """Return the filter that removed each host, from the log of nova-scheduler."""
-    return scheduler_log.removed(stage.cloud, server, _offered(stage))
+    return scheduler_log.removed(stage.cloud, server, offered(stage))
 
 
-def _clear_requests(stage: Stage) -> None:
+def clear_requests(stage: Stage) -> None:
+    """Forget the recorded requests."""
     with requests.Session() as session:
         session.trust_env = False
         assert session.delete(f'{stage.cloud.base_url}/_sandbox/requests').ok

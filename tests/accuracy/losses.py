@@ -13,11 +13,8 @@ verdict was wrong.
 
 from __future__ import annotations
 
-import argparse
 import random
-import sqlite3
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,10 +22,11 @@ from dataclasses import dataclass
 from senlin_affinity import api
 from senlin_affinity.engine.resilience import Loss
 from senlin_affinity.nova.moves import EVACUATE
+from tests.accuracy import loop
 from tests.accuracy.asking import optional_input
 from tests.accuracy.case import Ask
 from tests.accuracy.drains import Drain, clouds
-from tests.accuracy.moving import move, set_service
+from tests.accuracy.moving import let_up, move, set_service
 from tests.accuracy.stage import Stage
 
 #: Losses of one cloud, one after the other.
@@ -46,6 +44,10 @@ class Outcome:
     accepted: int
     rejected: int
     wrong: tuple[str, ...]
+
+    def title(self) -> str:
+        """Return the outcome as a line."""
+        return f'{self.seed} {self.host}: {self.line}'
 
 
 def judged(stage: Stage, drain: Drain) -> Iterator[Outcome]:
@@ -66,7 +68,7 @@ def judged(stage: Stage, drain: Drain) -> Iterator[Outcome]:
         lost.append(loss.name)
         yield _lose(stage, drain, view, loss, rng)
         stage.put('servers', {})
-    _restore(stage, lost)
+    let_up(stage.cloud.log_dir, stage.admin, lost)
 
 
 def _lose(
@@ -103,43 +105,22 @@ def _lose(
     )
 
 
-def _restore(stage: Stage, hosts: Sequence[str]) -> None:
-    """Let the hosts be up again, as a restart of nova-compute does after evacuations."""
-    with sqlite3.connect(stage.cloud.log_dir / 'cell1.sqlite', timeout=30) as database:
-        query = "update migrations set status = 'completed' where migration_type = 'evacuation'"
-        database.execute(query)
-    for host in hosts:
-        set_service(stage.admin, host, forced_down=False)
-
-
 def outcomes(seeds: Sequence[int]) -> Iterator[Outcome]:
     """Yield the outcomes of the clouds of these seeds."""
     for stage, drain in clouds(seeds):
         yield from judged(stage, drain)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Lose the hosts, and print the sums."""
-    parser = argparse.ArgumentParser(prog='python -m tests.accuracy.losses')
-    parser.add_argument('number', type=int)
-    parser.add_argument('--first', type=int, default=1, metavar='SEED')
-    given = parser.parse_args(arguments)
-    begin, known = time.monotonic(), list[Outcome]()
-    for each in outcomes(range(given.first, given.first + given.number)):
-        known.append(each)
-        print(f'{each.seed} {each.host}: {each.line}', *each.wrong, sep='\n    ', flush=True)
-    accepted, rejected = (sum(getattr(each, name) for each in known) for name in _NUMBERS)
-    wrong = sum(bool(each.wrong) for each in known)
-    print(
-        f'{len(known)} losses of {len({each.seed for each in known})} clouds: {accepted} servers '
-        f'evacuated, {rejected} rejected; {wrong} wrong; {time.monotonic() - begin:.0f} s'
+def sums(known: Sequence[loop.Row]) -> Iterator[str]:
+    """Yield the sums of all losses, and the number of each verdict."""
+    accepted, rejected = (sum(each[name] for each in known) for name in ('accepted', 'rejected'))
+    yield (
+        f'{len(known)} losses of {len({each["seed"] for each in known})} clouds: {accepted} '
+        f'servers evacuated, {rejected} rejected'
     )
-    verdicts = Counter(each.verdict for each in known)
-    print(*(f'  {name}: {number}' for name, number in verdicts.most_common()), sep='\n')
-    return int(wrong > 0)
+    verdicts = Counter(each['verdict'] for each in known)
+    yield from (f'  {name}: {number}' for name, number in verdicts.most_common())
 
-
-_NUMBERS = ('accepted', 'rejected')
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(loop.run('losses', outcomes, sums))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ _ACTIONS: Mapping[Kind, tuple[str, Mapping[str, Any]]] = {
 }
 #: With a named host, the scheduler checks it from 2.30 (live), 2.56 (cold) and 2.29 (evacuate) on.
 _VERSION = '2.95'
+SUCCEEDED, REFUSED, FAILED = 'succeeded', 'refused', 'failed'
 _ENDED = ('completed', 'confirmed', 'finished', 'done', 'error', 'failed', 'cancelled')
 
 
@@ -56,6 +57,27 @@ def move(nova: Nova, server: str, kind: Kind, host: str | None) -> str:
     return f'{last["status"]}: {_event(nova, server)}'
 
 
+def act(nova: Nova, server: str, action: str, body: Any) -> tuple[str, str]:
+    """Call an action, and wait for its end; return what Nova did, and its message.
+
+    'refused': by nova-api.
+    """
+    answer = nova.ask('POST', f'/servers/{server}/action', {action: body}, _VERSION)
+    if not answer.ok:
+        assert answer.status_code in (400, 403, 404, 409), answer.text
+        return REFUSED, answer.text
+    path = f'/servers/{server}/os-instance-actions/{answer.headers["x-openstack-request-id"]}'
+
+    def ended() -> dict[str, Any] | None:
+        shown = nova.call('GET', f'/servers/{server}')['server']
+        found: dict[str, Any] = nova.call('GET', path, version='2.84')['instanceAction']
+        are_over = found['events'] and all(each['result'] for each in found['events'])
+        return found if are_over and shown['OS-EXT-STS:task_state'] is None else None
+
+    found = until(ended, _LONGEST, f'{action} of {server}')
+    return SUCCEEDED if found['message'] is None else FAILED, _details(found['events'])
+
+
 def _migrations(nova: Nova, server: str) -> list[dict[str, Any]]:
     """Return the migrations of a server, the newest first."""
     path = f'/os-migrations?instance_uuid={server}'
@@ -77,6 +99,10 @@ def _event(nova: Nova, server: str) -> str:
     path = f'/servers/{server}/os-instance-actions'
     last = nova.call('GET', path, version='2.84')['instanceActions'][0]['request_id']
     events = nova.call('GET', f'{path}/{last}', version='2.84')['instanceAction']['events']
+    return _details(events)
+
+
+def _details(events: Iterable[Mapping[str, Any]]) -> str:
     return '; '.join(str(each['details']) for each in events if each['result'] == 'Error')
 
 
@@ -85,6 +111,15 @@ def set_service(nova: Nova, host: str, **changes: Any) -> None:
     path = f'/os-services?binary=nova-compute&host={host}'
     service = nova.call('GET', path, version='2.53')['services'][0]['id']
     nova.call('PUT', f'/os-services/{service}', changes, '2.53')
+
+
+def let_up(log_dir: Path, nova: Nova, hosts: Iterable[str]) -> None:
+    """Let hosts be up again, as a restart of nova-compute does after evacuations."""
+    with sqlite3.connect(log_dir / 'cell1.sqlite', timeout=30) as database:
+        query = "update migrations set status = 'completed' where migration_type = 'evacuation'"
+        database.execute(query)
+    for host in hosts:
+        set_service(nova, host, forced_down=False)
 
 
 def rewrite(

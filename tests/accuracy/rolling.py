@@ -13,16 +13,15 @@ Units: seconds.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from senlin_affinity import api
+from tests.accuracy import loop
 from tests.accuracy.asking import optional_input
 from tests.accuracy.case import Ask
 from tests.accuracy.drains import Drain, Watch, client, clouds, open_again, run
@@ -54,6 +53,10 @@ class Outcome:
     left: int
     looks: int
     wrong: tuple[str, ...]
+
+    def title(self) -> str:
+        """Return the outcome as a line."""
+        return f'{self.seed}: {self.line}'
 
 
 def maintain(stage: Stage, drain: Drain, path: str) -> Outcome:
@@ -98,28 +101,18 @@ def outcomes(seeds: Sequence[int]) -> Iterator[Outcome]:
             yield maintain(stage, drain, path)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Maintain the clouds, and print the sums."""
-    parser = argparse.ArgumentParser(prog='python -m tests.accuracy.rolling')
-    parser.add_argument('number', type=int)
-    parser.add_argument('--first', type=int, default=1, metavar='SEED')
-    given = parser.parse_args(arguments)
-    begin, known = time.monotonic(), list[Outcome]()
-    for each in outcomes(range(given.first, given.first + given.number)):
-        known.append(each)
-        print(f'{each.seed}: {each.line}', *each.wrong, sep='\n    ', flush=True)
-    sums = {
-        name: sum(getattr(each, name) for each in known)
+def sums(known: Sequence[loop.Row]) -> Iterator[str]:
+    """Yield the sums of all clouds."""
+    number = {
+        name: sum(each[name] for each in known)
         for name in ('batches', 'hosts', 'moves', 'left', 'looks')
     }
-    wrong = sum(bool(each.wrong) for each in known)
-    print(
-        f'{sums["batches"]} batches of {len(known)} clouds: {sums["hosts"]} hosts maintained, '
-        f'{sums["left"]} not emptied; {sums["moves"]} servers moved; {sums["looks"]} looks at the '
-        f'database; {wrong} wrong; {time.monotonic() - begin:.0f} s'
+    yield (
+        f'{number["batches"]} batches of {len(known)} clouds: {number["hosts"]} hosts maintained, '
+        f'{number["left"]} not emptied; {number["moves"]} servers moved; {number["looks"]} looks '
+        'at the database'
     )
-    return int(wrong > 0)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(loop.run('rolling', outcomes, sums))

@@ -243,6 +243,11 @@ class Stage:
             self.place('PUT', path, body)
             self.undo.append(lambda: self._remove_traits(provider, set(traits)))
 
+    def lose_trait(self, host: str, trait: str) -> None:
+        """Take a trait from the provider of a host until the changes are undone."""
+        self._remove_traits(self.uuids[host], {trait})
+        self.undo.append(lambda: self._restore_trait(self.uuids[host], trait))
+
     def _remove_traits(self, provider: str, traits: set[str]) -> None:
         path = f'/resource_providers/{provider}/traits'
         known = self.place('GET', path)
@@ -357,16 +362,25 @@ class Stage:
             path = f'/allocations/{self._consumers[host]}'
             self.undo.append(lambda path=path: self.place('DELETE', path))
 
+    def use(self, host: str, amounts: dict[str, int]) -> None:
+        """Use resources of a host, without a server, until the changes are undone."""
+        consumer = str(uuid.uuid4())
+        self._allocate(consumer, {self.uuids[host]: amounts})
+        self.undo.append(lambda: self.place('DELETE', f'/allocations/{consumer}'))
+
     def _add_orphan(self, host: str) -> None:
         """Allocate what a consumer that is no server has on the providers of a host."""
-        project, allocated = self.project_id('admin'), self._orphaned[host]
+        self._allocate(self._consumers[host], self._orphaned[host])
+
+    def _allocate(self, consumer: str, allocated: dict[str, dict[str, int]]) -> None:
+        project = self.project_id('admin')
         body = {
             'allocations': {one: {'resources': amounts} for one, amounts in allocated.items()},
             'project_id': project,
             'user_id': project,
             'consumer_generation': None,
         }
-        self.place('PUT', f'/allocations/{self._consumers[host]}', body)
+        self.place('PUT', f'/allocations/{consumer}', body)
 
     def remove_orphan(self, host: str) -> None:
         """Remove these allocations until the changes are undone."""

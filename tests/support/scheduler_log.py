@@ -16,6 +16,7 @@ from tests.support.sandbox import SandboxCloud
 
 #: The configuration of a sandbox that logs the filters.
 DEBUG: dict[str, dict[str, Any]] = {'DEFAULT': {'debug': True}}
+_LOG = 'nova.log'
 _RESULTS = re.compile(r"instance ID '([\w-]+)'\. Filter results: (\[\(.*\)\])")
 
 
@@ -39,12 +40,22 @@ def offered(cloud: SandboxCloud, placement: Any, names: Mapping[str, str]) -> se
     return {names[root] for root in roots if root in names}
 
 
-def removed(cloud: SandboxCloud, server: str, left: Collection[str]) -> dict[str, str]:
+def size(cloud: SandboxCloud) -> int:
+    """Return the size of the log."""
+    return (cloud.log_dir / _LOG).stat().st_size
+
+
+def removed(
+    cloud: SandboxCloud, server: str, left: Collection[str], since: int = 0
+) -> dict[str, str]:
     """Return the filter that removed each host in the last request for a server.
 
     :param left: the hosts before the first filter.
+    :param since: the size of the log before the request.
     """
-    text = (cloud.log_dir / 'nova.log').read_text(encoding='utf-8', errors='replace')
+    with (cloud.log_dir / _LOG).open('rb') as file:
+        file.seek(since)
+        text = file.read().decode(errors='replace')
     found = [each for each in _RESULTS.findall(text) if each[0] == server]
     if not found:
         return {}
