@@ -13,7 +13,8 @@ Example::
   but not offloaded, starts on its host, and nova-scheduler is not asked.
 * A rebuild with another image considers only the own host. nova-scheduler asks Placement nothing,
   and runs only the filters that read the image (:data:`OF_REBUILD`); nova-conductor compares the
-  traits that the image requires with those of the host. For the same image, neither is asked.
+  traits that the image requires with those of the host, which it reads every five minutes
+  (``resource_provider_association_refresh``). For the same image, neither is asked.
 * A resize keeps the image, so nova-api requires its memory of the new flavor, and no smaller disk.
 
 Source: nova/compute/api.py, nova/conductor/manager.py, nova/scheduler/host_manager.py, and
@@ -74,12 +75,12 @@ _KINDS: Mapping[Action, moves.Kind] = {
     Action.LIVE_MIGRATE: moves.LIVE,
     Action.EVACUATE: moves.EVACUATE,
 }
-#: The status of a shelved server that is still on its host.
-_SHELVED = 'SHELVED'
+#: The statuses of a shelved server that is still on its host, and of one that is not.
+_SHELVED, _OFFLOADED = 'SHELVED', 'SHELVED_OFFLOADED'
 #: The statuses from which nova-api accepts the other actions.
 _STATUSES: Mapping[Action, tuple[str, ...]] = {
     Action.RESIZE: ('ACTIVE', 'SHUTOFF'),
-    Action.UNSHELVE: (_SHELVED, 'SHELVED_OFFLOADED'),
+    Action.UNSHELVE: (_SHELVED, _OFFLOADED),
     Action.REBUILD: ('ACTIVE', 'SHUTOFF', 'ERROR'),
 }
 #: The names of the constraints that a rebuild must satisfy.
@@ -91,6 +92,7 @@ _NUMA = ('numa', 'cpu_policy', 'cpu_thread_policy', 'mem_page_size', 'emulator_t
 #: The sentences of the codes of :func:`obstacle`.
 REASONS: Mapping[str, Reason] = {
     **moves.REASONS,
+    'move.own_host': Reason('{server} is on {host} already', advice='name another host'),
     'move.image_traits': Reason('the image requires {traits}, which the flavor forbids'),
     'move.same_flavor': Reason('{server} has the flavor {flavor} already', is_state=False),
     'move.min_ram': Reason(
@@ -137,15 +139,22 @@ class ServerAction:
         return OF_REBUILD if self.is_scheduled else frozenset(('image',))
 
 
-def obstacle(asked: ServerAction, cloud: CloudSnapshot, settings: Settings) -> Verdict | None:
-    """Return why Nova rejects the action for any host; None if nothing is known against it."""
+def obstacle(
+    asked: ServerAction, cloud: CloudSnapshot, settings: Settings, host: str | None = None
+) -> Verdict | None:
+    """Return why Nova rejects the action for any host; None if nothing is known against it.
+
+    :param host: the requested host, which may be no target.
+    """
     action, server, kind = asked.action, asked.server, _KINDS.get(asked.action)
     if kind is not None:
-        return moves.obstacle(server, kind, cloud, settings)
+        found = moves.obstacle(server, kind, cloud, settings)
+        return _of_target(server, kind, cloud, host) if found is None else found
     if server.task_state is not None:
         return Verdict.rejected('move.busy', server=server.name, task_state=server.task_state)
-    if server.status not in _STATUSES[action]:
-        facts = {'server': server.name, 'accepted': ', '.join(_STATUSES[action])}
+    accepted = _STATUSES[action] if host is None else (_OFFLOADED,)
+    if server.status not in accepted:
+        facts = {'server': server.name, 'accepted': ', '.join(accepted)}
         return Verdict.rejected('move.status', status=server.status, **facts)
     if action is Action.RESIZE:
         return _of_new_flavor(server, asked.flavor)
@@ -156,6 +165,19 @@ def obstacle(asked: ServerAction, cloud: CloudSnapshot, settings: Settings) -> V
         if both:
             return Verdict.rejected('move.image_traits', traits=', '.join(sorted(both)))
     return None
+
+
+def _of_target(
+    server: Server, kind: moves.Kind, cloud: CloudSnapshot, host: str | None
+) -> Verdict | None:
+    """Return the rejection of the requested host, whatever it offers."""
+    if host is not None and host == server.host:
+        return Verdict.rejected('move.own_host', server=server.name, host=host)
+    hosts = cloud.hosts_by_name
+    source, target = hosts.get(server.host or ''), hosts.get(host or '')
+    if source is None or target is None:
+        return None
+    return moves.mismatch(kind, source, target)
 
 
 def _of_new_flavor(server: Server, new: Flavor | None) -> Verdict | None:

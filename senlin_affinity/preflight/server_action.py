@@ -230,11 +230,12 @@ def asking(asked: ServerAction, question: Question, view: CloudView) -> ActionRe
         waived = request.settings.waived - {QUOTA} | settings.waived
         request = replace(request, settings=replace(request.settings, waived=waived))
         known = structs.replace(known, quotas=_quotas(asked, known.quotas, settings))
+    found = obstacle(asked, cloud, settings, question.host)
     if question.host is not None:
         elsewhere = request, known
-        known = only_on(question.host, known, view)
+        known = only_on(question.host, known if found is None else cloud, view)
         request = replace(request, is_host_named=True, elsewhere=elsewhere)
-    return ActionRequest(asked, request, known, obstacle(asked, cloud, settings))
+    return ActionRequest(asked, request, known, found)
 
 
 def _specified(server: Server, question: Question, image: Image | None) -> Server:

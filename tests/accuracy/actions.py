@@ -217,7 +217,7 @@ class Cloud:
         if action is Action.REBUILD:
             return replace(asked, image=rng.choice((*_IMAGES,)))
         if action in _WITH_HOST and rng.random() < 0.3:
-            return replace(asked, host=rng.choice([each for each in self._hosts if each != source]))
+            return replace(asked, host=rng.choice((*self._hosts,)))
         return asked
 
     def _change_hosts(self, enabled: set[str]) -> None:

@@ -112,6 +112,28 @@ def test_the_new_flavor_of_a_resize(flavor, server, sentence):
     assert (None if found is None else verdict.sentence(found, REASONS)) == sentence
 
 
+@pytest.mark.parametrize(
+    ('action', 'status', 'host', 'code'),
+    [
+        (Action.MIGRATE, 'ACTIVE', 'cmp-1', 'move.own_host'),
+        (Action.LIVE_MIGRATE, 'ACTIVE', 'cmp-1', 'move.own_host'),
+        (Action.EVACUATE, 'ACTIVE', 'cmp-1', 'move.own_host'),
+        (Action.MIGRATE, 'PAUSED', 'cmp-1', 'move.status'),
+        (Action.LIVE_MIGRATE, 'ACTIVE', 'cmp-2', None),
+        (Action.LIVE_MIGRATE, 'ACTIVE', 'cmp-3', 'move.hypervisor_type'),
+        (Action.MIGRATE, 'ACTIVE', 'cmp-3', None),
+        (Action.MIGRATE, 'ACTIVE', 'cmp-9', None),
+        (Action.UNSHELVE, 'SHELVED', 'cmp-2', 'move.status'),
+        (Action.UNSHELVE, 'SHELVED_OFFLOADED', 'cmp-2', None),
+    ],
+)
+def test_a_requested_host_that_is_no_target(action, status, host, code):
+    hosts = (*HOSTS[:2], replace(HOSTS[2], hypervisor_type='VMware'))
+    known = cloud(is_down=action is Action.EVACUATE, hosts=hosts)
+    found = obstacle(ServerAction(action, replace(WEB, status=status)), known, Settings(), host)
+    assert (None if found is None else found.code) == code
+
+
 def test_a_resize_to_a_flavor_that_is_unknown():
     assert obstacle(ServerAction(Action.RESIZE, WEB), cloud(), Settings()) is None
 

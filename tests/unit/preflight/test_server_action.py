@@ -143,6 +143,9 @@ def test_a_requested_host():
     assert [each.host for each in found.hosts] == ['cmp-2']
     assert [each.code for each in found.remedies if each.code == 'any_host'] == ['any_host']
     assert decided(Action.MIGRATE, hosts, host='cmp-3').fits is True
+    found = decided(Action.MIGRATE, hosts, host='cmp-1')
+    assert (found.fits, [each.host for each in found.hosts]) == (False, ['cmp-1'])
+    assert 'move.own_host (web-1 is on cmp-1 already)' in found.line()
     with pytest.raises(InvalidSpec, match="there is no host 'cmp-9'"):
         asked(Action.MIGRATE, host='cmp-9')
 
