@@ -47,7 +47,7 @@ class Operator:
             self.run(line)
         for name in data.get('started_hosts', ()):
             self.set_down(name, False)
-        self._change_hardware(data)
+        self.change_hardware(data)
         asked = {name: data[name] for name in _USER_FIELDS if name in data}
         for name, value in asked.items():
             asked[name] = tuple(value) if isinstance(value, list) else value
@@ -147,7 +147,7 @@ class Operator:
     def _trait_create(self, options, name):
         self.placement.put(f'/traits/{name}', microversion='1.6').raise_for_status()
 
-    def _change_hardware(self, data):
+    def change_hardware(self, data):
         """Do what no command of a remedy does: let hosts have traits, and aggregates hosts."""
         if (of_traits := data.get('host_traits')) is not None:
             for name in of_traits['traits']:
@@ -222,21 +222,23 @@ def restored(cloud, hosts, disabled):
     compute = operator.compute
     of_hosts = {each.name: list(each.hosts or ()) for each in compute.aggregates()}
     traits = {name: operator.traits(name) for name in hosts}
-    yield operator
-    tenant = cloud.connection('demo')
-    for server in list(tenant.compute.servers()):
-        tenant.compute.delete_server(server, ignore_missing=True)
-    waiting.until(lambda: not list(tenant.compute.servers()), 60, 'no server is left')
-    operator.remove_servers()
-    for project in (operator.connection.current_project_id, tenant.current_project_id):
-        compute.delete(f'/os-quota-sets/{project}')
-    for aggregate in compute.aggregates():
-        for name in set(aggregate.hosts or ()) - set(of_hosts[aggregate.name]):
-            compute.remove_host_from_aggregate(aggregate, name)
-    (service,) = compute.services(host=disabled, binary='nova-compute')
-    compute.disable_service(service, disabled, 'nova-compute')
-    for name in hosts:
-        operator.set_traits(name, traits[name])
+    try:
+        yield operator
+    finally:
+        tenant = cloud.connection('demo')
+        for server in list(tenant.compute.servers()):
+            tenant.compute.delete_server(server, ignore_missing=True)
+        waiting.until(lambda: not list(tenant.compute.servers()), 60, 'no server is left')
+        operator.remove_servers()
+        for project in (operator.connection.current_project_id, tenant.current_project_id):
+            compute.delete(f'/os-quota-sets/{project}')
+        for aggregate in compute.aggregates():
+            for name in set(aggregate.hosts or ()) - set(of_hosts[aggregate.name]):
+                compute.remove_host_from_aggregate(aggregate, name)
+        (service,) = compute.services(host=disabled, binary='nova-compute')
+        compute.disable_service(service, disabled, 'nova-compute')
+        for name in hosts:
+            operator.set_traits(name, traits[name])
 
 
 def _read(words):
