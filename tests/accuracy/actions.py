@@ -17,7 +17,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +130,7 @@ def generate(seed: int) -> Drain:
     some = [name for name in names if rng.random() < 0.5]
     theirs = [name for name in names if rng.random() < 0.08]
     gpus = [name for name in names if rng.random() < 0.4]
+    groups = case.groups or {'g0': {'policy': rng.choice(('anti-affinity', 'affinity'))}}
     options: dict[str, dict[str, Any]] = {}
     if rng.random() < 0.3:
         options = {'DEFAULT': {'allow_resize_to_same_host': True}}
@@ -142,16 +143,21 @@ def generate(seed: int) -> Drain:
             'vip': {'hosts': theirs, 'metadata': {'filter_tenant_id': '{demo}'}},
         },
         images=_IMAGES,
+        groups=groups,
         providers=(*(Provider(name, {'VGPU': {'total': rng.randint(1, 2)}}) for name in gpus),),
         quotas={'admin': {'cores': rng.randint(8, 14)}} if rng.random() < 0.2 else {},
         filters=_FILTERS,
         nova_options=options,
     )
-    return replace(drain, case=case, guests=(*(_varied(rng, each) for each in drain.guests),))
+    return replace(
+        drain, case=case, guests=(*(_varied(rng, each, groups) for each in drain.guests),)
+    )
 
 
-def _varied(rng: random.Random, guest: Guest) -> Guest:
-    """Return the server, perhaps with another flavor or image."""
+def _varied(rng: random.Random, guest: Guest, groups: Iterable[str]) -> Guest:
+    """Return the server, perhaps with another flavor, image or group."""
+    if guest.group is None and rng.random() < 0.5:
+        guest = replace(guest, group=rng.choice((*groups,)))
     if rng.random() < 0.4:
         guest = replace(guest, flavor=rng.choice(('ssd', 'gpu', 'slow')))
     if rng.random() < 0.2:
