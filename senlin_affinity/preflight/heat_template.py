@@ -162,9 +162,14 @@ class _Reader:
                 self.not_read.append(f'{name}: {size} times {member.get("type")}')
             return
         every = mapping_at(member.get('properties') or {}, f'{path}.properties')
-        properties = {key: value for key, value in every.items() if key in _READ.split()}
+        # Heat replaces the variable in what the functions return, not in their arguments.
+        properties = {
+            key: self._inner(value, f'{path}.properties.{key}', is_partial=True)
+            for key, value in every.items()
+            if key in _READ.split()
+        }
         variable = str(given.get('index_var') or _INDEX)
-        is_indexed = is_group and variable in repr(properties)
+        is_indexed = is_group and _indexed(properties, variable, 0) != properties
         found: dict[int, list[Question]] = {}
         for index in range(size if is_indexed else min(size, 1)):
             own = _indexed(properties, variable, index) if is_indexed else properties
@@ -300,7 +305,10 @@ class _Reader:
             raise
 
     def _parameter(self, argument: Any, path: str) -> Any:
-        """Return the value of a parameter, or of a part of it: ``[name, key, 0]``."""
+        """Return the value of a parameter, or of a part of it: ``[name, key, 0]``.
+
+        As in Heat, a part that does not exist is empty.
+        """
         name, *keys = argument if isinstance(argument, list) and argument else [argument]
         if isinstance(name, str) and name.startswith('OS::'):
             raise NotRead(f'the parameter {name}')
@@ -320,7 +328,7 @@ class _Reader:
             try:
                 value = value[int(key) if isinstance(value, list) else key]
             except (LookupError, TypeError, ValueError):
-                raise NotRead(f'a part of the parameter {name}') from None
+                return ''
         return value
 
 
@@ -340,12 +348,12 @@ def _resource_of(value: object) -> str | None:
 
 
 def _indexed(value: Any, variable: str, index: int) -> Any:
-    """Return a value in which the variable in its texts is the index."""
+    """Return a value in which the variable in its texts, outside of functions, is the index."""
     if isinstance(value, str):
         return value.replace(variable, str(index))
     if isinstance(value, list):
         return [_indexed(each, variable, index) for each in value]
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not (len(value) == 1 and {*value} <= {*_FUNCTIONS.split()}):
         return {key: _indexed(each, variable, index) for key, each in value.items()}
     return value
 

@@ -68,6 +68,24 @@ def test_the_index_of_a_member():
     assert asked == [('web[0]', 1, 'az-0'), ('web[1]', 1, 'az-1'), ('web[2]', 1, 'az-2')]
 
 
+@pytest.mark.parametrize(
+    ('zone', 'zones'),
+    [
+        ('{get_param: zone}', ['a-0', 'a-1']),
+        ('{get_param: [zones, 1]}', ['y']),
+        ('{get_param: [zones, "%index%"]}', [None]),
+    ],
+)
+def test_the_index_replaces_the_variable_in_what_functions_return(zone, zones):
+    declared = """
+    zone: {type: string, default: "a-%index%"},
+    zones: {type: comma_delimited_list, default: "x, y"}
+    """
+    properties = f'flavor: f, availability_zone: {zone}'
+    found = read(members('ResourceGroup', 'count: 2', properties), declared)
+    assert [each.availability_zone for each in found.questions] == zones
+
+
 def test_parameters():
     declared = """
     zone: {type: string, default: a}, names: {type: comma_delimited_list, default: "x, y"},
@@ -123,6 +141,9 @@ def test_the_root_disk(properties, expected):
          ['web: its server group, x']),
         (server('scheduler_hints: {k: {list_join: []}}'), ['web'],
          ['web: the hint k: the function list_join']),
+        (members('ResourceGroup', 'count: 2',
+                 'flavor: f, scheduler_hints: {group: {get_resource: "x-%index%"}}'), ['web'],
+         ['web: its server group, x-%index%']),
         (server('availability_zone: "z:h"'), ['web'], ['web: the host in its zone, h']),
         ('  web: {type: OS::Nova::Server, properties: {flavor: {if: [a, b, c]}}}', [],
          ['web: its flavor: the function if']),
