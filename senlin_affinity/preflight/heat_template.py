@@ -27,6 +27,7 @@ Source: Heat's "Template Guide".
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -323,7 +324,12 @@ class _Reader:
             words = f'has no default: add --parameter {name}=VALUE'
             raise InvalidSpec(words, f'parameters.{name}')
         if isinstance(value, str) and body.get('type') == 'comma_delimited_list':
-            value = [each.strip() for each in value.split(',')]
+            value = value.split(',') if value else []
+        if isinstance(value, str) and body.get('type') == 'json':
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                raise InvalidSpec('must be JSON', f'parameters.{name}') from None
         for key in keys:
             try:
                 value = value[int(key) if isinstance(value, list) else key]

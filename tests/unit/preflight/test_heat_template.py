@@ -72,7 +72,7 @@ def test_the_index_of_a_member():
     ('zone', 'zones'),
     [
         ('{get_param: zone}', ['a-0', 'a-1']),
-        ('{get_param: [zones, 1]}', ['y']),
+        ('{get_param: [zones, 1]}', [' y']),
         ('{get_param: [zones, "%index%"]}', [None]),
     ],
 )
@@ -88,7 +88,7 @@ def test_the_index_replaces_the_variable_in_what_functions_return(zone, zones):
 
 def test_parameters():
     declared = """
-    zone: {type: string, default: a}, names: {type: comma_delimited_list, default: "x, y"},
+    zone: {type: string, default: a}, names: {type: comma_delimited_list, default: "x,y"},
     map: {type: json, default: {k: i}}
     """
     properties = """
@@ -97,6 +97,8 @@ def test_parameters():
     """
     question = one(server(properties), declared, zone='b')
     assert (question.availability_zone, question.image, question.server_group) == ('b', 'i', 'y')
+    question = one(server(properties), declared, map='{"k": "j"}')
+    assert (question.availability_zone, question.image) == ('a', 'j')
 
 
 def test_a_group_and_a_flavor_that_are_created():
@@ -175,6 +177,8 @@ def test_what_is_not_read_is_named(resources, names, not_read):
          'parameters.i: has no default: add --parameter i=VALUE'),
         ('  {}', 'image: {type: string}', {'imag': 'x'},
          'parameters.imag: unknown parameter: did you mean image?'),
+        (server('image: {get_param: [i, k]}'), 'i: {type: json}', {'i': '{k}'},
+         'parameters.i: must be JSON'),
         (members('ResourceGroup', 'count: x'), '', {},
          "resources.web.properties.count: must be an integer of 0 or more, not 'x'"),
         ('  x: {type: OS::Nova::ServerGroup, properties: {policies: [near]}}', '', {},
