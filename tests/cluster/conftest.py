@@ -135,17 +135,23 @@ def kill_at(stack: Stack, number: int, name: str, request: Callable[[], Any]) ->
     return None if is_over else running
 
 
+def answer(stack: Stack, *words: Any) -> Any:
+    """Return the JSON that a command prints for the administrator; its exit status is 0 or 3."""
+    done = subprocess.run(
+        stack.on(CONTROLLER, 'senlin-affinity', *words, '-f', 'json'), capture_output=True,
+        env={**environment(), **stack.credentials('admin')}, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode in {0, 3}, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
 def status(stack: Stack, *files: Path) -> list[dict[str, str]]:
     """Return the rows of ``status`` with these files, or those of Senlin and Nova."""
     etc = stack.directory / 'etc'
     senlin, nova = files or (etc / 'senlin.conf', etc / 'nova.conf')
-    words = ('status', '-f', 'json', '--config-file', senlin, '--nova-conf', nova)
-    done = subprocess.run(
-        stack.on(CONTROLLER, 'senlin-affinity', *words), capture_output=True, text=True,
-        env={**environment(), **stack.credentials('admin')}, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode in {0, 3}, done.stdout + done.stderr
-    rows: list[dict[str, str]] = json.loads(done.stdout)
+    rows: list[dict[str, str]] = answer(
+        stack, 'status', '--config-file', senlin, '--nova-conf', nova
+    )
     assert {row['State'] for row in rows} <= {'ok', 'finding'}, rows
     return rows
 

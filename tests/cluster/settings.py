@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 LAUNCHER = ('/usr/bin/python3', HERE / 'daemon.py')
 #: Packages of which only the paste files are used.
-PASTE = {'nova': 'nova-common', 'senlin': 'senlin-common', 'glance-api': 'glance-common'}
+PASTE = {
+    'nova': 'nova-common',
+    'senlin': 'senlin-common',
+    'glance-api': 'glance-common',
+    'heat': 'heat-common',
+}
 COMPUTES = {'cmp-1': 'az1', 'cmp-2': 'az2', 'cmp-3': None, 'vsphere-drs-1': 'vsphere'}
 ENGINES = ('engine-1', 'engine-2', 'engine-3')
 CONDUCTORS = ('conductor-1', 'conductor-2')
@@ -25,7 +30,7 @@ CONTROLLER = 'controller'
 HOSTS = (CONTROLLER, *ENGINES)
 PORTS = (
     'mysql', 'amqp', 'erlang', 'epmd', 'memcached', 'keystone', 'neutron', 'glance', 'placement',
-    'nova-api', 'senlin-api',
+    'nova-api', 'senlin-api', 'heat-api',
 )  # fmt: skip
 #: The API's application, and the number of its processes.
 _APPLICATIONS = {
@@ -89,10 +94,9 @@ def write_all(stack: Stack) -> None:
         (etc / f'{name}-policy.yaml').write_text(text)
         write(etc / f'{name}.conf', common, *layers)
 
-    for name, package in PASTE.items():
-        folder = lib / name / 'usr/share' / package
-        for path in folder.glob('*-paste.ini'):
-            shutil.copyfile(path, etc / f'{name}-paste.ini')
+    for name in PASTE:
+        (path,) = (lib / name).rglob('*-paste.ini')
+        shutil.copyfile(path, etc / f'{name}-paste.ini')
     service('keystone', {
         'database': database(stack, 'keystone'),
         'token': {'provider': 'fernet', 'expiration': 86400},
@@ -185,6 +189,19 @@ def write_all(stack: Stack) -> None:
         'senlin_affinity_cloud': _credentials(stack, 'senlin-affinity'),
         'affinity': {'nova_conf': etc / 'nova.conf'},
     })  # fmt: skip
+    service('heat', {
+        'database': database(stack, 'heat'),
+        'paste_deploy': {'api_paste_config': etc / 'heat-paste.ini'},
+        'heat_api': {'bind_host': '127.0.0.1', 'bind_port': stack.ports['heat-api'], 'workers': 1},
+        'DEFAULT': {'num_engine_workers': 1},
+        'clients_keystone': {'auth_uri': stack.url('keystone')},
+        # A scope would contradict that of the trust.
+        'trustee': {
+            name: value
+            for name, value in _credentials(stack, 'heat').items()
+            if name not in ('project_name', 'project_domain_id')
+        },
+    })  # fmt: skip
     for name in SENLIN:
         # The API addresses the conductors by its own host.
         write(etc / f'{name}.conf', {'DEFAULT': {'host': host_of(name)}})
@@ -273,6 +290,7 @@ def daemons(stack: Stack) -> dict[str, Daemon]:
         f'nova-{each}': python(f'nova.cmd.{each}', 'nova') for each in ('conductor', 'scheduler')
     }
     made |= {name: python('nova.cmd.compute', 'nova', name) for name in COMPUTES}
+    made |= {f'heat-{each}': python(f'heat.cmd.{each}', 'heat') for each in ('api', 'engine')}
     for name in SENLIN:
         kind = name.removeprefix('senlin-').partition('-')[0].replace('health', 'health_manager')
         made[name] = python(f'senlin.cmd.{kind}', 'senlin', name, host=host_of(name))

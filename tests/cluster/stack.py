@@ -38,11 +38,13 @@ ROOT = settings.HERE.parents[1]
 DIRECTORY = Path(os.environ['CLUSTER'])
 PACKAGES = (
     'python3-senlin python3-senlinclient python3-openstackclient python3-nova python3-keystone '
-    'python3-placement python3-glance python3-pip uwsgi-core uwsgi-plugin-python3 rabbitmq-server '
-    'mariadb-server-core mariadb-client-core memcached git curl'
+    'python3-placement python3-glance python3-heat python3-pip uwsgi-core uwsgi-plugin-python3 '
+    'rabbitmq-server mariadb-server-core mariadb-client-core memcached git curl'
 ).split()
 POLICY_RC = Path('/usr/sbin/policy-rc.d')
-DATABASES = ('keystone', 'placement', 'glance', 'nova_api', 'nova_cell0', 'nova_cell1', 'senlin')
+DATABASES = (
+    'keystone', 'placement', 'glance', 'nova_api', 'nova_cell0', 'nova_cell1', 'senlin', 'heat',
+)  # fmt: skip
 #: The literal commands of the manual that install the wheel.
 BUILD, INSTALL, RIGHTS = 'Build the wheel', 'Install into Debian 12', 'Required permissions'
 
@@ -338,6 +340,7 @@ class Stack:
         yield lambda: self._manage('placement', 'db', 'sync')
         yield lambda: self._manage('glance-api', 'db_sync')
         yield lambda: self._manage('senlin', 'db_sync')
+        yield lambda: self._manage('heat', 'db_sync')
 
         def keystone() -> None:
             self._manage('keystone', 'db_sync')
@@ -374,7 +377,7 @@ class Stack:
         roles['service'] = roles.get('service') or identity.create_role(name='service')
         for name in ('service', 'demo'):
             identity.create_project(name=name, domain_id='default')
-        for name in ('nova', 'placement', 'glance', 'senlin', 'demo'):
+        for name in ('nova', 'placement', 'glance', 'senlin', 'heat', 'demo'):
             project = identity.find_project('demo' if name == 'demo' else 'service')
             user = identity.create_user(name=name, password='secret', domain_id='default')
             for role in ('member', 'reader') if name == 'demo' else ('admin', 'service'):
@@ -389,7 +392,7 @@ class Stack:
 
     def _create_resources(self) -> None:
         """Wait for the services, and create the flavor, the image and the zones."""
-        for name in ('nova-api', 'glance', 'placement', 'senlin-api'):
+        for name in ('nova-api', 'glance', 'placement', 'senlin-api', 'heat-api'):
             until(lambda name=name: self.answers(name), 120, name)
         cloud = self.connection()
         compute = cloud.compute
@@ -411,6 +414,7 @@ _ENDPOINTS = {
     'image': ('glance', ''),
     'network': ('neutron', ''),
     'clustering': ('senlin', ''),
+    'orchestration': ('heat-api', '/v1/%(project_id)s'),
 }
 #: Run a command in a terminal, and type each password.
 _TYPIST = """
