@@ -44,7 +44,7 @@ from senlin_affinity.constraints.base import (
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
-from senlin_affinity.model.flavor import DISK_GB, PCPU, UNIT_CLASSES, VCPU, Demand
+from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES, Demand
 from senlin_affinity.model.host import Resource, is_ironic, is_vsphere
 from senlin_affinity.model.proposal import MovedServer
 from senlin_affinity.nova import host_status
@@ -135,27 +135,25 @@ class ResourcesConstraint(Constraint):
         Placement's grant decides if there is one; otherwise, the inventories do: REJECT
         ``not_offered``, ``too_large``, ``step`` or ``exhausted``. REJECT ``not_granted`` without a
         grant in a complete answer. SKIP ``nothing`` for a flavor that requests nothing,
-        ``unknown`` without flavor or inventories. A server with pinned CPUs gets PCPU, or VCPU by
-        Nova's second query.
+        ``unknown`` without flavor or inventories.
         """
         asked = demand_of(request)
         size = len(scenario.hosts)
         if asked is None:
             return Column.of_all(Verdict.unknown('resources.unknown'), size)
         columns, is_pool_asked = scenario.columns, are_aggregates_asked(request)
-        cpus = _pinned_cpus(request, asked)
         if columns.flags('is_asked', lambda host: host.grants is not None).any():
-            verdicts = _by_model(scenario, asked, cpus, is_pool_asked=is_pool_asked)
+            verdicts = _by_model(scenario, asked, is_pool_asked=is_pool_asked)
             _by_answer(request, scenario, verdicts)
-            return verdicts.column(scenario, {**asked.amounts, **cpus})
+            return verdicts.column(scenario, asked)
 
         def column() -> Column:
-            verdicts = _by_model(scenario, asked, cpus, is_pool_asked=is_pool_asked)
-            return verdicts.column(scenario, {**asked.amounts, **cpus})
+            verdicts = _by_model(scenario, asked, is_pool_asked=is_pool_asked)
+            return verdicts.column(scenario, asked)
 
         if scenario.placed is not None:
             return column()
-        key = (*asked.amounts.items(),), (*cpus.items(),), asked.may_be_pinned, is_pool_asked
+        key = (*asked.amounts.items(),), asked.may_be_pinned, is_pool_asked
         last: dict[Any, Column] = columns.known(self.name, dict, (*FIELDS, 'is_nested'))
         if key not in last:  # the changes of a request leave its amounts alone
             last.clear()
@@ -270,14 +268,14 @@ class _Verdicts:
         for array, bound in zip((self.lower, self.expected, self.upper), bounds, strict=True):
             array[hosts] = number(bound)
 
-    def column(self, scenario: Scenario, asked: Mapping[str, int]) -> Column:
+    def column(self, scenario: Scenario, asked: Demand) -> Column:
         """Return the column. Verdicts with equal codes, and the same kind of bounds, share one."""
         kind = self.code
         if self.lower is not self.upper:  # otherwise, all are known
             is_known, is_at_most = self.expected == self.upper, self.lower != self.expected
             kind = kind * 8 + is_known * 4 + is_at_most * 2 + (self.upper >= INFINITE)
         verdict_of, firsts = in_order(kind)
-        codes, amounts = self.code[firsts].tolist(), [*asked.items()]
+        codes, amounts = self.code[firsts].tolist(), [*asked.amounts.items()]
         verdicts, facts = [], []
         for place, code in (divmod(each, len(Code)) for each in codes):
             name, amount = amounts[place] if amounts else ('', 0)
@@ -317,23 +315,7 @@ def _own_facts(code: Code, scenario: Scenario, name: str) -> Mapping[str, Number
     return {}
 
 
-def _pinned_cpus(request: Request, asked: Demand) -> Mapping[str, int]:
-    """Return the amounts of PCPU, and of VCPU, of which a server with pinned CPUs gets either.
-
-    PCPU alone if nova.conf disables the query for VCPU; {} without pinned CPUs, and for a policy
-    that requests both classes at once.
-    """
-    queries = (asked.groups, () if request.option(FALLBACK_OFF) else asked.fallback)
-    if not asked.fallback or {VCPU, PCPU} & asked.amounts.keys():
-        return {}
-    every = (each.amounts for groups in queries for each in groups)
-    found = [each for amounts in every for each in amounts.items() if each[0] in (VCPU, PCPU)]
-    return dict(found) if len(dict(found)) == len(found) else {}
-
-
-def _by_model(
-    scenario: Scenario, asked: Demand, cpus: Mapping[str, int], *, is_pool_asked: bool
-) -> _Verdicts:
+def _by_model(scenario: Scenario, asked: Demand, *, is_pool_asked: bool) -> _Verdicts:
     """Return the verdicts by the inventories of the hosts.
 
     The first class that no server on the host can get decides the code; without any, the first one
@@ -362,14 +344,6 @@ def _by_model(
         is_shared &= is_pooled
         if is_pool_asked:
             is_at_most |= is_pooled
-    if cpus:  # "at most" in any case, as Placement knows nothing of NUMA cells
-        of_cpus = [fit_of(scenario, asked, name, amount) for name, amount in cpus.items()]
-        room_of_cpus = np.minimum(np.sum([fit.room for fit in of_cpus], axis=0), INFINITE)
-        room = np.minimum(room, room_of_cpus)
-        places = range(len(asked.amounts), len(asked.amounts) + len(cpus))
-        codes = [fit.failure + at * len(Code) for fit, at in zip(of_cpus, places, strict=True)]
-        failure = np.minimum(failure, np.max(codes, axis=0))  # the least of the lacks counts
-        is_known &= room_of_cpus < INFINITE
     is_at_most |= is_shared
     is_open, code = is_any & (failure >= FITS), zeros
     fails = np.flatnonzero(failure < FITS)

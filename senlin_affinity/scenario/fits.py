@@ -56,12 +56,9 @@ class Fit(NamedTuple):
     is_at_most: Flags
 
 
-def fit_of(scenario: Scenario, asked: Demand, name: str, amount: int | None = None) -> Fit:
-    """Return how the amount of a class fits; it is computed once if no servers were placed.
-
-    :param amount: None: that of ``asked``.
-    """
-    amount = asked.amounts[name] if amount is None else amount
+def fit_of(scenario: Scenario, asked: Demand, name: str) -> Fit:
+    """Return how the amount of a class fits; it is computed once if no servers were placed."""
+    amount = asked.amounts[name]
     is_pinned = name == VCPU and asked.may_be_pinned
 
     def fit() -> Fit:
