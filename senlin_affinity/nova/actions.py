@@ -89,6 +89,8 @@ OF_REBUILD = frozenset(
 )
 #: The image properties and extra specs that give a server a NUMA topology.
 _NUMA = ('numa', 'cpu_policy', 'cpu_thread_policy', 'mem_page_size', 'emulator_threads_policy')
+#: What is not known of a flavor with the name and sizes of the current one.
+_REPLACED = 'whether the flavor was created anew: Nova rejects a resize to the same one'
 #: The sentences of the codes of :func:`obstacle`.
 REASONS: Mapping[str, Reason] = {
     **moves.REASONS,
@@ -152,7 +154,8 @@ def obstacle(
         return _of_target(server, kind, cloud, host) if found is None else found
     if server.task_state is not None:
         return Verdict.rejected('move.busy', server=server.name, task_state=server.task_state)
-    accepted = _STATUSES[action] if host is None else (_OFFLOADED,)
+    is_for_host = action is Action.UNSHELVE and host is not None
+    accepted = (_OFFLOADED,) if is_for_host else _STATUSES[action]
     if server.status not in accepted:
         facts = {'server': server.name, 'accepted': ', '.join(accepted)}
         return Verdict.rejected('move.status', status=server.status, **facts)
@@ -190,7 +193,7 @@ def _of_new_flavor(server: Server, new: Flavor | None) -> Verdict | None:
     if now is None or new is None:
         return None
     facts = {'server': server.name, 'flavor': new.name}
-    if structs.replace(new, id=now.id, is_shared=now.is_shared, extra_specs=now.extra_specs) == now:
+    if _is_alike(now, new) and new.extra_specs == now.extra_specs:
         return Verdict.rejected('move.same_flavor', **facts)
     if new.ram < server.image_min_ram and moves.REBUILT_IMAGE not in server.unknown:
         more = {'min_ram': server.image_min_ram, 'ram': new.ram}
@@ -199,6 +202,15 @@ def _of_new_flavor(server: Server, new: Flavor | None) -> Verdict | None:
     if new.disk < now.disk and not is_of_volume:
         return Verdict.rejected('move.smaller_disk', **facts, now=now.disk, new=new.disk)
     return None
+
+
+def _is_alike(now: Flavor, new: Flavor) -> bool:
+    """Whether two flavors differ at most by their ids and extra specs.
+
+    It may be the same one, whose extra specs were changed, or one that replaces it.
+    """
+    same = {'id': now.id, 'is_shared': now.is_shared, 'extra_specs': now.extra_specs}
+    return structs.replace(new, **same) == now
 
 
 def request_of(
@@ -239,7 +251,9 @@ def unchecked(asked: ServerAction) -> tuple[str, ...]:
     if kind is not None:
         return (*moves.unchecked(server, kind), *moves.caveats(server, kind))
     if asked.action is not Action.REBUILD:
-        return moves.caveats(server, moves.COLD)
+        now, new = server.flavor, asked.flavor
+        is_open = now is not None and new is not None and _is_alike(now, new)
+        return (*((_REPLACED,) * is_open), *moves.caveats(server, moves.COLD))
     is_checked = asked.is_scheduled and _may_change_numa(asked)
     return ('the NUMA topology, which the image must not change',) * is_checked
 

@@ -219,11 +219,10 @@ def asking(asked: ServerAction, question: Question, view: CloudView) -> ActionRe
         image = replace(image, properties={**image.properties, **added})
     is_new = asked.action is Action.REBUILD
     server = _specified(asked.server, question, None if is_new else image)
-    flavor = _flavor(question, cloud)
-    server = structs.replace(
-        server, flavor=server.flavor or flavor, server_group=_group_id(question, cloud)
-    )
-    flavor = flavor if asked.action is Action.RESIZE else None
+    given = _flavor(question, cloud)
+    flavor = given if asked.action is Action.RESIZE else None
+    known_flavor = server.flavor or (None if flavor else given)
+    server = structs.replace(server, flavor=known_flavor, server_group=_group_id(question, cloud))
     asked = replace(asked, server=server, flavor=flavor, image=image if is_new else None)
     request, known = request_of(asked, cloud, settings)
     if asked.action in (Action.RESIZE, Action.UNSHELVE):
@@ -283,9 +282,11 @@ def _quotas(
     if quotas is None or (asked.action is Action.RESIZE and is_unified):
         return quotas
     before, after = asked.server.flavor, asked.flavor
-    if asked.action is Action.UNSHELVE or before is None or after is None:
+    if asked.action is Action.UNSHELVE:
         is_counted = is_unified or settings.value(USAGE)
         return {name: quotas[name] for name in (CORES, RAM) if name in quotas and is_counted}
+    if before is None or after is None:
+        return {}
     grown = {CORES: (before.vcpus, after.vcpus), RAM: (before.ram, after.ram)}
     return {
         name: quotas[name].with_less_usage(old)

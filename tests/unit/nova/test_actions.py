@@ -82,7 +82,8 @@ def test_a_task_and_an_image_that_the_flavor_forbids():
 @pytest.mark.parametrize(
     ('flavor', 'server', 'sentence'),
     [
-        ({'id': 'uuid', 'extra_specs': {'a:b': '1'}}, {}, 'web-1 has the flavor small already'),
+        ({'id': 'uuid'}, {}, 'web-1 has the flavor small already'),
+        ({'extra_specs': {'a:b': '1'}}, {}, None),  # changed, or created anew
         ({'ram': 128}, {}, None),  # created anew under this name
         (
             {'name': 'thin', 'disk': 0},
@@ -252,3 +253,11 @@ def test_what_is_not_checked():
     assert unchecked(ServerAction(Action.REBUILD, WEB, image=pages)) == (
         'the NUMA topology, which the image must not change',
     )
+
+
+def test_a_resize_to_a_flavor_of_the_same_name_and_sizes_is_not_certain():
+    """Its extra specs were changed, and Nova rejects it, or it was created anew."""
+    for specs, number in (({'a:b': '1'}, 1), ({}, 0)):
+        new = replace(SMALL, name='small' if specs else 'other', extra_specs=specs)
+        asked = ServerAction(Action.RESIZE, WEB, new)
+        assert len([each for each in unchecked(asked) if 'created anew' in each]) == number
