@@ -118,7 +118,9 @@ class Shown:
         they = {1: 'the server', 2: 'both servers'}.get(wanted, f'all {wanted:,} servers')
         servers = 'the server' if wanted == 1 else f'the {wanted:,} servers'
         fit, do = ('fits', 'does') if wanted == 1 else ('fit', 'do')
-        if plan.fits:
+        if not (wanted or not_read):
+            yield 'The file creates no servers.'
+        elif plan.fits:
             verb = f'probably {fit}' if plan.fits_by_upper_bound else fit
             yield f'{they.capitalize()} {verb}, in this order on these hosts.'
             if plan.is_any_host:

@@ -17,10 +17,11 @@ Example::
 OS::Nova::Server, ServerGroup and Flavor are read, with the functions get_param and get_resource.
 OS::Heat::ResourceGroup and AutoScalingGroup count with their present size: ``count``;
 ``desired_capacity``, else ``min_size``. Conditions, nested stacks, other functions in a property
-that matters, and resources that create servers in another way are in ``Workload.not_read``.
+that matters, resources that create servers in another way, and properties that Heat 19 does not
+know are in ``Workload.not_read``.
 
 Raises: InvalidSpec for an invalid template, with the path; for an unknown parameter, and one
-without a value.
+without a value; for an unknown property that is nearly a known one.
 
 Source: Heat's "Template Guide".
 """
@@ -36,7 +37,7 @@ from typing import Any
 from senlin_affinity.model.errors import InvalidSpec, Mistakes
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.server_group import ServerGroup, check_policy, check_rules
-from senlin_affinity.model.suggestion import meant
+from senlin_affinity.model.suggestion import meant, typo_of
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.stack_yaml import count_at, flavor_of, list_at, mapping_at
 from senlin_affinity.preflight.workload import Workload
@@ -54,6 +55,30 @@ _OTHERS = """
 #: The prefixes of types that Heat itself provides; any other type is a nested stack.
 _OF_HEAT = ('OS::', 'AWS::')
 _INDEX = '%index%'
+#: The keys of a template, and of a resource in it.
+_SECTIONS = """
+    heat_template_version description parameter_groups parameters conditions resources outputs
+"""
+_OF_RESOURCE = """
+    type properties metadata depends_on deletion_policy update_policy description external_id
+    condition
+"""
+#: The properties that Heat 19 knows, by the type of the resource.
+_PROPERTIES = {
+    _SERVER: """
+        admin_pass admin_user availability_zone block_device_mapping block_device_mapping_v2
+        config_drive deployment_swift_data diskConfig flavor flavor_update_policy image
+        image_update_policy key_name metadata name networks personality reservation_id
+        scheduler_hints security_groups software_config_transport tags user_data user_data_format
+        user_data_update_policy
+    """,
+    _GROUP: 'name policies rules',
+    _FLAVOR: """
+        disk ephemeral extra_specs flavorid is_public name ram rxtx_factor swap tenants vcpus
+    """,
+    _RESOURCE_GROUP: 'count index_var removal_policies removal_policies_mode resource_def',
+    _SCALING: 'cooldown desired_capacity max_size min_size resource rolling_updates',
+}
 #: The properties of a server that are read.
 _READ = """
     flavor image availability_zone scheduler_hints metadata block_device_mapping
@@ -70,6 +95,7 @@ def read(document: Mapping[str, Any], parameters: Mapping[str, str]) -> Workload
 
     :param parameters: the values that override the defaults.
     """
+    _check_keys(document, _SECTIONS, '')
     declared = mapping_at(document.get('parameters') or {}, 'parameters')
     for name in parameters:
         if name not in declared:
@@ -92,6 +118,7 @@ class _Reader:
         mistakes, questions = Mistakes(), list[Question]()
         for name in self.resources:
             with mistakes.collected():
+                _check_keys(self._body(name), _OF_RESOURCE, f'resources.{name}')
                 questions += self._resource(name)
         mistakes.check()
         groups = [each for each in self.groups.values() if each is not None]
@@ -138,14 +165,15 @@ class _Reader:
             if kind in (_SERVER, _GROUP, _FLAVOR, _RESOURCE_GROUP, _SCALING):
                 self.not_read.append(f'{name}: it has a condition')
         elif kind == _SERVER:
-            found = self._server(name, body.get('properties') or {}, f'{path}.properties')
+            given = self._properties(name, kind, body, path)
+            found = self._server(name, given, f'{path}.properties')
             yield from () if found is None else (found,)
         elif kind in (_RESOURCE_GROUP, _SCALING):
-            yield from self._members(name, kind, f'{path}.properties')
+            yield from self._members(name, kind, path)
 
     def _members(self, name: str, kind: str, path: str) -> Iterator[Question]:
         """Yield the requests of a group of resources at its present size."""
-        given = mapping_at(self._body(name).get('properties') or {}, path)
+        given, path = self._properties(name, kind, self._body(name), path), f'{path}.properties'
         is_group = kind == _RESOURCE_GROUP
         key = 'count' if is_group else 'desired_capacity'
         if not is_group and given.get(key) is None:
@@ -162,7 +190,7 @@ class _Reader:
             if member.get('type') not in (_GROUP, _FLAVOR) and size:
                 self.not_read.append(f'{name}: {size} times {member.get("type")}')
             return
-        every = mapping_at(member.get('properties') or {}, f'{path}.properties')
+        every = self._properties(name, _SERVER, member, path)
         # Heat replaces the variable in what the functions return, not in their arguments.
         properties = {
             key: self._inner(value, f'{path}.properties.{key}', is_partial=True)
@@ -183,9 +211,24 @@ class _Reader:
             shown = name if len(found) == 1 else f'{name}[{index}]'
             yield replace(each[0], name=shown, count=len(each) if is_indexed else size)
 
-    def _server(self, name: str, body: object, path: str) -> Question | None:
+    def _properties(
+        self, name: str, kind: str, body: Mapping[str, Any], path: str
+    ) -> Mapping[str, Any]:
+        """Return the properties of a resource, with a note about each unknown one.
+
+        Heat rejects these; a later release may know more.
+        """
+        path = f'{path}.properties'
+        given, known = mapping_at(body.get('properties') or {}, path), _PROPERTIES[kind].split()
+        for key in given:
+            if key not in known:
+                if near := typo_of(str(key), known):
+                    raise InvalidSpec(f'unknown property: did you mean {near}?', f'{path}.{key}')
+                self.not_read.append(f'{name}: the property {key} of {kind}, which is unknown')
+        return given
+
+    def _server(self, name: str, given: Mapping[str, Any], path: str) -> Question | None:
         """Return the request for one server; None, with a note, if its flavor is not known."""
-        given = mapping_at(body, path)
         try:
             flavor = self._flavor_of(given, path)
         except NotRead as error:
@@ -256,6 +299,9 @@ class _Reader:
             resource = _resource_of(value)
             if key == 'group' and resource is not None:
                 group = self.groups.get(resource)
+                near = None if resource in self.resources else typo_of(resource, self.resources)
+                if near is not None:
+                    raise InvalidSpec(f'unknown resource: did you mean {near}?', f'{path}.{key}')
                 if group is None:
                     self.not_read.append(f'{name}: its server group, {resource}')
                 continue
@@ -267,8 +313,10 @@ class _Reader:
 
     def _group(self, name: str) -> ServerGroup:
         """Return a server group that is created."""
-        path = f'resources.{name}.properties'
-        given = self._value(self._body(name).get('properties') or {}, path)
+        path = f'resources.{name}'
+        found = self._properties(name, _GROUP, self._body(name), path)
+        path = f'{path}.properties'
+        given = self._value(found, path)
         policies = list_at(given.get('policies') or ['anti-affinity'], f'{path}.policies')
         policy = check_policy(policies[0] if policies else None, f'{path}.policies')
         rules = check_rules(given.get('rules') or {}, policy, f'{path}.rules')
@@ -276,8 +324,10 @@ class _Reader:
 
     def _flavor(self, name: str) -> Flavor:
         """Return a flavor that is created."""
-        path = f'resources.{name}.properties'
-        given = self._value(self._body(name).get('properties') or {}, path)
+        path = f'resources.{name}'
+        found = self._properties(name, _FLAVOR, self._body(name), path)
+        path = f'{path}.properties'
+        given = self._value(found, path)
         return flavor_of(f'new flavor {name}', str(given.get('name') or name), given, path)
 
     def _value(self, value: Any, path: str, *, is_partial: bool = False) -> Any:
@@ -336,6 +386,14 @@ class _Reader:
             except (LookupError, TypeError, ValueError):
                 return ''
         return value
+
+
+def _check_keys(given: Mapping[str, Any], known: str, path: str) -> None:
+    """Raise InvalidSpec for an unknown key of a template or resource, which Heat rejects."""
+    for key in given:
+        if key not in known.split():
+            where = f'{path}.{key}' if path else str(key)
+            raise InvalidSpec(f'unknown key: {meant(str(key), known.split())}', where)
 
 
 #: The functions of a template, without those that are read.

@@ -91,6 +91,11 @@ resources:
     assert errors == ('error: stack: parameters.size: has no default: add --parameter size=VALUE\n')
 
 
+def test_a_file_without_servers(planned):
+    status, out, _errors = planned('{heat_template_version: 2018-08-31, resources: {}}')
+    assert (status, out.splitlines()[0]) == (0, 'The file creates no servers.')
+
+
 def test_quotas_count_over_the_list(planned):
     cloud = {**CLOUD, 'quotas': {'instances': {'limit': 5, 'used': 1}}}
     status, out, _errors = planned(LIST, cloud=cloud)

@@ -158,6 +158,8 @@ def test_the_root_disk(properties, expected):
          [], ['x: 2 times a.yaml']),
         ('  x: {type: OS::Nova::ServerGroup, properties: {policies: {get_attr: [a, b]}}}', [],
          ['x: the function get_attr']),
+        (server('hibernation: true'), ['web'],
+         ['web: the property hibernation of OS::Nova::Server, which is unknown']),
     ],
 )  # fmt: skip
 def test_what_is_not_read_is_named(resources, names, not_read):
@@ -183,9 +185,24 @@ def test_what_is_not_read_is_named(resources, names, not_read):
          "resources.web.properties.count: must be an integer of 0 or more, not 'x'"),
         ('  x: {type: OS::Nova::ServerGroup, properties: {policies: [near]}}', '', {},
          'resources.x.properties.policies: must be one of'),
+        (server('scheduler_hint: {}'), '', {},
+         'resources.web.properties.scheduler_hint: unknown property: did you mean scheduler_hin'),
+        (members('ResourceGroup', 'cuont: 9'), '', {},
+         'resources.web.properties.cuont: unknown property: did you mean count?'),
+        (members('ResourceGroup', 'count: 9', 'flavour: f'), '', {},
+         'resources.web.properties.resource_def.properties.flavour: unknown property: did you '),
+        ('  web: {type: OS::Nova::Server, propertis: {}}', '', {},
+         'resources.web.propertis: unknown key: did you mean properties?'),
+        (server('scheduler_hints: {group: {get_resource: webb}}'), '', {},
+         'resources.web.properties.scheduler_hints.group: unknown resource: did you mean web?'),
     ],
 )  # fmt: skip
 def test_mistakes(resources, declared, given, message):
     with pytest.raises(InvalidSpec) as caught:
         read(resources, declared, **given)
     assert str(caught.value).startswith(message)
+
+
+def test_an_unknown_section_is_a_mistake():
+    with pytest.raises(InvalidSpec, match='resource: unknown key: did you mean resources?'):
+        heat_template.read(yaml.safe_load(f'{HEAD}resource: {{}}\n'), {})
