@@ -80,7 +80,7 @@ test: .venv/.made-services
 
 test-services: .venv/.made-services .venv/.made-mutants
 	@PYTHONHASHSEED=0 PYTHONPATH=. .venv/bin/python -m tests.mutants.requirements check
-	@.venv/bin/python -m pytest -n $(WORKERS) --dist loadfile -m long $(TESTS) $(ARGS)
+	@.venv/bin/python -m pytest -n $(WORKERS) --dist loadfile -m 'long and not nightly' $(TESTS) $(ARGS)
 
 package: .venv/.made-services
 	@rm -rf dist

@@ -1,5 +1,6 @@
 """Configuration of all tests: Ctrl-C, hypothesis, and shared fixtures."""
 
+import collections
 import gc
 import logging
 import os
@@ -38,6 +39,19 @@ def pytest_collection():
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of a test that is ``long(every=3)``, let two of three cases be ``nightly``."""
+    numbers = collections.Counter()
+    for item in items:
+        marker = item.get_closest_marker('long')
+        if marker is not None and 'every' in marker.kwargs:
+            test = item.nodeid.partition('[')[0]
+            if numbers[test] % marker.kwargs['every']:
+                item.add_marker('nightly')
+            numbers[test] += 1
 
 
 # Fixtures of several folders; one cloud or Placement serves the whole session.

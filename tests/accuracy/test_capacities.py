@@ -6,10 +6,10 @@ from tests.accuracy.capacities import EXACT, WRONG, compare
 from tests.accuracy.kinds import KINDS
 from tests.accuracy.stage import Stage
 
-CASES = [KINDS[kind](seed) for kind, seed in (('plain', 1), ('nested', 2))]
+CASES = [KINDS[kind](seed) for kind in ('plain', 'nested', 'custom classes') for seed in (1, 2)]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_capacity_of_every_flavor_is_what_the_scheduler_places():
     with Stage() as stage:
         results = [result for case in CASES for result in compare(stage, case)]

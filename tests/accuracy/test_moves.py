@@ -51,6 +51,7 @@ def make(cloud, nova, row):
     return made, host
 
 
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize('row', ROWS)
 def test_nova_rejects_exactly_the_moves_with_an_obstacle(cloud, nova, row):
     made, host = make(cloud, nova, row)

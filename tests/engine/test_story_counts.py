@@ -6,6 +6,7 @@ EXACT, MORE, PERCENT = 'EXACT_CAPACITY', 'CHANGE_IN_CAPACITY', 'CHANGE_IN_PERCEN
 ANYWHERE = {'policies': 'soft-anti-affinity'}
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 def test_r3_09_r3_10_resizes(demo, truth):
     """One cluster is resized several times; each step is a row of the numeric table."""

@@ -111,6 +111,7 @@ def test_senlins_zone_policy_does_not_spread_new_nodes(running):
     assert ['availability_zone' in server for server in asked] == [False, False]
 
 
+@pytest.mark.nightly
 def test_a_zone_spread_beside_senlins_zone_policy(running, truth):
     """What a scale-in leaves uneven the next growth evens out, where all zones are named."""
     user = Tenant(running.connection('demo'))
@@ -127,6 +128,7 @@ def test_a_zone_spread_beside_senlins_zone_policy(running, truth):
     assert by_zone(truth, group) == dict.fromkeys(ZONES, 2)
 
 
+@pytest.mark.nightly
 def test_an_administrators_nodes_are_spread_over_racks(running, truth):
     """Pinned: at most one more in a rack than in the emptiest, and none outside racks."""
     admin = Tenant(running.connection('admin'))

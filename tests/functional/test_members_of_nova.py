@@ -134,6 +134,7 @@ def snapshot_and_plan(nova, group):
     return taken, known, preflight.plan(request, taken)
 
 
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize('row', rows('group_members'))
 def test_r2_12_a_member_counts_on_the_hosts_of_the_row(nova, row):
     """With anti-affinity and affinity, on the hosts of the row."""

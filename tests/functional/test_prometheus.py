@@ -155,6 +155,7 @@ def left(cloud):
     return numbers
 
 
+@pytest.mark.nightly
 def test_a_real_cloud_is_followed(tmp_path):
     """50 random changes in ten batches; Prometheus stores what Placement has after each one."""
     quotas = {'instances': 500, 'cores': 500, 'ram': 10_000_000}

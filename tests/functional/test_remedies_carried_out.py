@@ -137,7 +137,7 @@ def place(operator, request, most):
     return placed
 
 
-@pytest.mark.long
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize('case', CASES)
 def test_a_remedy_has_the_predicted_result(case, operator):
     flavor, count, asked, there = CASES[case]

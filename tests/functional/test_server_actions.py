@@ -357,7 +357,7 @@ FOLLOWED = {
 HOPELESS = ((no_capacity, RESIZE),)
 
 
-@pytest.mark.long
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize(
     ('kind', 'action'),
     [pytest.param(*each, id=f'{each[1]}-{each[0].__name__}') for each in KINDS],

@@ -242,7 +242,7 @@ KINDS = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize(
     ('kind', 'number', 'most'),
     [
@@ -611,7 +611,7 @@ def set_nova(cloud, tmp_path):
         assert session.put(url, json={}).ok
 
 
-@pytest.mark.long
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize('name', UNMODELLED)
 def test_a_cause_that_is_not_modelled_is_named(name, tenant, explain, set_nova):
     settings, body, *expected = UNMODELLED[name]

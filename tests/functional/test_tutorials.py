@@ -39,7 +39,7 @@ def cloud(tmp_path, page):
         ('start/ask-from-python', 'sandbox'),
         pytest.param('start/spread-a-cluster', 'sandbox-demo', marks=pytest.mark.long),
         pytest.param('start/explain-a-failed-server', 'sandbox', marks=pytest.mark.long),
-        pytest.param('howto/before-maintenance', 'sandbox', marks=pytest.mark.long),
+        pytest.param('howto/before-maintenance', 'sandbox', marks=pytest.mark.nightly),
         pytest.param('howto/resilience', 'sandbox', marks=pytest.mark.long),
     ],
 )

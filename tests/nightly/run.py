@@ -22,7 +22,7 @@ from tests.support.tables import CASES
 #: Tests with generated input (``-m hypothesis``).
 EXPLORED = ('tests/property', 'tests/functional', 'tests/reliability/test_fuzz.py')
 #: Where tests are marked ``nightly``.
-RARE = ('tests/accuracy', 'tests/functional', 'tests/reliability')
+RARE = ('tests/accuracy', 'tests/engine', 'tests/functional', 'tests/reliability')
 #: The random parts of ``make soak``, and their size.
 SOAKED = ('kills', 'matrix')
 #: Random clouds whose drains and losses are compared with an exact search.
