@@ -1,4 +1,4 @@
-"""Say for each host, rack and zone of 1,800 hosts with 48,000 servers whether it can be lost.
+"""Say for each host and rack of 1,800 hosts with 48,000 servers whether it can be lost.
 
 Servers have 40 flavors, from 1 VCPU and 2 GB to 64 VCPU and 256 GB, and 300 projects. A third are
 pinned to their zone, a sixth are in 2,000 anti-affinity groups, and 0.2 % in affinity groups.
@@ -36,7 +36,9 @@ ROUNDS = 2
 #: The share of the memory that is used, on average.
 USAGES = {'roomy': 0.6, 'full': 0.85}
 #: What is asked of each cloud.
-DOMAINS = {'roomy': ('host', 'rack', 'zone'), 'full': ('host',)}
+DOMAINS = {'roomy': ('host', 'rack'), 'full': ('host',)}
+#: The reason for a missed goal; the goal is that of losing each host.
+BY_RACK = 'each of 60 losses has 800 servers, of which most are placed one by one'
 SIZES = (1, 2, 2, 4, 4, 4, 8, 8, 16, 64)
 
 
@@ -137,7 +139,7 @@ def goals() -> Iterator[Goal]:
                     taken.append(spent(partial(api.resilience, view, by)))
                     del view
                 name = f'{HOSTS:,} hosts, {SERVERS:,} servers, {kind}: resilience by {by} (s)'
-                yield Goal(name, min(taken), SECONDS)
+                yield Goal(name, min(taken), SECONDS, BY_RACK if by == 'rack' else None)
 
 
 def main() -> int:
