@@ -311,12 +311,16 @@ class _Reader:
                 self.not_read.append(f'{name}: the hint {key}: {error}')
         return group or _text(hints.pop('group', None)), hints
 
+    def _created(self, name: str, kind: str) -> tuple[Any, str]:
+        """Return the values of the properties of a resource, and their path."""
+        path = f'resources.{name}'
+        given = self._properties(name, kind, self._body(name), path)
+        path = f'{path}.properties'
+        return self._value(given, path), path
+
     def _group(self, name: str) -> ServerGroup:
         """Return a server group that is created."""
-        path = f'resources.{name}'
-        found = self._properties(name, _GROUP, self._body(name), path)
-        path = f'{path}.properties'
-        given = self._value(found, path)
+        given, path = self._created(name, _GROUP)
         policies = list_at(given.get('policies') or ['anti-affinity'], f'{path}.policies')
         policy = check_policy(policies[0] if policies else None, f'{path}.policies')
         rules = check_rules(given.get('rules') or {}, policy, f'{path}.rules')
@@ -324,10 +328,7 @@ class _Reader:
 
     def _flavor(self, name: str) -> Flavor:
         """Return a flavor that is created."""
-        path = f'resources.{name}'
-        found = self._properties(name, _FLAVOR, self._body(name), path)
-        path = f'{path}.properties'
-        given = self._value(found, path)
+        given, path = self._created(name, _FLAVOR)
         return flavor_of(f'new flavor {name}', str(given.get('name') or name), given, path)
 
     def _value(self, value: Any, path: str, *, is_partial: bool = False) -> Any:

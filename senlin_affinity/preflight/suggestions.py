@@ -75,11 +75,11 @@ def suggested(
     now = evaluate(request, Scenario.of(cloud), constraints)
     found = _suggestions(now)
     useful = [each for each in found if not (is_by_filters is False and _is_of_filters(each))]
-    ranks = [_rank(each, now) for each in useful]
-    at = bisect_left(ranks, _MUCH) if decision.fits is None else len(useful)
-    yield from (each.change for each in useful[:at])
     if decision.fits is not None:
+        yield from (each.change for each in useful)
         return
+    at = bisect_left(useful, _MUCH, key=lambda each: _rank(each, now))
+    yield from (each.change for each in useful[:at])
     if cloud.flavors and not any('flavor' in each.data for each in found):
         yield _NO_LESS
     yield f'{_ASK}{f" (give the id {server})" if server else ""}'
@@ -134,20 +134,19 @@ def _rank(change: Change, now: Evaluation) -> int:
     """
     if change.code == _BOOT:
         return 2
-    gone = _given_up(change, now)
+    left = carry_out(change.data, now.request, now.scenario)[0]
+    gone = _given_up(now.request, left)
     if not gone:
         if change.code != _FLAVOR:
             return 0
-        left = carry_out(change.data, now.request, now.scenario)[0]
         return 3 if part_kept(left.flavor, now.request.flavor) >= HALF else 5
     if all(map(scheduler_filters.is_usual, gone.values())):
         return 6
     return 4 if any(key.startswith(_OF_PLACEMENT) or is_placed(key) for key in gone) else 1
 
 
-def _given_up(change: Change, now: Evaluation) -> Mapping[str, str]:
+def _given_up(request: Request, left: Request) -> Mapping[str, str]:
     """Return the extra specs and image properties that the changed request no longer has."""
-    request, left = now.request, carry_out(change.data, now.request, now.scenario)[0]
     parts = (
         (request.extra_specs, left.extra_specs),
         (request.image_properties or {}, left.image_properties or {}),
