@@ -125,8 +125,8 @@ def together(group: ServerGroup) -> Iterator[str]:
     lost = len(places) - sum(held_by)
     if not held_by:
         return
-    numbers = ', '.join(map(str, held_by))
-    words = f'{counted(sum(held_by), "server")}, on {counted(len(held_by), "host")}: {numbers}'
+    numbers = f': {", ".join(map(str, held_by))}' if len(held_by) > 1 else ''
+    words = f'{counted(sum(held_by), "server")}, on {counted(len(held_by), "host")}{numbers}'
     yield f'{words}; {lost} on unknown hosts' if lost else words
     limit = group.max_server_per_host
     if limit is not None:

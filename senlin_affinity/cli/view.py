@@ -110,7 +110,9 @@ def _rest(
 ) -> Iterator[str]:
     decision, view = answer.decision, answer.view
     yield from _helpful(answer, remedies, width)
-    yield from section('Hosts', view_hosts.groups(answer, is_long=is_long), width)
+    is_doubtful = answer.is_explained and decision.fits_by_upper_bound
+    hosts = 'Hosts, without what is not modelled' if is_doubtful else 'Hosts'
+    yield from section(hosts, view_hosts.groups(answer, is_long=is_long), width)
     for title, items in sections:
         yield from section(title, items, width)
     yield from section('Based on', view_notes.basis(answer), width)

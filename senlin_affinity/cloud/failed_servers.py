@@ -241,7 +241,9 @@ class Reader:
             for each in self._changed_aggregates()
         )
         found += (
-            Change('aggregate', 'created or changed', time) for time in times if time >= since[:19]
+            Change('aggregate', 'created or changed', time)
+            for time in times
+            if time[:19] > since[:19]
         )
         return tuple(found)
 
@@ -264,10 +266,14 @@ class Reader:
 
 
 def _of_server(body: Mapping[str, Any], since: str) -> Iterator[Change]:
-    """Yield that a server was created, or ended, since then."""
+    """Yield that a server was created, or ended, since then.
+
+    Nova shows whole seconds. What was created in the second of the failure (also an aggregate) was
+    probably there before: the request failed. What ended in this second was probably still there.
+    """
     host = body.get(HOST) or None
     created, ended = str(body['created']), str(body.get(_TERMINATED) or '')
-    if body['status'] != DELETED and created >= since[:19]:
+    if body['status'] != DELETED and created[:19] > since[:19]:
         yield Change('server', CREATED, created, host)
     if ended >= since[:19]:
         yield Change('server', ENDED, ended, host)

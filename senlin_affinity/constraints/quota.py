@@ -105,6 +105,8 @@ class QuotaConstraint(Constraint):
     ) -> Iterator[Change]:
         """Yield one change, such as "quota instances: 12, cores: 24", with what the request needs.
 
+        A user who may not list the hosts asks the operator for it.
+
         Nothing unless the quotas reject the request. Its size is the number of servers that exceed
         them.
         """
@@ -141,7 +143,8 @@ class QuotaConstraint(Constraint):
             for name, limit in of_user.items()
             if not _is_projects(known[name])
         ]
-        change = 'quota ' + ', '.join(words)
+        ask = 'ask the operator for ' if scenario.cloud.hosts is None else ''  # no administrator
+        change = f'{ask}quota {", ".join(words)}'
         yield Change('quota', change, {'quotas': data}, wanted - (verdict.room or 0))
 
 

@@ -20,6 +20,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import compress
+from typing import NamedTuple
 
 from senlin_affinity.engine.drain_targets import Task
 from senlin_affinity.engine.evaluation import evaluate
@@ -35,8 +36,12 @@ _MOST = 20
 
 
 def smallest(what_if: WhatIf) -> tuple[str, WhatIfResult] | None:
-    """Return the text and the result of the move; None if no single move is known to suffice."""
+    """Return the text and the result of the move; None if no single move is known to suffice.
+
+    Of servers of one flavor, one that stays in its zone.
+    """
     tried: set[Hashable] = set()
+    crossing: _Move | None = None
     before, request = what_if.before, what_if.request
 
     @cache
@@ -44,15 +49,28 @@ def smallest(what_if: WhatIf) -> tuple[str, WhatIfResult] | None:
         return Task.of([host], before.scenario, request.settings, before.constraints)
 
     for server, flavor in _movable(what_if):
+        if crossing is not None and flavor != crossing.flavor:
+            break
         key = server.host, repr(flavor), server.pinned_zone, server.server_group, bool(server.hints)
         if key in tried:
             continue
         if len(tried) == _MOST:
-            return None
+            break
         tried.add(key)
         if (found := _moved(what_if, task_of(server.host or ''), server, flavor)) is not None:
-            return found
-    return None
+            if found.stays:
+                return found.words, found.result
+            crossing = crossing or found
+    return None if crossing is None else (crossing.words, crossing.result)
+
+
+class _Move(NamedTuple):
+    """A move that suffices; ``stays``: in its zone."""
+
+    flavor: Flavor
+    stays: bool
+    words: str
+    result: WhatIfResult
 
 
 def _movable(what_if: WhatIf) -> Iterator[tuple[Server, Flavor]]:
@@ -85,10 +103,8 @@ def _movable(what_if: WhatIf) -> Iterator[tuple[Server, Flavor]]:
             yield server, flavor
 
 
-def _moved(
-    what_if: WhatIf, task: Task, server: Server, flavor: Flavor
-) -> tuple[str, WhatIfResult] | None:
-    """Return the text and the result of the move of a server; None if it does not suffice."""
+def _moved(what_if: WhatIf, task: Task, server: Server, flavor: Flavor) -> _Move | None:
+    """Return the move of a server; None if it does not suffice."""
     scenario, kind = what_if.before.scenario, moves.kind_of(server)
     request, index = task.request_of(server, kind), task.index_of(server)
     if index is None or scenario.columns.indexes_by_name[server.host or ''] != (index,):
@@ -115,8 +131,8 @@ def _moved(
     more = [f'{key}={value}' for key, value in specs.items() if key not in flavor.extra_specs]
     less = f', which does not require {" and ".join(more)}' if more else ''
     how = 'live' if kind == moves.LIVE else 'cold'
-    return (
-        f'server {server.name} (flavor {flavor.name}{less}) migrated {how} from {source.host} to '
-        f'{host.host}',
-        after,
-    )
+    stays = host.availability_zone == source.availability_zone
+    where = '' if stays else f', in another zone ({host.availability_zone})'
+    words = f'server {server.name} (flavor {flavor.name}{less}) migrated {how}'
+    words += f' from {source.host} to {host.host}{where}'
+    return _Move(flavor, stays, words, after)

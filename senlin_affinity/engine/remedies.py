@@ -42,6 +42,7 @@ from senlin_affinity.nova.alternatives import (
     without_properties,
     without_specs,
 )
+from senlin_affinity.nova.instance_extra_specs import is_compared
 from senlin_affinity.scenario.constraint import Constraint, attributing
 
 _MOST_NOTES, _MOST_NAMES = 3, 3
@@ -165,28 +166,26 @@ def _stage(now: Evaluation, remedy: Remedy) -> int:
     constraint such as a GPU; 2: the requester, with a flavor that keeps half of each amount but not
     three quarters, or an operator against the recorded reason; 3: somebody who adds hardware;
     4: the requester, with an even smaller flavor.
+
+    Without a GPU, the amounts matter less; a label of aggregates, such as ``ssd=true``, matters
+    less than the amounts.
     """
-    kept = _part_kept(now, remedy)
+    is_waiver, kept = remedy.code == _WAIVER, 1.0
+    if 'flavor' in remedy.data and now.request.flavor is not None:
+        flavor = carry_out(remedy.data, now.request, now.scenario)[0].flavor
+        specs = {} if flavor is None else flavor.extra_specs
+        gone = now.request.flavor.extra_specs.keys() - specs.keys()
+        is_waiver = is_waiver and not (gone and all(map(is_compared, gone)))
+        kept = 1 if is_waiver else alternatives.part_kept(flavor, now.request.flavor)
     if kept < alternatives.HALF:
         return 4
     if needs_hardware(remedy.data):
         return 3
     if kept < alternatives.CLOSE or remedy.has_operator_note:
         return 2
-    is_own = remedy.kind is Kind.GIVEN_UP and remedy.code != _WAIVER
+    is_own = remedy.kind is Kind.GIVEN_UP and not is_waiver
     is_own = is_own and (remedy.for_tenant or 'flavor' in remedy.data)
     return 0 if remedy.kind is Kind.REQUESTER or is_own else 1
-
-
-def _part_kept(now: Evaluation, remedy: Remedy) -> float:
-    """Return the part of each amount of the flavor that the change keeps; 1 for other changes.
-
-    Of a flavor without an extra spec such as a GPU, the GPU matters more.
-    """
-    if 'flavor' not in remedy.data or remedy.code == _WAIVER:
-        return 1
-    flavor = carry_out(remedy.data, now.request, now.scenario)[0].flavor
-    return alternatives.part_kept(flavor, now.request.flavor)
 
 
 def _pairs(what_if: WhatIf, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy]:

@@ -52,6 +52,8 @@ _WITHOUT_ADVICE: Mapping[str, str] = {
 }
 #: The number of reasons, of suitable hosts, and of hosts with room that are named.
 _MOST_REASONS, _MOST_NAMES, _MOST_OPEN = 3, 3, 2
+#: Of so many suitable hosts, it is said why the others are not.
+_FEW = 2
 #: The code and the key of the remedy that removes what belongs to no server.
 _LEFTOVERS = 'removed_consumers'
 #: Of more hosts, the servers are not read.
@@ -212,7 +214,7 @@ def _of_hosts(decision: Decision) -> Iterator[Limit]:
         if others and not any(_code(each) == _HOST_FULL for each in others):
             yield from _with_room(with_room, decision)
             suitable = others
-        yield from _by_state(suitable, decision, total - unsuitable)
+        yield from _by_state(suitable, decision, total - unsuitable, _why_few(kinds, decision))
         return
     if too_large := _too_large(rejected, kinds, decision):
         yield too_large
@@ -307,10 +309,26 @@ def _of_kind(report: HostReport, decision: Decision) -> list[Verdict]:
     ]
 
 
-def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int) -> Iterator[Limit]:
+def _why_few(kinds: Iterable[Collection[Verdict]], decision: Decision) -> str:
+    """Return "; 4 others: are in no aggregate that matches ...", if that is true of most others.
+
+    '' without such a reason, and if it is named anyway: a resource, or the zone (:func:`_which`).
+    """
+    others = [reasons for reasons in kinds if reasons and _is_comparable(reasons)]
+    found = max(_alike(others, decision), key=len, default=())
+    if 2 * len(found) <= len(others) or found[0].code in (_NOT_OFFERED, _OTHER_ZONE):
+        return ''
+    words = agreeing(shared_sentence(found, decision), len(found))
+    return f'; {len(found):,} {"other" if len(found) == 1 else "others"}: {words}'
+
+
+def _by_state(
+    suitable: Sequence[HostReport], decision: Decision, eligible: int, why_few: str
+) -> Iterator[Limit]:
     """Yield the first reason of suitable hosts, and those as frequent.
 
     :param eligible: the number of hosts that are suitable, rejected or not.
+    :param why_few: why others are not suitable, which is said if one or two hosts are.
     """
     groups: dict[str, list[HostReport]] = {}
     for report in suitable:
@@ -336,6 +354,7 @@ def _by_state(suitable: Sequence[HostReport], decision: Decision, eligible: int)
             names = ''
             if eligible < total and number <= _MOST_NAMES:
                 names = f': {", ".join(each.host for each in hosts)}'
+                names += why_few if number == eligible <= _FEW else ''
             words = f'{agreeing(words, number)} ({which}{names})'
         phrases.append(Limit.of(words, _rejection(hosts[0]), decision))
     yield from _first(phrases)

@@ -139,9 +139,7 @@ def _others(phrases: Sequence[str]) -> str | None:
 
 _BY_PLACEMENT = 'Placement had no enabled host'
 _BY_FILTERS = "Placement had hosts for one such server, but the scheduler's filters left too few"
-_UNEXPLAINED = (
-    'no requirement of this request explains it: the hosts may be disabled, down or reserved'
-)
+_UNEXPLAINED = 'no requirement of this request explains it: the hosts may be down or reserved'
 _FOR_FEWER = ', or have room for fewer servers'
 _UNITS: Mapping[str, str] = {MEMORY_MB: 'MiB of memory', DISK_GB: 'GiB of disk'}
 _ZONE_FILTER = 'AvailabilityZoneFilter'

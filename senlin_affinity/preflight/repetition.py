@@ -18,7 +18,7 @@ from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.engine.decision import Decision
-from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU, Flavor
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import unmodelled
 from senlin_affinity.model.server_group import ANTI_AFFINITY
@@ -251,17 +251,31 @@ def without_failed(
 
 
 def _host_requirements(request: Request) -> Iterator[str]:
-    """Yield the flavor with its extra specs, then the image properties, if there are any.
+    """Yield the flavor with its extra specs, then image properties and hints, if there are any.
 
-    "flavor m1: 2 VCPU, 2048 MiB of memory, 20 GiB of disk, hw:cpu_policy=dedicated".
+    "flavor m1: 2 VCPU, 2048 MiB of memory, 20 GiB of disk, hw:cpu_policy=dedicated". Without what
+    ``resources:...=0`` removes.
     """
-    flavor, properties = request.flavor, request.image_properties
+    flavor, properties, hints = request.flavor, request.image_properties, request.scheduler_hints
     if flavor is not None:
-        specs = ''.join(f', {key}={value}' for key, value in flavor.extra_specs.items())
-        sizes = f'{flavor.vcpus} VCPU, {flavor.ram} MiB of memory, {flavor.disk} GiB of disk'
-        yield f'flavor {flavor.name}: {sizes}{specs}'
+        specs = flavor.extra_specs
+        amounts = {
+            VCPU: f'{flavor.vcpus} VCPU',
+            MEMORY_MB: f'{flavor.ram} MiB of memory',
+            DISK_GB: f'{flavor.disk} GiB of disk',
+        }
+        parts = [words for name, words in amounts.items() if specs.get(f'resources:{name}') != '0']
+        parts += [
+            f'{key}={value}'
+            for key, value in specs.items()
+            if not (key.startswith('resources:') and value == '0')
+        ]
+        yield f'flavor {flavor.name}: {", ".join(parts)}'
     if properties:
         yield f'image: {", ".join(f"{key}={value}" for key, value in properties.items())}'
+    for name, value in hints.items():
+        words = ' or '.join(map(str, value)) if isinstance(value, list | tuple) else value
+        yield f'scheduler hint {name}: {words}'
 
 
 def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[str]) -> Question:

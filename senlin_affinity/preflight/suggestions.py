@@ -22,6 +22,7 @@ from senlin_affinity.model.proposal import Change, Kind, OneOf, RaisedNumber
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.alternatives import (
+    CLOSE,
     HALF,
     all_smaller_flavors,
     flavor_change,
@@ -32,6 +33,7 @@ from senlin_affinity.nova.alternatives import (
     without_specs,
 )
 from senlin_affinity.nova.demand import is_placed
+from senlin_affinity.nova.quotas import INSTANCES, quotas_of
 from senlin_affinity.scenario.constraint import attributing
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -80,11 +82,14 @@ def suggested(
         return
     at = bisect_left(useful, _MUCH, key=lambda each: _rank(each, now))
     yield from (each.change for each in useful[:at])
-    if cloud.flavors and not any('flavor' in each.data for each in found):
+    smaller = all_smaller_flavors(cloud.flavors or (), request.flavor)
+    if cloud.flavors and not (smaller or any('flavor' in each.data for each in found)):
         yield _NO_LESS
     yield f'{_ASK}{f" (give the id {server})" if server else ""}'
     yield from (each.change for each in useful[at:])
-    yield _OTHERWISE
+    own = (quotas_of(request, cloud) or {}).get(INSTANCES)
+    if own is None or own.used != 0:
+        yield _OTHERWISE
 
 
 def _is_of_filters(change: Change) -> bool:
@@ -103,7 +108,8 @@ def _suggestions(now: Evaluation) -> tuple[Change, ...]:
 
     What few hosts provide is given up first (:func:`_rank`). A boot from a volume is only for a
     flavor whose disk is large for its other amounts. Of smaller flavors, the largest is the first:
-    it is the closest to what was requested.
+    it is the closest to what was requested. One of less than half the size is only suggested if no
+    other change comes before the operator.
     """
     what_if, request = WhatIf(now), now.request
     less = [
@@ -119,8 +125,10 @@ def _suggestions(now: Evaluation) -> tuple[Change, ...]:
     first: dict[str, Change] = {}
     for each in found:
         first.setdefault(each.change, each)
-    found = [*first.values()]
-    found.sort(key=lambda each: (_rank(each, now), [*Kind].index(each.kind), each.size))
+    ranks = {each.change: _rank(each, now) for each in first.values()}
+    most = 6 if min(ranks.values(), default=7) < _MUCH else 7  # a tiny flavor only without others
+    found = [each for each in first.values() if ranks[each.change] <= most]
+    found.sort(key=lambda each: (ranks[each.change], [*Kind].index(each.kind), each.size))
     likelier = ' (the smaller, the likelier)' if now.fits is None else ''
     return (*_joined(_joined(found, _ZONE), _FLAVOR, likelier),)
 
@@ -129,8 +137,9 @@ def _rank(change: Change, now: Evaluation) -> int:
     """Return how promising a change is; 0 is the most.
 
     0: other hosts, such as without hints, group or zone; 1: without what scheduler filters compare;
-    2: a boot from a volume, which keeps all amounts; 3: a flavor of at least half the size; 4:
-    without traits and resources; 5: a smaller flavor; 6: without a property that most hosts have.
+    2: a boot from a volume, which keeps all amounts; 3: a close flavor; 4: without traits and
+    resources; 5: a flavor of at least half the size; 6: without a property that most hosts have; 7:
+    a smaller flavor.
     """
     if change.code == _BOOT:
         return 2
@@ -139,7 +148,8 @@ def _rank(change: Change, now: Evaluation) -> int:
     if not gone:
         if change.code != _FLAVOR:
             return 0
-        return 3 if part_kept(left.flavor, now.request.flavor) >= HALF else 5
+        kept = part_kept(left.flavor, now.request.flavor)
+        return 3 if kept >= CLOSE else 5 if kept >= HALF else 7
     if all(map(scheduler_filters.is_usual, gone.values())):
         return 6
     return 4 if any(key.startswith(_OF_PLACEMENT) or is_placed(key) for key in gone) else 1

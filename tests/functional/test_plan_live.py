@@ -144,7 +144,7 @@ def test_a_non_admin_has_no_hosts(command):
     ]
     assert lines[-3:] == [
         'What is known of server group web',
-        '  1 server, on 1 host: 1',
+        '  1 server, on 1 host',
         f'  this host has {SLOTS - 1} slots left (max_server_per_host: {SLOTS})',
     ]
     assert 'cmp-' not in done.stdout

@@ -465,7 +465,10 @@ def test_no_change_would_help():
 
 def test_a_tenant_reads_of_the_quota_without_a_command():
     text = planned(answer_of({'hosts': None, 'quotas': {'instances': [1, 1]}}))
-    assert '\n\nWhat would help\n  quota instances: 2 (capacity at most 1)\n' in text
+    assert (
+        '\n\nWhat would help\n  ask the operator for quota instances: 2 (capacity at most 1)\n'
+        in text
+    )
     assert 'openstack' not in text
 
 

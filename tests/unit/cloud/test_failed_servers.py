@@ -421,6 +421,19 @@ def test_servers_that_were_created_since_the_failure():
     )
 
 
+def test_what_was_created_in_the_second_of_the_failure_was_there_before():
+    """What ended in this second was still there: the request failed."""
+    times = {'created': FAILED, 'OS-SRV-USG:launched_at': FAILED}
+    at = {'OS-EXT-SRV-ATTR:host': 'cmp-1', 'OS-EXT-SRV-ATTR:reservation_id': 'r-2'}
+    same_second = f'{FAILED[:19]}.1'
+    story = Story(
+        [server(1), server(5, 'ACTIVE', **times, **at), ended(6, same_second)],
+        'admin',
+        glance=glance(),
+    )
+    assert story.find('web-1').changes == (Change('server', 'deleted', same_second),)
+
+
 @pytest.mark.parametrize(('user', 'is_shown'), [('admin', True), ('demo', False)])
 def test_aggregates_that_changed_since_the_failure(user, is_shown):
     before, after = '2026-11-24T02:00:00.1', '2026-11-24T02:30:00.1'

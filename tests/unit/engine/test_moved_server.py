@@ -11,6 +11,7 @@ from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import AFFINITY, Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
+from tests.support.values import replace
 
 SMALL = Flavor('1', 'small', 1, 1_024, 1)
 LARGE = Flavor('2', 'large', 4, 8_192, 1)
@@ -43,8 +44,7 @@ def server(number, flavor, at='gpu-1', status='ACTIVE', **fields):
 def answer(servers, hosts=None, groups=(), **asked):
     """Ask for a server with a GPU, whose only host is full."""
     hosts = hosts or (host('gpu-1', 16_384, gpus=2), host('cmp-1', 0))
-    by_host = {each.host: () for each in hosts}
-    by_host['gpu-1'] = tuple(servers)
+    by_host = {at.host: tuple(each for each in servers if each.host == at.host) for at in hosts}
     cloud = CloudSnapshot(
         hosts=tuple(hosts),
         aggregates=(ZONE,),
@@ -108,7 +108,49 @@ def test_the_server_stays_in_its_zone_if_a_host_there_takes_it():
     far = host('cmp-1', 0).but(availability_zone='nova', aggregates=frozenset())
     hosts = (host('gpu-1', 16_384, gpus=2), far)
     assert moved([server(1, SMALL)], hosts) == 'live s1 gpu-1 cmp-1'
+    (remedy, *_others) = answer([server(1, SMALL)], hosts).remedies
+    assert remedy.change.endswith(' from gpu-1 to cmp-1, in another zone (nova)')
     assert moved([server(1, SMALL)], (*hosts, host('cmp-2', 8_192))) == 'live s1 gpu-1 cmp-2'
+
+
+def test_of_equal_servers_one_that_stays_in_its_zone_moves():
+    """One of another flavor, which is larger, does not."""
+    where = {'availability_zone': 'az-2', 'aggregates': frozenset()}
+    hosts = (
+        host('gpu-1', 16_384, gpus=2),
+        host('cmp-1', 0).but(availability_zone='nova', aggregates=frozenset()),
+        host('gpu-2', 16_384, gpus=2).but(**where),
+        host('cmp-2', 0).but(**where),
+    )
+    servers = [server(1, SMALL), server(2, SMALL, at='gpu-2')]
+    assert moved(servers, hosts) == 'live s2 gpu-2 cmp-2'
+    assert moved([server(1, SMALL), server(2, LARGE, at='gpu-2')], hosts) == 'live s1 gpu-1 cmp-1'
+
+
+SSD = 'aggregate_instance_extra_specs:ssd'
+
+
+def test_a_label_of_aggregates_is_given_up_before_a_server_moves():
+    """A flavor of at least three quarters of each amount; a smaller one comes after the move."""
+    label = Aggregate(uuid(4), 'ssd', metadata={'ssd': 'true'})
+    ssd = replace(LARGE, name='ssd', id='ssd', extra_specs={SSD: 'true'})
+    full = host('ssd-1', 16_384)
+    full = full.but(aggregates=frozenset([ZONE.uuid, label.uuid]))
+    for other, first in ((LARGE, 'rule_given_up'), (SMALL, 'moved_server')):
+        cloud = CloudSnapshot(
+            hosts=(full, host('cmp-1', 0)),
+            aggregates=(ZONE, label),
+            flavors=(other, ssd),
+            server_groups=(),
+            servers=(),
+            soft_deleted=(),
+            servers_by_host={'ssd-1': (server(1, LARGE, at='ssd-1'),), 'cmp-1': ()},
+        )
+        filters = (*DEFAULT_FILTERS, 'AggregateInstanceExtraSpecsFilter')
+        question = api.Question(1, flavor='ssd', enabled_filters=filters)
+        remedies = api.answer(question, api.CloudView(cloud)).remedies
+        assert {each.code for each in remedies} >= {'rule_given_up', 'moved_server'}
+        assert remedies[0].code == first
 
 
 @pytest.mark.parametrize(

@@ -307,6 +307,13 @@ def test_without_the_hosts_only_novas_message_is_known():
         'flavor small: 1 VCPU, 512 MiB of memory, 1 GiB of disk',
         'a host may hold 1 of server group web',
     )
+    node = {'resources:VCPU': '0', 'resources:MEMORY_MB': '0', 'resources:CUSTOM_NODE': '1'}
+    row |= {'flavor': {'extra_specs': node}}
+    assert explained(row, empty, scheduler_hints={'same_host': [SERVER]}).requirements == (
+        'flavor small: 1 GiB of disk, resources:CUSTOM_NODE=1',
+        f'scheduler hint same_host: {SERVER}',
+        'a host may hold 1 of server group web',
+    )
     silent = failed_server(message=None, cause=Cause.NOT_SHOWN)
     assert any('to administrators only' in each for each in explained(row, silent).why())
     known = [*explained({'hosts': THREE, 'group': GROUP}, silent).why()]
@@ -849,10 +856,10 @@ BY_PLACEMENT = 'No valid host was found. '
              'a new server group with a larger max_server_per_host '
              '(more of its servers may share a host)',
              'a new server group with soft-anti-affinity (its servers may share a host)',
-             'without the server group (nothing keeps the servers apart)', 'flavor: less',
-             ASK, OTHERWISE],
+             'without the server group (nothing keeps the servers apart)', ASK,
+             'flavor: less', OTHERWISE],
         ),
-        (BY_PLACEMENT, ['no availability_zone', 'flavor: less', ASK, OTHERWISE]),
+        (BY_PLACEMENT, ['no availability_zone', ASK, 'flavor: less', OTHERWISE]),
     ],
 )  # fmt: skip
 def test_a_tenant_reads_what_they_could_change(message, words):
@@ -892,13 +899,13 @@ def test_a_tenant_reads_of_a_flavor_without_the_special_requirement():
 def test_a_tenant_reads_of_a_volume_only_for_a_flavor_with_a_large_disk():
     wide = {'vcpus': 2, 'disk': 1}
     deep = suggested_for({'disk': 150}, {'less': {}, 'wide': wide})
-    assert deep == ['boot from a volume', ASK, 'flavor: less', OTHERWISE]
+    assert deep == ['boot from a volume', ASK, OTHERWISE]  # 'less' has a 150th of the disk
     assert suggested_for({'disk': 1}, {'wide': wide}) == ['no flavor asks for less', ASK, OTHERWISE]
 
 
 def test_a_tenant_reads_of_the_three_closest_flavors():
     others = {f'{ram}': {'ram': ram} for ram in (64, 128, 256, 400)}
-    words = 'flavor: 400 or 256 or 128 (the smaller, the likelier)'
+    words = 'flavor: 400 or 256 (the smaller, the likelier)'
     assert suggested_for({}, others) == [words, ASK, OTHERWISE]
 
 

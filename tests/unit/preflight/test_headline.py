@@ -91,7 +91,8 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                 'hosts': {**many(4), 'cmp-9': {'free': 0}},
                 'group': {'policy': 'affinity', 'members': ['cmp-9']},
             },
-            'too little VCPU left (the only suitable host: cmp-9)',
+            'too little VCPU left (the only suitable host: cmp-9; 4 others: group web has the '
+            'policy affinity, and its servers are on cmp-9)',
         ),
         (
             {'hosts': {**many(3, free=0), 'bm-1': IRONIC, 'bm-2': IRONIC}},
@@ -117,7 +118,7 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                 'flavor': SSD,
                 'hosts': {**many(3, disabled=True), 'ssd': {'traits': ['CUSTOM_SSD'], 'free': 0}},
             },
-            'too little VCPU left (the only suitable host: ssd)',
+            'too little VCPU left (the only suitable host: ssd; 3 others: lack CUSTOM_SSD)',
         ),
         (
             {'flavor': {'ram': 9000}, 'hosts': {**many(2, resources=SMALL), 'bm-1': IRONIC}},
@@ -413,7 +414,7 @@ def test_an_image_for_another_hypervisor_is_the_remedy():
 @pytest.mark.parametrize(
     ('is_capacity_rule', 'words'),
     [
-        (False, 'is tired (the only suitable host: tired-1)'),
+        (False, 'is tired (the only suitable host: tired-1; 2 others: are grim)'),
         (True, 'are grim (2 of 3 hosts)'),
     ],
 )

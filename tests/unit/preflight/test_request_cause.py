@@ -11,8 +11,7 @@ SERVER = '10000000-0000-4000-8000-000000000001'
 FILTERS = "Placement had hosts for one such server, but the scheduler's filters left too few"
 BECAUSE = f'{FILTERS}, probably because of '
 UNEXPLAINED = (
-    f'{FILTERS}; no requirement of this request explains it: the hosts may be disabled, down or '
-    'reserved'
+    f'{FILTERS}; no requirement of this request explains it: the hosts may be down or reserved'
 )
 
 

@@ -64,11 +64,30 @@ def test_before_a_failure_the_changes_are_those_of_a_failed_server():
 
 
 def test_an_image_by_which_placement_chooses_hosts_can_be_changed():
-    """It comes after a smaller flavor, as do the traits of the flavor."""
+    """It comes after a close flavor, as do the traits, and before one of half the size."""
     row = {'flavors': {'less': {'ram': 256}, 'diskless': {'disk': 0}}}
     _decision, found = answer(row, image_properties={'os_secure_boot': 'required'})
     image = 'another image, which does not require os_secure_boot=required'
-    assert found == ['boot from a volume', 'flavor: less', ASK, image, OTHERWISE]
+    assert found == ['boot from a volume', ASK, image, 'flavor: less', OTHERWISE]
+    row['flavors']['close'] = {'ram': 400}
+    _decision, found = answer(row, image_properties={'os_secure_boot': 'required'})
+    likelier = 'flavor: close or less (the smaller, the likelier)'
+    assert found == ['boot from a volume', likelier, ASK, image, OTHERWISE]
+
+
+@pytest.mark.parametrize(('used', 'last'), [(0, ASK), (1, OTHERWISE), (None, OTHERWISE)])
+def test_own_servers_can_be_deleted_if_there_are_any(used, last):
+    quotas = {} if used is None else {'instances': [5, used]}
+    _decision, found = answer({'quotas': quotas})
+    assert found[-1] == last
+
+
+def test_a_tiny_flavor_is_the_last_resort():
+    row = {'flavors': {'tiny': {'ram': 64}}}
+    _decision, found = answer(row)
+    assert found == [ASK, 'flavor: tiny', OTHERWISE]
+    _decision, found = answer(row, scheduler_hints={'same_host': [SERVER]})
+    assert found == ['without the scheduler hint same_host', ASK, OTHERWISE]
 
 
 def test_nothing_is_said_if_it_certainly_fits():
@@ -76,12 +95,12 @@ def test_nothing_is_said_if_it_certainly_fits():
     assert (decision.fits, found) == (True, [])
 
 
-def test_a_smaller_flavor_comes_after_what_filters_compare_and_before_what_placement_reads():
+def test_a_close_flavor_comes_after_what_filters_compare_and_before_what_placement_reads():
     specs = {'aggregate_instance_extra_specs:ssd': 'true', 'trait:CUSTOM_A': 'required'}
     row = {
         'flavor': {'extra_specs': specs},
         'flavors': {
-            'less': {'ram': 256, 'extra_specs': specs},
+            'less': {'ram': 400, 'extra_specs': specs},
             'any': {'extra_specs': {'trait:CUSTOM_A': 'required'}},
             'ssd': {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}},
         },
