@@ -38,7 +38,7 @@ _MOST = 20
 def smallest(what_if: WhatIf) -> tuple[str, WhatIfResult] | None:
     """Return the text and the result of the move; None if no single move is known to suffice.
 
-    Of servers of one flavor, one that stays in its zone.
+    Of equally large servers, one that stays in its zone.
     """
     tried: set[Hashable] = set()
     crossing: _Move | None = None
@@ -49,7 +49,7 @@ def smallest(what_if: WhatIf) -> tuple[str, WhatIfResult] | None:
         return Task.of([host], before.scenario, request.settings, before.constraints)
 
     for server, flavor in _movable(what_if):
-        if crossing is not None and flavor != crossing.flavor:
+        if crossing is not None and _size(flavor) != _size(crossing.flavor):
             break
         key = server.host, repr(flavor), server.pinned_zone, server.server_group, bool(server.hints)
         if key in tried:
@@ -62,6 +62,10 @@ def smallest(what_if: WhatIf) -> tuple[str, WhatIfResult] | None:
                 return found.words, found.result
             crossing = crossing or found
     return None if crossing is None else (crossing.words, crossing.result)
+
+
+def _size(flavor: Flavor) -> tuple[int, int, int]:
+    return flavor.ram, flavor.vcpus, flavor.disk
 
 
 class _Move(NamedTuple):
@@ -95,7 +99,7 @@ def _movable(what_if: WhatIf) -> Iterator[tuple[Server, Flavor]]:
         and not (each.unknown or each.allocated or each.id in named)
         and (group is None or each.server_group != group.id)
     ]
-    found.sort(key=lambda each: (each[1].ram, each[1].vcpus, each[1].disk, each[0].name))
+    found.sort(key=lambda each: (_size(each[1]), each[0].name))
     for server, flavor in found:
         kind = moves.kind_of(server)
         is_free = moves.obstacle(server, kind, cloud, request.settings) is None
@@ -131,8 +135,8 @@ def _moved(what_if: WhatIf, task: Task, server: Server, flavor: Flavor) -> _Move
     more = [f'{key}={value}' for key, value in specs.items() if key not in flavor.extra_specs]
     less = f', which does not require {" and ".join(more)}' if more else ''
     how = 'live' if kind == moves.LIVE else 'cold'
-    stays = host.availability_zone == source.availability_zone
-    where = '' if stays else f', in another zone ({host.availability_zone})'
+    stays, zone = host.availability_zone == source.availability_zone, host.availability_zone
+    where = '' if stays else f', in {f"zone {zone}" if zone else "no zone"}'
     words = f'server {server.name} (flavor {flavor.name}{less}) migrated {how}'
     words += f' from {source.host} to {host.host}{where}'
     return _Move(flavor, stays, words, after)

@@ -214,7 +214,7 @@ def _of_hosts(decision: Decision) -> Iterator[Limit]:
         if others and not any(_code(each) == _HOST_FULL for each in others):
             yield from _with_room(with_room, decision)
             suitable = others
-        yield from _by_state(suitable, decision, total - unsuitable, _why_few(kinds, decision))
+        yield from _by_state(suitable, decision, total - unsuitable, kinds)
         return
     if too_large := _too_large(rejected, kinds, decision):
         yield too_large
@@ -309,26 +309,35 @@ def _of_kind(report: HostReport, decision: Decision) -> list[Verdict]:
     ]
 
 
-def _why_few(kinds: Iterable[Collection[Verdict]], decision: Decision) -> str:
+def _why_few(kinds: Iterable[Collection[Verdict]], decision: Decision, said: Verdict) -> str:
     """Return "; 4 others: are in no aggregate that matches ...", if that is true of most others.
 
-    '' without such a reason, and if it is named anyway: a resource, or the zone (:func:`_which`).
+    '' without such a reason, and if the sentence says it anyway: the resource of its rejection, or
+    the zone (:func:`_which`).
     """
     others = [reasons for reasons in kinds if reasons and _is_comparable(reasons)]
     found = max(_alike(others, decision), key=len, default=())
-    if 2 * len(found) <= len(others) or found[0].code in (_NOT_OFFERED, _OTHER_ZONE):
+    if 2 * len(found) <= len(others) or found[0].code == _OTHER_ZONE:
         return ''
-    words = agreeing(shared_sentence(found, decision), len(found))
-    return f'; {len(found):,} {"other" if len(found) == 1 else "others"}: {words}'
+    number, first = len(found), found[0]
+    if first.code == _NOT_OFFERED and first.facts['resource'] == said.facts.get('resource'):
+        return ''
+    words = agreeing(short_sentence(first, decision), number)
+    return f'; {number:,} {"other" if number == 1 else "others"}: {words}'
 
 
 def _by_state(
-    suitable: Sequence[HostReport], decision: Decision, eligible: int, why_few: str
+    suitable: Sequence[HostReport],
+    decision: Decision,
+    eligible: int,
+    kinds: Iterable[Collection[Verdict]],
 ) -> Iterator[Limit]:
     """Yield the first reason of suitable hosts, and those as frequent.
 
+    If all of one or two suitable hosts have it, also why the others are not suitable.
+
     :param eligible: the number of hosts that are suitable, rejected or not.
-    :param why_few: why others are not suitable, which is said if one or two hosts are.
+    :param kinds: of each host, why it is of another kind.
     """
     groups: dict[str, list[HostReport]] = {}
     for report in suitable:
@@ -354,7 +363,8 @@ def _by_state(
             names = ''
             if eligible < total and number <= _MOST_NAMES:
                 names = f': {", ".join(each.host for each in hosts)}'
-                names += why_few if number == eligible <= _FEW else ''
+                if number == eligible <= _FEW:
+                    names += _why_few(kinds, decision, _rejection(hosts[0]))
             words = f'{agreeing(words, number)} ({which}{names})'
         phrases.append(Limit.of(words, _rejection(hosts[0]), decision))
     yield from _first(phrases)

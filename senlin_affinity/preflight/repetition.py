@@ -18,9 +18,9 @@ from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.engine.decision import Decision
+from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU, Flavor
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.scheduler_hints import unmodelled
 from senlin_affinity.model.server_group import ANTI_AFFINITY
 from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.nova.actions import SAME_HOST, Action, ServerAction
@@ -102,7 +102,7 @@ def explain(
     if with_failed is not None and remedies:
         counted = with_failed.decide(constraints, remedies=False)
     request, cloud = repeated.request, repeated.cloud
-    notes += (f'Not modelled: {what}.' for what in unmodelled(request))
+    notes += (f'Not modelled: {what}.' for what in scheduler_hints.unmodelled(request))
     group = request.server_group
     if failed.number > 1 and failed.failure.is_by_filters and group is not None:
         notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
@@ -270,12 +270,14 @@ def _host_requirements(request: Request) -> Iterator[str]:
             for key, value in specs.items()
             if not (key.startswith('resources:') and value == '0')
         ]
-        yield f'flavor {flavor.name}: {", ".join(parts)}'
+        yield f'flavor {flavor.name}{": " if parts else ""}{", ".join(parts)}'
     if properties:
         yield f'image: {", ".join(f"{key}={value}" for key, value in properties.items())}'
     for name, value in hints.items():
-        words = ' or '.join(map(str, value)) if isinstance(value, list | tuple) else value
-        yield f'scheduler hint {name}: {words}'
+        if value:
+            is_ids = name in scheduler_hints.OF_SERVERS
+            words = ', '.join(scheduler_hints.servers(hints, name)) if is_ids else value
+            yield f'scheduler hint {name}: {words}'
 
 
 def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[str]) -> Question:

@@ -75,18 +75,17 @@ def suggested(
     if not is_open or decision.remedies:
         return
     now = evaluate(request, Scenario.of(cloud), constraints)
-    found = _suggestions(now)
-    useful = [each for each in found if not (is_by_filters is False and _is_of_filters(each))]
+    found = _suggestions(now, is_by_filters)
     if decision.fits is not None:
-        yield from (each.change for each in useful)
+        yield from (each.change for each in found)
         return
-    at = bisect_left(useful, _MUCH, key=lambda each: _rank(each, now))
-    yield from (each.change for each in useful[:at])
+    at = bisect_left(found, _MUCH, key=lambda each: _rank(each, now))
+    yield from (each.change for each in found[:at])
     smaller = all_smaller_flavors(cloud.flavors or (), request.flavor)
     if cloud.flavors and not (smaller or any('flavor' in each.data for each in found)):
         yield _NO_LESS
     yield f'{_ASK}{f" (give the id {server})" if server else ""}'
-    yield from (each.change for each in useful[at:])
+    yield from (each.change for each in found[at:])
     own = (quotas_of(request, cloud) or {}).get(INSTANCES)
     if own is None or own.used != 0:
         yield _OTHERWISE
@@ -99,7 +98,7 @@ def _is_of_filters(change: Change) -> bool:
     return 'server_group' in change.data or change.code == _NO_HINTS or is_of_image
 
 
-def _suggestions(now: Evaluation) -> tuple[Change, ...]:
+def _suggestions(now: Evaluation, is_by_filters: bool | None) -> tuple[Change, ...]:
     """Return each change that the requester could make, the most promising first.
 
     * Hosts not known: nothing says whether a change helps, but it does not leave a rejection of the
@@ -117,9 +116,10 @@ def _suggestions(now: Evaluation) -> tuple[Change, ...]:
         *without_specs(request, what_if.cloud),
         *without_properties(request, scheduler_filters.properties_read(request)),
     ]
+    every = less if now.fits else [*_proposed(now), *less]
+    found = [each for each in every if not (is_by_filters is False and _is_of_filters(each))]
     if now.fits:
-        return tuple(each for each in less if _is_certain(what_if.plan(each.data).after))
-    found = [*_proposed(now), *less]
+        return tuple(each for each in found if _is_certain(what_if.plan(each.data).after))
     if now.fits is False:
         found = [each for each in found if what_if.plan(each.data).after.fits is not False]
     first: dict[str, Change] = {}
@@ -136,23 +136,24 @@ def _suggestions(now: Evaluation) -> tuple[Change, ...]:
 def _rank(change: Change, now: Evaluation) -> int:
     """Return how promising a change is; 0 is the most.
 
-    0: other hosts, such as without hints, group or zone; 1: without what scheduler filters compare;
-    2: a boot from a volume, which keeps all amounts; 3: a close flavor; 4: without traits and
-    resources; 5: a flavor of at least half the size; 6: without a property that most hosts have; 7:
-    a smaller flavor.
+    0: other hosts, such as without hints, group or zone; 1: without what scheduler filters compare,
+    in a close flavor; 2: a boot from a volume, which keeps all amounts; 3: a close flavor; 4:
+    without traits and resources; 5: a flavor of at least half the size; 6: without a property that
+    most hosts have; 7: a smaller flavor.
     """
     if change.code == _BOOT:
         return 2
     left = carry_out(change.data, now.request, now.scenario)[0]
-    gone = _given_up(now.request, left)
+    gone, kept = _given_up(now.request, left), part_kept(left.flavor, now.request.flavor)
     if not gone:
         if change.code != _FLAVOR:
             return 0
-        kept = part_kept(left.flavor, now.request.flavor)
         return 3 if kept >= CLOSE else 5 if kept >= HALF else 7
     if all(map(scheduler_filters.is_usual, gone.values())):
         return 6
-    return 4 if any(key.startswith(_OF_PLACEMENT) or is_placed(key) for key in gone) else 1
+    if any(key.startswith(_OF_PLACEMENT) or is_placed(key) for key in gone):
+        return 4
+    return 1 if kept >= CLOSE else 5
 
 
 def _given_up(request: Request, left: Request) -> Mapping[str, str]:

@@ -14,7 +14,13 @@ from senlin_affinity.nova.actions import Action
 from tests.support.asked import plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 from tests.support.values import replace
-from tests.unit.preflight.test_explanation import GROUP, THREE, explained, failed_server
+from tests.unit.preflight.test_explanation import (
+    GROUP,
+    SERVER,
+    THREE,
+    explained,
+    failed_server,
+)
 from tests.unit.preflight.test_server_action import asked
 
 CLOUD = {
@@ -419,6 +425,15 @@ What would help
   1 host: too little VCPU left: cmp-5 (0 of 1)
 """
     )
+
+
+def test_the_hosts_of_a_failure_are_those_without_what_is_not_modelled():
+    """Nova rejected them: a hint is probably decisive, which the numbers do not count."""
+    row = {'hosts': {'cmp-1': {'free': 3}}, 'servers': {SERVER: {'host': 'cmp-2'}}}
+    text = shown(explained(row, failed_server(1), scheduler_hints={'same_host': SERVER}))
+    assert '\nThe same request would probably fail again.\n' in text
+    assert '\nHosts, without what is not modelled\n' in text
+    assert '\nHosts\n' in shown(explained(CLOUD))
 
 
 def test_a_tenant_reads_their_own_requirements():

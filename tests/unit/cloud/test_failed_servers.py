@@ -445,6 +445,7 @@ def test_aggregates_that_changed_since_the_failure(user, is_shown):
                 {'name': 'old', 'created_at': before, 'updated_at': None},
                 {'name': 'changed', 'created_at': before, 'updated_at': '2026-11-24T02:20:00.1'},
                 {'name': 'new', 'created_at': after, 'updated_at': None},
+                {'name': 'same second', 'created_at': f'{FAILED[:19]}.9', 'updated_at': None},
             ]
         },
     )

@@ -910,7 +910,11 @@ def test_a_tenant_reads_of_the_three_closest_flavors():
 
 
 def test_a_tenant_reads_of_a_far_smaller_flavor_after_the_operator():
-    assert suggested_for({}, {'tiny': {'ram': 64}}) == [ASK, 'flavor: tiny', OTHERWISE]
+    """Placement reads no hint: without it, the flavor is still the only change."""
+    tiny = {'tiny': {'ram': 64}}
+    hint = {'scheduler_hints': {'same_host': [SERVER]}}
+    assert suggested_for({}, tiny) == [ASK, 'flavor: tiny', OTHERWISE]
+    assert suggested_for({}, tiny, **hint) == [ASK, 'flavor: tiny', OTHERWISE]
 
 
 def test_a_tenant_reads_what_the_filters_may_have_rejected():

@@ -65,6 +65,42 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
             'too little VGPU left (the only suitable host: gpu-1)',
         ),
         (
+            {
+                'flavor': FOR_GPUS,
+                'hosts': {
+                    **many(4),
+                    'gpu-1': {'resources': {**GPUS, 'MEMORY_MB': [8192, 8192]}},
+                },
+            },
+            'too little MEMORY_MB left (the only suitable host: gpu-1; 4 others: offer no VGPU)',
+        ),
+        (
+            {
+                'hosts': {**many(3, aggregates=['rack']), 's': {'aggregates': ['ssd'], 'free': 0}},
+                'aggregates': {
+                    'rack': {'metadata': {}},
+                    'ssd': {'metadata': {'ssd': 'true'}},
+                },
+                'flavor': {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}},
+                'request': {'enabled_filters': ['AggregateInstanceExtraSpecsFilter']},
+            },
+            'too little VCPU left (the only suitable host: s; 3 others: are in no aggregate that '
+            'matches ssd "true", which the flavor requires)',
+        ),
+        (
+            {  # no reason of most of the others
+                'flavor': SSD,
+                'hosts': {
+                    'ssd': {'traits': ['CUSTOM_SSD'], 'free': 0, 'zone': 'az-1'},
+                    'a': {'zone': 'az-1'},
+                    'b': {'traits': ['CUSTOM_SSD'], 'zone': 'az-2'},
+                },
+                'aggregates': {'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}},
+                'request': {'availability_zone': 'az-1'},
+            },
+            'too little VCPU left (the only suitable host in zone az-1: ssd)',
+        ),
+        (
             {'flavor': FOR_GPUS, 'hosts': many(6, free=0)},
             'no suitable host exists: offer no VGPU (all 6 hosts)',
         ),

@@ -82,6 +82,17 @@ def test_own_servers_can_be_deleted_if_there_are_any(used, last):
     assert found[-1] == last
 
 
+def test_a_label_is_given_up_after_the_operator_if_half_the_amounts_are_lost_too():
+    row = {
+        'flavor': {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}},
+        'flavors': {'half': {'ram': 256}},
+    }
+    words = 'flavor: half, which does not require aggregate_instance_extra_specs:ssd=true'
+    assert answer(row)[1] == [ASK, words, OTHERWISE]
+    row['flavors'] = {'close': {'ram': 400}}
+    assert answer(row)[1] == [words.replace('half', 'close'), ASK, OTHERWISE]
+
+
 def test_a_tiny_flavor_is_the_last_resort():
     row = {'flavors': {'tiny': {'ram': 64}}}
     _decision, found = answer(row)
