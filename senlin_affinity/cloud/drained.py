@@ -75,7 +75,7 @@ def complete(
     every = [each for of_host in view.snapshot.servers_by_host.values() for each in of_host]
     cloud = view.snapshot
     settings = (needed.question or Question(0)).settings
-    requests = [moves.request_of(each, moves.kind_of(each), cloud, settings) for each in every]
+    requests = [moves.request_of(each, cloud, settings) for each in every]
     return flavor_answers.of_requests(clients, taken, view, requests, timeout)
 
 

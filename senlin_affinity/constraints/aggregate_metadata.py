@@ -136,7 +136,7 @@ class AggregateMetadataConstraint(Constraint):
             for each in cloud.aggregates or ()
             if any(self.check(asked, with_aggregate(host, each), cloud) for host in examples)
         ]
-        yield from joining(request, cloud, rejected, agreeing, kept_for_others(request, cloud))
+        yield from joining(cloud, rejected, agreeing, kept_for_others(request, cloud))
 
     def without(self, request: Request) -> Data:
         """Return ``{'removed_extra_specs': [...]}``, the sorted keys that the filters compare.

@@ -40,7 +40,6 @@ from senlin_affinity.nova.effective_zone import (
     ZONE_QUERY,
     is_hard_spread,
     is_of_host,
-    may_be_ignored,
     wanted_zone,
 )
 from senlin_affinity.nova.host_status import is_in_use
@@ -76,7 +75,7 @@ class _Zone:
     ``carrying`` are the aggregates of the zone. ``is_in_query``: a query to Placement requires
     these. ``is_only_in_query``: no filter enforces the zone, and no pinned host.
     ``is_by_aggregate``: exactly the hosts of these aggregates are in the zone. ``elsewhere`` is the
-    code for hosts of other zones. ``is_ignorable``: Nova may enforce no zone.
+    code for hosts of other zones. ``is_ignorable``: a Nova below 29 enforces no zone.
     """
 
     wanted: str | None
@@ -141,7 +140,8 @@ class AvailabilityZoneConstraint(Constraint):
         """
         wanted, zones = wanted_zone(request), cloud.zones
         is_filtered = request.is_enforced(ZONE_FILTER)
-        is_in_query = bool(request.option(ZONE_QUERY)) or not is_filtered
+        is_asked = bool(request.option(ZONE_QUERY))
+        is_in_query = is_asked or not is_filtered
         is_by_name = request.is_pinned or is_filtered
         is_own_named = request.is_pinned or is_hard_spread(request)
         if wanted is None and not (is_own_named and is_in_query):
@@ -159,7 +159,7 @@ class AvailabilityZoneConstraint(Constraint):
             is_only_in_query=not is_by_name,
             is_by_aggregate=bool(carrying) and zones.is_by_aggregate and not is_filtered,
             elsewhere=elsewhere,
-            is_ignorable=may_be_ignored(request),
+            is_ignorable=not (is_by_name or is_asked),
         )
 
     def check(self, asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
@@ -229,7 +229,7 @@ class AvailabilityZoneConstraint(Constraint):
             yield any_zone_change()
         carrying = cloud.zones.carried_by.get(asked, ())
         kept = kept_for_others(request, cloud)
-        yield from joining(request, cloud, evaluation.rejected, carrying, kept)
+        yield from joining(cloud, evaluation.rejected, carrying, kept)
 
 
 def _default(request: Request) -> str:

@@ -54,10 +54,10 @@ class FlavorAggregatesConstraint(Constraint):
         """
         if not request.is_enforced(_FILTER):
             return Verdict.skipped('flavor_aggregates.not_enforced')
-        flavor, known = request.flavor, cloud.aggregates
-        if flavor is None or known is None:
+        flavor = request.flavor
+        if flavor is None or cloud.aggregates is None:
             return Verdict.passed('flavor_aggregates.unknown', is_at_most=True)
-        if not any(KEY in each.metadata for each in known):
+        if KEY not in cloud.metadata_keys:
             return Verdict.passed('flavor_aggregates.every')
         return flavor.name
 
@@ -78,5 +78,5 @@ class FlavorAggregatesConstraint(Constraint):
 
     def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
         """Yield the filter if any aggregate names flavors."""
-        if any(KEY in each.metadata for each in cloud.aggregates or ()):
+        if KEY in cloud.metadata_keys:
             yield _FILTER

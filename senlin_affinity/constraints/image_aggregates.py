@@ -80,10 +80,9 @@ class ImageAggregatesConstraint(Constraint):
         """
         if not request.is_enforced(_FILTER):
             return Verdict.skipped('image_aggregates.not_enforced')
-        known, asked = cloud.aggregates, request.memo(_properties)
-        if known is None:
+        asked, keys = request.memo(_properties), cloud.metadata_keys
+        if cloud.aggregates is None:
             return Verdict.passed('image_aggregates.unknown', is_at_most=True)
-        keys = {key for each in known for key in each.metadata}
         restricted = ((key, value) for key, value in asked.items() if key in keys and value != '')
         return (*restricted,) or Verdict.passed('image_aggregates.matches')
 
@@ -115,8 +114,7 @@ class ImageAggregatesConstraint(Constraint):
         NO_NAMESPACE if the filter is enabled, the image has properties, and the option is not
         explicit.
         """
-        asked, known = request.memo(_properties), cloud.aggregates or ()
-        if not all(asked.keys().isdisjoint(each.metadata) for each in known):
+        if not cloud.metadata_keys.isdisjoint(request.memo(_properties)):
             yield _FILTER
         is_read = request.is_enforced(_FILTER) and request.image_properties
         if is_read and not request.settings.is_explicit(NAMESPACE):

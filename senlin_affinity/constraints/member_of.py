@@ -84,7 +84,7 @@ class MemberOfConstraint(Constraint):
         cloud = scenario.cloud
         required = frozenset().union(*request.member_of.required)
         kept = kept_for_others(request, cloud)
-        yield from joining(request, cloud, evaluation.rejected, required, kept)
+        yield from joining(cloud, evaluation.rejected, required, kept)
 
     def without(self, request: Request) -> Data:
         """Return ``{'member_of': []}``."""

@@ -197,13 +197,7 @@ class ReservationsConstraint(Constraint):
         cloud = scenario.cloud
         parts = [part for part in _parts(request, cloud) if isinstance(part, _Part)]
         own = frozenset().union(*(any_of for part in parts for any_of in part.member_of.required))
-        yield from joining(
-            request,
-            cloud,
-            evaluation.rejected,
-            own,
-            kept_for_others(request, cloud),
-        )
+        yield from joining(cloud, evaluation.rejected, own, kept_for_others(request, cloud))
         if NO_RESERVATION in evaluation.codes:
             keys = reservations(_keys(request), request.option(REQUIRED_PREFIX))
             change, data = f'without the reservation {", ".join(keys)}', _removed(request, keys)

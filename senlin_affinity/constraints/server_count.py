@@ -126,7 +126,7 @@ class ServerCountConstraint(Constraint):
         """
         if MOST.key in request.settings.options:
             yield _OF_HOSTS
-        if any(KEY in each.metadata for each in cloud.aggregates or ()):
+        if KEY in cloud.metadata_keys:
             yield _OF_AGGREGATES
         if _is_enforced(request) and not request.settings.is_explicit(MOST):
             yield DEFAULT.of(most=request.option(MOST))

@@ -52,7 +52,6 @@ from senlin_affinity.nova.options import NO_LATE_CHECK
 from senlin_affinity.scenario.column import Column, distinct, in_order
 from senlin_affinity.scenario.scenario import Scenario
 
-_BINDING = (AFFINITY, ANTI_AFFINITY)
 #: What a request gives up with each change: servers apart, or together.
 _GIVEN_UP: Mapping[str, Mapping[str, str]] = {
     ANTI_AFFINITY: {
@@ -283,7 +282,7 @@ class ServerGroupConstraint(Constraint):
         If the request could leave the group out, no group comes last. Nothing for a soft policy.
         """
         cloud, group = scenario.cloud, request.server_group
-        if group is None or group.policy not in _BINDING:
+        if group is None or group.policy not in FILTERS:
             return
         if may_create_group(request, cloud, group):
             yield from self._other_groups(request, cloud, group)

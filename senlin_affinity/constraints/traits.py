@@ -6,7 +6,6 @@ images (``trait:NAME=required``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
@@ -26,12 +25,11 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.nova import flavor_features
 from senlin_affinity.nova.candidate_query import placement_answer
-from senlin_affinity.nova.demand import demand_of
+from senlin_affinity.nova.demand import demand_of, parts_of
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
 from senlin_affinity.nova.queried_aggregates import REQUIRED
 from senlin_affinity.scenario.scenario import Scenario
 
-_KEY = re.compile(r'trait[a-zA-Z0-9_-]{0,64}:')
 NO_TYPES = Assumption(
     'traits.image_types', "a Nova that does not require hosts with the image's disk format"
 )
@@ -112,8 +110,7 @@ class TraitsConstraint(Constraint):
             demand.forbidden,
             frozenset(demand.amounts),
             is_open=flavor_features.is_open(request, cloud),
-            may_need_owner=flavor_features.OWNER
-            in request.memo(flavor_features.traits_of_hosts, cloud),
+            may_need_owner=flavor_features.OWNER in cloud.traits_of_hosts,
             query=request.memo(placement_answer, cloud).query,
         )
         return asked if asked.may_need_owner or asked.is_any else Verdict.skipped('traits.none')
@@ -206,7 +203,7 @@ def _is_custom(trait: str) -> bool:
 
 def _asking(values: Mapping[str, str]) -> list[str]:
     """Return the sorted keys with the value ``required``, such as ``trait:CUSTOM_A``."""
-    return sorted(key for key in values if _KEY.match(key) and values[key] == REQUIRED)
+    return sorted(key for key in values if parts_of(key)[0] == 'trait' and values[key] == REQUIRED)
 
 
 def _may_have_more(asked: _Asked, host: Host) -> bool:

@@ -253,19 +253,15 @@ class _Choice:
         return self._apart(*arrays)
 
     def _place(self, index: int, cell: Cell) -> None:
-        """Count one more server on the host, in its domains, and in those of its cell."""
-        self.count(index)
+        """Count one more server on the host, its service, its domains, and those of the cell."""
+        self._placed[index] += 1
+        self._members[int(self._ranks[index])] += 1
         for key in self._of_host.get(index, ()):
             left = self._left.get(key)
             if left is not None:
                 self._left[key] = left - 1
         for counts, name in zip(self._counts, cell, strict=True):
             counts[name] += 1
-
-    def count(self, index: int) -> None:
-        """Count one more server on the host, and on its service."""
-        self._placed[index] += 1
-        self._members[int(self._ranks[index])] += 1
 
     def _is_open(self, index: int) -> bool:
         """Check whether no domain of a host is full."""

@@ -261,8 +261,7 @@ def _moved_servers(
     for each in value:
         known = scenario.cloud.servers_by_host[each['from']]
         server = next(one for one in known if one.id == each['id'])
-        kind = moves.LIVE if each['kind'] == moves.LIVE else moves.COLD
-        moved = moves.request_of(server, kind, scenario.cloud, request.settings)
+        moved = moves.request_of(server, scenario.cloud, request.settings)
         scenario = scenario.remove(moved, {indexes[each['from']][0]: 1})
         scenario = scenario.place(moved, {indexes[each['to']][0]: 1})
     return scenario
@@ -282,7 +281,9 @@ ACTIONS: Mapping[str, Action] = {
         lambda request, _cloud, value: replace(request, is_drs_required=value)
     ),
     'enabled_hosts': Action(
-        None, lambda scenario, names, _request: scenario.enable(names), commands.enabled_hosts
+        None,
+        lambda scenario, names, _request: scenario.change(names, host_status.enabled),
+        commands.enabled_hosts,
     ),
     'flavor': Action(_flavor),
     'given_up': Action(
@@ -328,5 +329,8 @@ ACTIONS: Mapping[str, Action] = {
     'spread': Action(
         lambda request, _cloud, value: replace(request, spread=read_all(value, 'spread'))
     ),
-    'started_hosts': Action(None, lambda scenario, names, _request: scenario.start(names)),
+    'started_hosts': Action(
+        None,
+        lambda scenario, names, _request: scenario.change(names, lambda host: host.but(up=True)),
+    ),
 }

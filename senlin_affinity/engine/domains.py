@@ -88,7 +88,7 @@ def domain_capacity(
     if not criteria and not is_together:
         return None
     chains, crossing = _chains(criteria)
-    rows = table.host_rows
+    rows = [*map(table.rows.__getitem__, table.row_of.tolist())]  # of each host
     upper: Sequence[float] = [*map(limited, table.room())]
     expected: Sequence[float] = table.expected.tolist()
     affinity_host = None

@@ -108,7 +108,7 @@ def _kin(task: Task, servers: Iterable[tuple[Server, Kind]]) -> list[Kin]:
     """Return the servers by equal requests, in the order in which these appear."""
     found: list[tuple[Request, Kind, list[Server]]] = []
     for server, kind in servers:
-        request = task.request_of(server, kind)
+        request = task.request_of(server)
         for known, of_kind, members in found:
             if of_kind == kind and known == request:
                 members.append(server)
@@ -131,7 +131,7 @@ def may_open(task: Task, kin: Kin, every: Iterable[Kin]) -> bool:
     hints = {
         name: value
         for name, value in kin.request.scheduler_hints.items()
-        if task.named.isdisjoint(_texts(value))
+        if task.named.isdisjoint(scheduler_hints.servers(kin.request.scheduler_hints, name))
     }
     request = replace(kin.request, scheduler_hints=hints)
     gone = {server.id: each.request for each in every for server in each.servers}
@@ -141,10 +141,6 @@ def may_open(task: Task, kin: Kin, every: Iterable[Kin]) -> bool:
 
     rooms = (task.room(request, task.without(task.scenario, others(each))) for each in kin.servers)
     return any(room.is_open for room in rooms)
-
-
-def _texts(value: object) -> Iterable[str]:
-    return map(str, value) if isinstance(value, list | tuple) else (str(value),)
 
 
 def stuck_of(
@@ -184,25 +180,21 @@ def in_waves(task: Task, placed: Iterable[Placed]) -> tuple[Move, ...]:
     """Return the moves by wave."""
     found: list[Move] = []
     for _stage, group in groupby(placed, key=attrgetter('stage')):
-        begin, last = max((each.wave for each in found), default=0), Counter[str]()
-        for server, kin, index, caveats in (
-            (each.server, each.kin, each.index, each.caveats) for each in group
-        ):
-            keys = task.keys(server, kin.request)
-            wave = 1 + max((last[key] for key in keys), default=0)
-            last.update(dict.fromkeys(keys, 0))
-            for key in keys:
-                last[key] = wave
-            host = task.scenario.hosts[index]
+        begin, last = max((each.wave for each in found), default=0), dict[str, int]()
+        for each in group:
+            server, kind, host = each.server, each.kin.kind, task.scenario.hosts[each.index]
+            keys = task.keys(server, each.kin.request)
+            wave = 1 + max((last.get(key, 0) for key in keys), default=0)
+            last |= dict.fromkeys(keys, wave)
             found.append(
                 Move(
                     server,
-                    kin.kind,
+                    kind,
                     host.host,
                     host.hypervisor_hostname,
                     begin + wave,
-                    moves.unchecked(server, kin.kind),
-                    (*caveats, *_caveats(task, server, kin.kind, host)),
+                    moves.unchecked(server, kind),
+                    (*each.caveats, *_caveats(task, server, kind, host)),
                 )
             )
     return tuple(sorted(found, key=attrgetter('wave')))

@@ -122,18 +122,9 @@ def after(scenario: Scenario, plan: DrainPlan, settings: Settings) -> Scenario:
     scenario = _without_answers(scenario)
     before, columns = scenario.cloud, scenario.columns
     for move in plan.moves:
-        request = moves.request_of(move.server, move.kind, before, settings)
-        source, target = (
-            next(
-                index
-                for index in columns.indexes_by_name[host]
-                if node in (None, columns.hosts[index].hypervisor_hostname)
-            )
-            for host, node in (
-                (move.server.host or '', move.server.hypervisor_hostname),
-                (move.target, move.target_node),
-            )
-        )
+        request = moves.request_of(move.server, before, settings)
+        source = next(columns.indexes_of(move.server.host, move.server.hypervisor_hostname))
+        target = next(columns.indexes_of(move.target, move.target_node))
         # Separate steps: the hosts may share a pool.
         scenario = scenario.remove(request, {source: 1}).remove(request, {target: -1})
         counts = ((source, -1), (target, 1))

@@ -46,7 +46,7 @@ class Move:
     def as_dict(self) -> dict[str, Any]:
         """Return the move for JSON."""
         return {
-            **_named(self.server),
+            **as_named(self.server),
             'kind': self.kind,
             'target': self.target,
             'target_node': self.target_node,
@@ -99,7 +99,7 @@ class Stuck:
     def as_dict(self) -> dict[str, Any]:
         """Return the server for JSON, with the number of hosts of each code."""
         return {
-            **_named(self.server),
+            **as_named(self.server),
             'kind': self.kind,
             'code': self.code,
             'reason': self.reason,
@@ -172,13 +172,14 @@ class DrainPlan:
             'waves': self.waves,
             'moves': [each.as_dict() for each in self.moves],
             'stuck': [each.as_dict() for each in self.stuck],
-            'not_found': [_named(each) for each in self.not_found],
+            'not_found': [as_named(each) for each in self.not_found],
             'is_proven': self.is_proven,
-            'assumptions': [{'code': each.code, 'text': each.text} for each in self.assumptions],
+            'assumptions': [each._asdict() for each in self.assumptions],
         }
 
 
-def _named(server: Server) -> dict[str, Any]:
+def as_named(server: Server) -> dict[str, Any]:
+    """Return the id, the name and the host of a server for JSON."""
     return {'server': server.id, 'name': server.name, 'host': server.host}
 
 

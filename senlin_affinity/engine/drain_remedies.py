@@ -78,7 +78,7 @@ def _is_accepted(task: Task, server: Server, kind: Kind) -> bool:
     """Check whether a target is expected to take the server."""
     if _is_rejected(task, server, kind):
         return False
-    return bool(task.room(task.request_of(server, kind), task.scenario).expected.any())
+    return bool(task.room(task.request_of(server), task.scenario).expected.any())
 
 
 def _is_rejected(task: Task, server: Server, kind: Kind) -> bool:
@@ -99,7 +99,7 @@ def _of_group(task: Task, server: Server) -> Iterator[Unblocking]:
         return
     scenario, fits = task.scenario, task.is_target
     requests = [
-        replace(moves.request_of(each, COLD, scenario.cloud, task.settings), server_group=None)
+        replace(moves.request_of(each, scenario.cloud, task.settings), server_group=None)
         for each in members
         if each is not None
     ]

@@ -26,7 +26,6 @@ from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import AFFINITY, SOFT_AFFINITY, SOFT_POLICIES, Member
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import moves
-from senlin_affinity.nova.moves import Kind
 from senlin_affinity.scenario.columns import Flags, Numbers
 from senlin_affinity.scenario.constraint import Constraint
 from senlin_affinity.scenario.scenario import Scenario
@@ -143,13 +142,8 @@ class Task:
     @cached_property
     def named(self) -> frozenset[str]:
         """The servers that the scheduler hints of drained servers name."""
-        return frozenset(
-            name for each in self.servers.values() for name in self.hinted(each)
-        ).intersection(self.servers)
-
-    def hinted(self, server: Server) -> tuple[str, ...]:
-        """Return the ids of the servers that the scheduler hints of a server name."""
-        return scheduler_hints.named(server.hints, None)
+        every = (scheduler_hints.named(each.hints, None) for each in self.servers.values())
+        return frozenset(self.servers).intersection(chain.from_iterable(every))
 
     @cached_property
     def is_coupled(self) -> bool:
@@ -162,18 +156,18 @@ class Task:
         The group unless its policy is soft, and the servers that scheduler hints name.
         """
         group = request.server_group
-        found = {*self.hinted(server)} & self.named | ({server.id} & self.named)
+        found = self.named & {server.id, *scheduler_hints.named(server.hints, None)}
         if server.server_group and not (group and group.policy in SOFT_POLICIES):
-            found.add(server.server_group)
-        return frozenset(found)
+            found |= {server.server_group}
+        return found
 
-    def request_of(self, server: Server, kind: Kind) -> Request:
+    def request_of(self, server: Server) -> Request:
         """Return the request for the server on another host.
 
         Drained hosts take nothing, so members on these count for affinity only: without them, more
         requests are equal.
         """
-        request = moves.request_of(server, kind, self.scenario.cloud, self.settings)
+        request = moves.request_of(server, self.scenario.cloud, self.settings)
         group = request.server_group
         if group is None or group.policy == AFFINITY:
             return request
@@ -198,11 +192,8 @@ class Task:
 
     def index_of(self, server: Server) -> int | None:
         """Return the index of the host of a server; of several hypervisors, that of the server."""
-        indexes = self.scenario.columns.indexes_by_name.get(server.host or '', ())
-        node, hosts = server.hypervisor_hostname, self.scenario.hosts
-        return next(
-            (each for each in indexes if node in (None, hosts[each].hypervisor_hostname)), None
-        )
+        columns = self.scenario.columns
+        return next(columns.indexes_of(server.host, server.hypervisor_hostname), None)
 
     def frees_pools(self, server: Server) -> bool:
         """Check whether a server frees resources of a sharing provider when it moves."""

@@ -147,7 +147,7 @@ class Evacuations:
 
         Its group also has the server itself, which counts on the host that is lost only.
         """
-        found = moves.request_of(self._examples[kind], EVACUATE, self.cloud, self.settings)
+        found = moves.request_of(self._examples[kind], self.cloud, self.settings)
         if kind.own is not None:
             return found
         return replace(found, server_group=self.cloud.server_groups_by_id.get(kind.group or ''))

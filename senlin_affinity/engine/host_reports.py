@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -54,13 +54,6 @@ class HostsAfter:
     exact: frozenset[int] = field(repr=False)
     members: Mapping[str, int] = field(hash=False, repr=False)
     placed: array[int] | None = field(hash=False, repr=False)
-
-    def first(self, number: int) -> HostsAfter:
-        """Return only the first ``number`` hosts."""
-        kept = slice(number)
-        return replace(
-            self, names=self.names[kept], row_of=self.row_of[kept], rooms=self.rooms[kept]
-        )
 
     def tally(self) -> list[tuple[HostVerdicts, int]]:
         """Return each row with the number of its hosts, in the order of appearance."""

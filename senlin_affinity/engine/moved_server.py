@@ -110,7 +110,7 @@ def _movable(what_if: WhatIf) -> Iterator[tuple[Server, Flavor]]:
 def _moved(what_if: WhatIf, task: Task, server: Server, flavor: Flavor) -> _Move | None:
     """Return the move of a server; None if it does not suffice."""
     scenario, kind = what_if.before.scenario, moves.kind_of(server)
-    request, index = task.request_of(server, kind), task.index_of(server)
+    request, index = task.request_of(server), task.index_of(server)
     if index is None or scenario.columns.indexes_by_name[server.host or ''] != (index,):
         return None
     freed = scenario.remove(request, {index: 1})

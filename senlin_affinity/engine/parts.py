@@ -106,8 +106,8 @@ def _names_of_aggregates(scenario: Scenario, by: str) -> Mapping[str, tuple[str,
         raise InvalidSpec(f'must be {ZONE} or {HOST}, because the aggregates are not known', 'by')
     if by == AGGREGATE:
         return {each.uuid: (each.name,) for each in aggregates}
-    keys = sorted({key for each in aggregates for key in each.metadata})
+    keys = scenario.cloud.metadata_keys
     if by not in keys:
-        words = meant(by, [ZONE, AGGREGATE, HOST, *keys])
+        words = meant(by, [ZONE, AGGREGATE, HOST, *sorted(keys)])
         raise InvalidSpec(f'no aggregate has the metadata key {by!r}: {words}', 'by')
     return {each.uuid: (each.metadata[by],) for each in aggregates if by in each.metadata}

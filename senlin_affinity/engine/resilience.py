@@ -21,6 +21,7 @@ Domains that hold servers of the same kinds on equal hosts still differ in the h
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -70,11 +71,10 @@ def resilience(
 def _domains(by: str, scenario: Scenario) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name of each domain, and its service hosts."""
     parts, names = parts_of(scenario, by), scenario.columns.names
-    ends = (*parts.starts[1:].tolist(), len(parts.members))
-    for name, start, end in zip(parts.names, parts.starts.tolist(), ends, strict=True):
+    sets = np.split(parts.members, parts.starts[1:])
+    for name, indexes in zip(parts.names, sets, strict=True):
         if name != NO_NAME or by == ZONE:
-            indexes = parts.members[start:end].tolist()
-            yield name, tuple(dict.fromkeys(names[each] for each in indexes))
+            yield name, tuple(dict.fromkeys(names[each] for each in indexes.tolist()))
 
 
 class _Search:
@@ -227,13 +227,10 @@ class _MoreHosts:
             if number == most:
                 return
             number = min(2 * number, most)
-        low = number // 2 + 1 if number > 1 else 1
-        while low < number:
-            middle = (low + number) // 2
-            if self._fits(loss, places[:middle]):
-                number = middle
-            else:
-                low = middle + 1
+        tried = range(number // 2 + 1, number)
+        number = tried.start + bisect_left(
+            tried, True, key=lambda each: self._fits(loss, places[:each])
+        )
         text = f'{counted(number, "more host")} like {like.host}'
         yield Unblocking('more_hosts', text, {'like': like.host, 'number': number})
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from senlin_affinity.engine.drain_plan import DrainPlan, Move, Unblocking, all_fit
+from senlin_affinity.engine.drain_plan import DrainPlan, Move, Unblocking, all_fit, as_named
 from senlin_affinity.engine.workload_plan import Obstacle
 from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.verdict import Assumption
@@ -88,8 +88,8 @@ class Loss:
         """Return the verdict, the servers that are left, and what is missing."""
         text = OUTCOMES[self.verdict]
         if self.left:
-            of = f'{self.servers:,} {"server" if self.servers == 1 else "servers"}'
-            text += f': {self.left:,} of {of} {"is" if self.left == 1 else "are"} left'
+            of, are = counted(self.servers, 'server'), 'is' if self.left == 1 else 'are'
+            text += f': {self.left:,} of {of} {are} left'
         return f'{text}; missing: {self.lacks()}' if self.missing else text
 
     def lacks(self) -> str:
@@ -123,10 +123,7 @@ class Loss:
                 for each in self.first
             ],
             'stuck': [each.as_dict() for each in self.plan.stuck],
-            'not_found': [
-                {'server': each.id, 'name': each.name, 'host': each.host}
-                for each in self.plan.not_found
-            ],
+            'not_found': [as_named(each) for each in self.plan.not_found],
             'obstacles': [each._asdict() for each in self.obstacles],
             'missing': [each.as_dict() for each in self.missing],
             'caveats': [*self.caveats],

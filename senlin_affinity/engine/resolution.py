@@ -165,7 +165,7 @@ def _check_spreads(spreads: Iterable[Spread], cloud: CloudSnapshot) -> None:
     """
     if cloud.aggregates is None:
         return
-    known = {key for aggregate in cloud.aggregates for key in aggregate.metadata} | {ZONE}
+    known = cloud.metadata_keys | {ZONE}
     for number, spread in enumerate(spreads):
         if spread.by not in known:
             words = f'no aggregate has the metadata key {spread.by!r}{_near(spread.by, known)}'

@@ -132,11 +132,6 @@ def _is_capability(key: str, _value: str) -> bool:
     return is_attribute or key.startswith(_CAPABILITIES)
 
 
-def _is_of_hypervisor(key: str, _value: str) -> bool:
-    """Check whether ImagePropertiesFilter reads an image property."""
-    return key.startswith(_IMAGE_KEYS)
-
-
 def _needs_numa(key: str, value: str) -> bool:
     """Check whether an extra spec gives the server a NUMA topology.
 
@@ -146,16 +141,6 @@ def _needs_numa(key: str, value: str) -> bool:
         return value in (DEDICATED, MIXED)
     is_pinned = key.startswith('resources') and key.endswith(':PCPU') and value != '0'
     return is_pinned or key in ('hw:numa_nodes', 'hw:mem_page_size', 'hw:pmem')
-
-
-def _property_needs_numa(key: str, value: str) -> bool:
-    """Check :func:`_needs_numa` for an image property."""
-    return _needs_numa(key.replace('_', ':', 1), value)
-
-
-def _needs_device(key: str, _value: str) -> bool:
-    """Check whether an extra spec requests a PCI device."""
-    return key.startswith('pci_passthrough:')
 
 
 #: Prefixes that ComputeCapabilitiesFilter reads; ``num_`` begins counters (``num_vm_active``).
@@ -175,10 +160,13 @@ _Reads = Callable[[str, str], bool]
 #: Which extra specs and which image properties a filter reads.
 _READING: Mapping[str, tuple[_Reads, _Reads]] = {
     'ComputeCapabilitiesFilter': (_is_capability, _nothing),
-    'ImagePropertiesFilter': (_nothing, _is_of_hypervisor),
+    'ImagePropertiesFilter': (_nothing, lambda key, _value: key.startswith(_IMAGE_KEYS)),
     'AggregateImagePropertiesIsolation': (_nothing, _anything),
-    'NUMATopologyFilter': (_needs_numa, _property_needs_numa),
-    'PciPassthroughFilter': (_needs_device, _nothing),
+    'NUMATopologyFilter': (
+        _needs_numa,
+        lambda key, value: _needs_numa(key.replace('_', ':', 1), value),
+    ),
+    'PciPassthroughFilter': (lambda key, _value: key.startswith('pci_passthrough:'), _nothing),
 }
 
 #: The filters whose inputs this module knows.

@@ -166,11 +166,6 @@ class Table:
     exact: frozenset[int] = field(default_factory=frozenset)
 
     @cached_property
-    def host_rows(self) -> Sequence[HostVerdicts]:
-        """The row of each host."""
-        return [*map(self.rows.__getitem__, self.row_of.tolist())]
-
-    @cached_property
     def used_rows(self) -> Sequence[HostVerdicts]:
         """Each row that a host has, once."""
         numbers = np.flatnonzero(np.bincount(self.row_of, minlength=len(self.rows)))

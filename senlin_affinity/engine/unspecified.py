@@ -86,12 +86,12 @@ def names_deciding(now: Evaluation, enabled: Evaluation, index: int) -> list[str
         for found in capacity.of_constraint(now.request, cloud, each)
         if found in switches
     )
-    return [each if isinstance(each, str) else each.dest for each in declared if each in switches]
+    return [each if isinstance(each, str) else each.dest for each in declared]
 
 
 def is_decisive(now: Evaluation) -> bool:
     """Check whether enabling all unspecified switches lowers any bound."""
-    return _is_less(_with(now, _switches(now)).total, now.total)
+    return _is_less(with_all(now).total, now.total)
 
 
 def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:

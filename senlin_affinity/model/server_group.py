@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -164,6 +164,11 @@ class ServerGroup(Value, frozen=True, dict=True):
                 yield member.host
             if is_strict and is_checked and member.also_on:
                 yield from {*member.also_on}.difference((member.host,))
+
+    def without(self, servers: Collection[str]) -> ServerGroup:
+        """Return the group without these members, by id."""
+        left = (member for member in self.members if member.server not in servers)
+        return msgspec.structs.replace(self, members=(*left,))
 
     def free_slots(self, members_on_host: int) -> int | None:
         """Return how many more members a host may hold; None if there is no limit."""

@@ -218,18 +218,21 @@ def request_of(
 ) -> tuple[Request, CloudSnapshot]:
     """Return the request for one server, and the cloud with the hosts that Nova considers.
 
-    For a resize, nova-api checks the flavor again, and for a rebuild, the image.
+    For a resize, nova-api checks the flavor again, and for a rebuild, the image. A server that is
+    unshelved does not count in its group.
     """
     action, server = asked.action, asked.server
     if action is Action.RESIZE:
         server = structs.replace(server, flavor=asked.flavor)
-    request = moves.request_of(server, _KINDS.get(action, moves.COLD), cloud, settings)
+    request = moves.request_of(server, cloud, settings)
     if action is Action.REBUILD:
         return _rebuilt(request, asked), _only(cloud, lambda host: host.host == server.host)
     if asked.stays:
         return request, _only(cloud, lambda host: host.host == server.host)
     if action is Action.UNSHELVE:
-        return _without_itself(request, server), cloud
+        group = request.server_group
+        others = None if group is None else group.without({server.id})
+        return replace(request, server_group=others), cloud
     if action is Action.RESIZE:
         request = _checking(request, 'flavor', settings)
         if settings.value(SAME_HOST):
@@ -274,15 +277,6 @@ def _checking(request: Request, name: str, settings: Settings) -> Request:
     """Return the request with a constraint that the moves waive."""
     waived = request.settings.waived - {name} | settings.waived
     return replace(request, settings=replace(request.settings, waived=waived))
-
-
-def _without_itself(request: Request, server: Server) -> Request:
-    """Return the request of a server without a host, which does not count in its group."""
-    group = request.server_group
-    if group is None:
-        return request
-    others = (each for each in group.members if each.server != server.id)
-    return replace(request, server_group=structs.replace(group, members=(*others,)))
 
 
 def _only(cloud: CloudSnapshot, is_considered: Callable[[Host], bool]) -> CloudSnapshot:

@@ -127,8 +127,7 @@ def unmirrored_in_zone(cloud: CloudSnapshot, host: Host, zone: str | None) -> fr
     """Return the host's aggregates that carry the zone, if Placement has it in none of them."""
     if zone is None or not host.unmirrored:
         return frozenset()
-    known = cloud.aggregates_by_uuid
-    of_host = (known[uuid] for uuid in host.aggregates if uuid in known)
+    of_host = aggregates_of(cloud, host)
     return unmirrored(host, frozenset(e.uuid for e in of_host if e.availability_zone == zone))
 
 

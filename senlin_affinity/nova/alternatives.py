@@ -228,7 +228,6 @@ def _joined(aggregates: CanonicalUuids, uuid: str) -> CanonicalUuids:
 
 
 def joining(
-    request: Request,
     cloud: CloudSnapshot,
     hosts: Sequence[Host],
     uuids: Iterable[str],

@@ -268,8 +268,8 @@ def uncertain_traits(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     forbidden = {name for group in groups for name in group.traits.forbidden} - _OF_NOVA
     if not forbidden or cloud.traits is not None or _is_answered(request, cloud):
         return ()
-    uncertain = forbidden - request.memo(flavor_features.traits_of_hosts, cloud)
-    return tuple(sorted(uncertain - _accepted(request, cloud))) if uncertain else ()
+    uncertain = forbidden - cloud.traits_of_hosts
+    return tuple(sorted(uncertain - _accepted(cloud))) if uncertain else ()
 
 
 def _is_answered(request: Request, cloud: CloudSnapshot) -> bool:
@@ -277,7 +277,7 @@ def _is_answered(request: Request, cloud: CloudSnapshot) -> bool:
     return request.memo(placement_answer, cloud).query is not None
 
 
-def _accepted(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
+def _accepted(cloud: CloudSnapshot) -> frozenset[str]:
     """Return the traits, and other words, in the queries for which any host has a grant.
 
     An answer without candidates does not show that they exist: Placement may not look them up.
@@ -312,7 +312,7 @@ def _of_names(
         yield Rejection(WRONG_NAMES, _in_quotes(wrong), _specs(request, names=wrong))
     if cloud.traits is not None:
         traits |= flavor_features.root_required(request, cloud)
-        traits -= cloud.traits | request.memo(flavor_features.traits_of_hosts, cloud)
+        traits -= cloud.traits | cloud.traits_of_hosts
         if traits:
             keys = _specs(request, names=traits, value='forbidden')
             yield Rejection(NO_TRAITS, _joined(traits), keys)

@@ -245,7 +245,9 @@ RULES = (
          lambda guest: conditions.model(guest) in STATELESS
          and not guest.flag_of_image('hw:firmware_stateless'),
          'stateless firmware', 'an image with hw_firmware_stateless=true'),
-    Rule('encryption_with_video', 'InvalidVideoMode', 34, conditions.has_forbidden_video,
+    Rule('encryption_with_video', 'InvalidVideoMode', 34,
+         lambda guest: conditions.model(guest) == 'intel-tdx'
+         and guest.of_image('hw:video_model') != 'none',
          'is incompatible with an attached video device', 'an image with hw_video_model=none'),
     Rule('numa_cpus_of_both', 'ImageNUMATopologyForbidden', 24,
          lambda guest: guest.has_topology and guest.has_numa_cpus_twice,
@@ -268,7 +270,8 @@ RULES = (
          lambda guest: len(conditions.numa_cpus(guest)) > len({*conditions.numa_cpus(guest)}),
          'is assigned to two nodes', 'each CPU in one NUMA node only'),
     Rule('numa_cpu_unassigned', 'ImageNUMATopologyCPUsUnassigned', 24,
-         conditions.are_cpus_unassigned, 'is not assigned to any node',
+         lambda guest: conditions.is_manual(guest)
+         and not guest.cpus <= {*conditions.numa_cpus(guest)}, 'is not assigned to any node',
          'each CPU of the flavor in a NUMA node'),
     Rule('numa_memory', 'ImageNUMATopologyMemoryOutOfRange', 24,
          lambda guest: conditions.is_manual(guest) and sum(guest.numa_memory) != guest.memory,
@@ -282,7 +285,8 @@ RULES = (
     Rule('alias', 'PciRequestAliasNotDefined', 24, conditions.is_alias_undefined,
          'is not defined', 'an alias that [pci] alias of nova-api defines'),
     _conflict('ephemeral', 26, EPHEMERAL),
-    _conflict('ephemeral_format', 26, f'{EPHEMERAL}_format', conditions.is_format_of_image_other),
+    _conflict('ephemeral_format', 26, f'{EPHEMERAL}_format',
+              lambda guest: guest.conflicts(f'{EPHEMERAL}_format') and guest.is_on(EPHEMERAL)),
     _conflict('packed_ring', 29, 'hw:virtio_packed_ring'),
     _conflict('pmu', 25, 'hw:pmu'),
     Rule('ports', 'ImageSerialPortNumberInvalid', 24,
@@ -301,7 +305,8 @@ RULES = (
          'Invalid flavor extra spec. Error', 'numbers of sockets, cores and threads'),
     Rule('units_of_image', 'ImageVCPUTopologyRangeExceeded', 24, conditions.are_units_too_many,
          'exceeds the limits of the flavor or image', 'an image with smaller numbers'),
-    _conflict('multiqueue', 25, MULTIQUEUE, conditions.is_multiqueue_of_image_other),
+    _conflict('multiqueue', 25, MULTIQUEUE,  # which Nova ignores for one CPU
+              lambda guest: guest.differs(MULTIQUEUE) and guest.size > 1),
     _conflict('sound', 32, SOUND, lambda guest: guest.conflicts(SOUND)),
 )
 # fmt: on

@@ -100,12 +100,6 @@ def is_hard_spread(request: Request) -> bool:
     return spread and not request.is_pinned
 
 
-def may_be_ignored(request: Request) -> bool:
-    """Check whether a Nova below 29 enforces no zone: neither by a query nor by a filter."""
-    is_by_name = request.is_pinned or request.is_enforced(ZONE_FILTER)
-    return not (is_by_name or request.option(ZONE_QUERY))
-
-
 def default_zone(request: Request, cloud: CloudSnapshot) -> str | None:
     """Return the zone for which Nova may use a host of any zone, or None if there is no such zone.
 

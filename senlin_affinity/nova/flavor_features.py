@@ -191,17 +191,12 @@ def root_required(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
     """Return all traits that the root provider must have."""
     asked, secret = _asked(request), _tpm_secret(request)
     traits = set() if asked is None else _of_root(asked)
-    if secret is not None and not TPM_SECRETS.isdisjoint(request.memo(traits_of_hosts, cloud)):
+    if secret is not None and not TPM_SECRETS.isdisjoint(cloud.traits_of_hosts):
         traits.add(secret)
     for option in (IMAGE_TYPES, IMAGE_METADATA):
         if request.option(option):
             traits |= of_image(request, option)
     return frozenset(traits)
-
-
-def traits_of_hosts(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
-    """Return the traits that any host has."""
-    return cloud.traits_of_hosts
 
 
 def of_image(request: Request, option: Option) -> set[str]:
@@ -230,8 +225,7 @@ def is_open(request: Request, cloud: CloudSnapshot) -> bool:
 
 def is_tpm_secret_open(request: Request, cloud: CloudSnapshot) -> bool:
     """Check whether the flavor has a TPM, and it is unknown whether Nova requires its owner."""
-    is_unknown = TPM_SECRETS.isdisjoint(request.memo(traits_of_hosts, cloud))
-    return is_unknown and _tpm_secret(request) is not None
+    return TPM_SECRETS.isdisjoint(cloud.traits_of_hosts) and _tpm_secret(request) is not None
 
 
 def _of_root(asked: Asked) -> set[str]:

@@ -126,16 +126,6 @@ def is_model_of_image_other(guest: GuestRequest) -> bool:
     return is_other and guest.is_on(ENCRYPTION)
 
 
-def is_format_of_image_other(guest: GuestRequest) -> bool:
-    """Check whether flavor and image have different formats of encrypted disks."""
-    return guest.conflicts(f'{EPHEMERAL}_format') and guest.is_on(EPHEMERAL)
-
-
-def is_multiqueue_of_image_other(guest: GuestRequest) -> bool:
-    """Check whether flavor and image differ in multiqueue; Nova ignores it for one CPU."""
-    return guest.differs(MULTIQUEUE) and guest.size > 1
-
-
 def is_machine_type_invalid(guest: GuestRequest) -> bool:
     """Check whether memory is encrypted on another machine type than q35."""
     machine = guest.of_image('hw:machine_type')
@@ -176,16 +166,6 @@ def is_no_number(guest: GuestRequest, keys: Sequence[str]) -> bool:
     except ValueError:
         return True
     return False
-
-
-def are_cpus_unassigned(guest: GuestRequest) -> bool:
-    """Check whether the NUMA nodes lack CPUs of the flavor."""
-    return is_manual(guest) and not guest.cpus <= {*numa_cpus(guest)}
-
-
-def has_forbidden_video(guest: GuestRequest) -> bool:
-    """Check whether memory encryption does not allow the video model."""
-    return model(guest) == 'intel-tdx' and guest.of_image('hw:video_model') != 'none'
 
 
 def are_limits_exceeded(guest: GuestRequest) -> bool:

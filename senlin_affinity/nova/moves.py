@@ -7,8 +7,8 @@ that of a new server) and nova-compute (the late check of the group).
 
 Example::
 
-    obstacle(server, LIVE)                       Verdict.rejected('move.status', ...), or None
-    request_of(server, LIVE, cloud, settings)    a Request for one server on another host
+    obstacle(server, LIVE, cloud, settings)      Verdict.rejected('move.status', ...), or None
+    request_of(server, cloud, settings)          a Request for one server on another host
 
 * A locked server moves: an administrator overrides the lock.
 * Filters run also for a host that the move names. Nova ignores the source, and a host that was
@@ -44,9 +44,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from msgspec import structs
-
 from senlin_affinity.model.host import Host, is_ironic
+from senlin_affinity.model.numbers import TRUE
 from senlin_affinity.model.request import QUOTA, Request, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
@@ -76,8 +75,6 @@ _NEVER_EVACUATED = (
     *('BUILD', 'PAUSED', 'SUSPENDED', 'RESCUE', _VERIFY_RESIZE, 'REVERT_RESIZE'),
     *('SHELVED', 'SHELVED_OFFLOADED', 'SOFT_DELETED', 'DELETED'),
 )
-#: What nova-api and image readers take for a true value.
-_TRUE = ('1', 't', 'true', 'on', 'y', 'yes')
 #: The sentences of the codes of :func:`obstacle` and :func:`mismatch`.
 REASONS: Mapping[str, Reason] = {
     'move.no_host': Reason('server {server} is on no host'),
@@ -147,10 +144,7 @@ def kind_of(server: Server) -> Kind:
 
 
 def obstacle(
-    server: Server,
-    kind: Kind,
-    cloud: CloudSnapshot | None = None,
-    settings: Settings | None = None,
+    server: Server, kind: Kind, cloud: CloudSnapshot, settings: Settings
 ) -> Verdict | None:
     """Return why Nova rejects this move to any host; None if nothing is known against it.
 
@@ -201,14 +195,14 @@ def _of_devices(server: Server, kind: Kind) -> Verdict | None:
     if has_vtpm and kind != COLD and not is_movable:
         return Verdict.rejected('move.vtpm')
     encryption = specs.get('hw:mem_encryption', ''), image.get('hw_mem_encryption', '')
-    if kind == LIVE and any(str(value).strip().lower() in _TRUE for value in encryption):
+    if kind == LIVE and any(str(value).strip().lower() in TRUE for value in encryption):
         return Verdict.rejected('move.memory_encryption')
     return None
 
 
-def _of_host(server: Server, kind: Kind, cloud: CloudSnapshot | None) -> Verdict | None:
+def _of_host(server: Server, kind: Kind, cloud: CloudSnapshot) -> Verdict | None:
     """Return the rejection because of the host that the server is on."""
-    host = None if cloud is None else cloud.hosts_by_name.get(server.host or '')
+    host = cloud.hosts_by_name.get(server.host or '')
     if host is None:
         return None
     if is_ironic(host.hypervisor_type):
@@ -218,13 +212,11 @@ def _of_host(server: Server, kind: Kind, cloud: CloudSnapshot | None) -> Verdict
     return None
 
 
-def _of_group(
-    server: Server, cloud: CloudSnapshot | None, settings: Settings | None
-) -> Verdict | None:
+def _of_group(server: Server, cloud: CloudSnapshot, settings: Settings) -> Verdict | None:
     """Return the rejection because the filter of the group's policy does not run."""
-    group = None if cloud is None else _group(server, cloud)
+    group = _group(server, cloud)
     name = None if group is None else FILTERS.get(group.policy)
-    if group is None or settings is None or name in (None, *settings.enabled_filters):
+    if group is None or name in (None, *settings.enabled_filters):
         return None
     return Verdict.rejected('move.group_filter', filter=name, group=group.name)
 
@@ -240,15 +232,14 @@ def mismatch(kind: Kind, source: Host, target: Host) -> Verdict | None:
     return Verdict.rejected('move.hypervisor_type', type=target.hypervisor_type)
 
 
-def request_of(server: Server, kind: Kind, cloud: CloudSnapshot, settings: Settings) -> Request:
-    """Return the request for one server on another host.
+def request_of(server: Server, cloud: CloudSnapshot, settings: Settings) -> Request:
+    """Return the request for one server on another host, which is that of any kind of move.
 
     The cloud of the request must not offer the source, which Nova ignores.
     """
     group = _group(server, cloud)
     if group is not None and group.policy != AFFINITY:
-        others = (each for each in group.members if each.server != server.id)
-        group = structs.replace(group, members=(*others,))
+        group = group.without({server.id})
     is_hidden = not {'image_properties', REBUILT_IMAGE}.isdisjoint(server.unknown)
     image = None if is_hidden else server.image_properties
     options = {**settings.options, DEFAULT_SCHEDULE_ZONE.key: None}

@@ -284,20 +284,14 @@ def _doubt(quota: Quota) -> int:
     return quota.doubt if isinstance(quota, Charged) else 0
 
 
-def has_quotas(request: Request, cloud: CloudSnapshot) -> bool:
-    """Check whether the cloud's quotas are those of the servers' project.
-
-    True if either project is unknown.
-    """
-    return request.project_id == (cloud.project_id or request.project_id)
-
-
 def quotas_of(request: Request, cloud: CloudSnapshot) -> Mapping[str, Quota] | None:
     """Return the quotas of the servers' project and user; None if unknown, or ignored.
 
+    If the project of the cloud is unknown, its quotas are those of the servers' project.
     ``of_user`` is None in all of them if the cloud has those of another user.
     """
-    if cloud.quotas is None or not has_quotas(request, cloud) or request.are_quotas_ignored:
+    is_own = request.project_id == (cloud.project_id or request.project_id)
+    if cloud.quotas is None or not is_own or request.are_quotas_ignored:
         return None
     if request.user_id == cloud.user_id:
         return cloud.quotas

@@ -16,7 +16,7 @@ Units: as in the snapshot; ``INFINITE`` for a ``max_unit`` that is unknown.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count, repeat
 from operator import attrgetter, eq, is_, is_not
@@ -182,6 +182,11 @@ class Columns:
         for index in range(begin, len(names)):
             found[names[index]] = (*found.get(names[index], ()), index)
         return found
+
+    def indexes_of(self, name: str | None, node: str | None) -> Iterator[int]:
+        """Yield the indexes of a service host's hypervisors, or that of one; None: not known."""
+        indexes = self.indexes_by_name.get(name or '', ())
+        return (each for each in indexes if node in (None, self.hosts[each].hypervisor_hostname))
 
     @cached_property
     def name_ranks(self) -> Numbers:

@@ -157,11 +157,9 @@ class Constraint:
         """Return the verdict of ``check``; raise ConstraintError if it fails or is invalid."""
         try:
             return check_verdict(self, self.check(asked, host, cloud))
-        except AttributeError as error:
-            if error.obj is host:
-                error = AttributeError(f'{error.name!r} is not in reads')
-            raise attributed(self, 'check', error, where()) from error
         except Exception as error:
+            if isinstance(error, AttributeError) and error.obj is host:
+                error = AttributeError(f'{error.name!r} is not in reads')
             raise attributed(self, 'check', error, where()) from error
 
     def check_host(self, request: Request, cloud: CloudSnapshot, host: Host) -> Verdict:

@@ -24,7 +24,7 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import topology
 from senlin_affinity.nova.demand import demand_of
-from senlin_affinity.nova.host_status import disabled, enabled
+from senlin_affinity.nova.host_status import disabled
 from senlin_affinity.scenario.columns import Classes, Columns, Grants, Numbers
 
 #: Fields of a host whose values depend on the servers that were placed.
@@ -130,17 +130,9 @@ class Scenario:
         indexes = sorted(index for name in {*names} for index in of_names.get(name, ()))
         return self.with_hosts({index: how(self.hosts[index]) for index in indexes})
 
-    def enable(self, names: Iterable[str]) -> Scenario:
-        """Enable the compute services of these hosts."""
-        return self.change(names, enabled)
-
     def disable(self, names: Iterable[str]) -> Scenario:
         """Disable the compute services of these hosts."""
         return self.change(names, disabled)
-
-    def start(self, names: Iterable[str]) -> Scenario:
-        """Start the compute services of these hosts."""
-        return self.change(names, lambda host: host.but(up=True))
 
     def add(self, hosts: Iterable[Host]) -> Scenario:
         """Add hosts."""
@@ -235,10 +227,9 @@ class Scenario:
     def servers_on(self, index: int) -> int | None:
         """Return the number of servers of one host; None if it is unknown."""
         servers = self.hosts[index].servers
-        return servers if servers is None else servers + self._placed_on(index)
-
-    def _placed_on(self, index: int) -> int:
-        return 0 if self.placed is None else int(self.placed[index])
+        if servers is None or self.placed is None:
+            return servers
+        return servers + int(self.placed[index])
 
     def classes(self, fields: tuple[str, ...]) -> Classes:
         """Return the classes of the hosts by these fields.

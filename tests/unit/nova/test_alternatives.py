@@ -130,7 +130,7 @@ def test_hosts_join_the_aggregate_that_most_of_them_may_join(offered, kept, aggr
         'aggregates': {'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}, 'ssd': {}},
     }
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
-    found = alternatives.joining(*resolved, resolved.cloud.hosts, offered, kept)
+    found = alternatives.joining(resolved.cloud, resolved.cloud.hosts, offered, kept)
     named = {'name': aggregate, 'uuid': aggregate}
     assert [(each.data, [host.host for host in each.hosts]) for each in found] == (
         [({'aggregate_hosts': {'aggregate': named, 'hosts': []}}, hosts)] if aggregate else []

@@ -7,7 +7,7 @@ from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
-from senlin_affinity.nova.host_status import DISABLED
+from senlin_affinity.nova.host_status import DISABLED, enabled
 from senlin_affinity.scenario.columns import INFINITE, Columns
 from senlin_affinity.scenario.scenario import Scenario
 from tests.support.values import replace
@@ -120,7 +120,7 @@ def test_a_disabled_host_is_enabled_again():
         (True, False),
         (False, True),
     ]
-    assert [*after.enable(['cmp-2']).hosts] == [*before.hosts]
+    assert [*after.change(['cmp-2'], enabled).hosts] == [*before.hosts]
 
 
 def test_placed_servers_use_what_they_request():
