@@ -33,8 +33,7 @@ from senlin_affinity.cloud.rest import (
     shown,
 )
 from senlin_affinity.cloud.server_groups import NovaServerGroups
-from senlin_affinity.cloud.transport import REQUEST_TIMEOUT as REQUEST_TIMEOUT
-from senlin_affinity.cloud.transport import error_text, one_line
+from senlin_affinity.cloud.transport import REQUEST_TIMEOUT, error_text, one_line
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.suggestion import nearest

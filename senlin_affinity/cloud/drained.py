@@ -34,14 +34,13 @@ from senlin_affinity.cloud import (
 )
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.paging import allowed
-from senlin_affinity.cloud.rest import OperatorRest
 from senlin_affinity.cloud.snapshot import Taken
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
+from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova import moves
@@ -106,8 +105,10 @@ def _with(
     hinted = {name for each in every for name in scheduler_hints.named(each.hints, None)}
     if hinted:
         found = {each.id: _member(each) for each in every if each.id in hinted}
-        read = partial(members.by_ids, compute, sorted(hinted), found)
-        cloud = structs.replace(cloud, servers=_moving(compute, read()))
+        named = members.by_ids(compute, sorted(hinted), found)
+        read = partial(members.migrations, compute)
+        located = members.moving(named, lambda: allowed(read))  # None if they may not be read
+        cloud = structs.replace(cloud, servers=located or named)
     return replace(view, snapshot=cloud, unavailable=unavailable)
 
 
@@ -187,11 +188,3 @@ def _member(server: Server) -> Member:
         zone=server.availability_zone,
         state=server.status,
     )
-
-
-def _moving(compute: OperatorRest, found: tuple[Member, ...]) -> tuple[Member, ...]:
-    """Return the servers with the hosts of their migrations, if these may be read."""
-    alone = ServerGroup('', '', ANTI_AFFINITY, members=found)
-    read = partial(members.migrations, compute)
-    groups = members.with_migrations((alone,), lambda: allowed(read))
-    return found if groups is None else groups[0].members

@@ -214,14 +214,6 @@ class _LimitedServers(NamedServers):
         self.left -= 1
         return super()._get(path, what, key)
 
-    @functools.cached_property
-    def _flavor_names(self) -> Sequence[str]:
-        return super().flavor_names()
-
-    def flavor_names(self) -> Sequence[str]:
-        """Return the names of all flavors in their order, by one listing."""
-        return self._flavor_names
-
 
 class _Reading:
     """What the reads of several failures share."""
@@ -235,35 +227,27 @@ class _Reading:
         most_requests: int,
     ) -> None:
         self.nova = _LimitedServers(clouds.compute(clients.owner, timeout), most_requests)
-        self._clients, self._timeout, self._period = clients, timeout, period
+        self._clients, self._timeout, self.period = clients, timeout, period
         self.groups = cloud.server_group_ids
         self.find_image: Callable[[str], Image] = functools.cache(self._find_image)
 
     def failures(self, most: int) -> Iterator[FailedServer]:
         """Yield the newest failures; without those whose message would need too many requests."""
-        for each in self._period.failures[:most]:
+        for each in self.period.failures[:most]:
             if each.requests > self.nova.left:
                 continue
             yield _ListedReader(self, each).read()
-
-    @property
-    def servers(self) -> Sequence[Mapping[str, Any]]:
-        """The servers that changed in the period."""
-        return self._period.servers
 
     @functools.cached_property
     def aggregates(self) -> Sequence[Mapping[str, Any]]:
         """All aggregates, by one request, if it is left."""
         return self.nova.aggregates() if self.nova.left > 0 else ()
 
-    def of_reservation(self, reservation: str) -> list[Mapping[str, Any]]:
-        """Return the servers of a request, as far as they changed in the period."""
-        return self._by_reservation.get(reservation, [])
-
     @functools.cached_property
-    def _by_reservation(self) -> Mapping[str, list[Mapping[str, Any]]]:
+    def by_reservation(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """The servers that changed in the period, by the id of their request."""
         found: dict[str, list[Mapping[str, Any]]] = {}
-        for body in self._period.servers:
+        for body in self.period.servers:
             found.setdefault(str(body.get(RESERVATION)), []).append(body)
         return found
 
@@ -274,7 +258,7 @@ class _Reading:
             and each['migration_type'] == record['migration_type']
             and each['status'] not in _FAILED
             and str(each['created_at']) > str(record['created_at'])
-            for each in self._period.migrations
+            for each in self.period.migrations
         )
 
     def _find_image(self, identity: str) -> Image:
@@ -330,10 +314,10 @@ class _ListedReader(Reader):
         return tried if is_certain else replace(tried, flavor_name=None)
 
     def _listed_siblings(self, reservation: str | None) -> Sequence[Mapping[str, Any]]:
-        return self._shared.of_reservation(str(reservation)) if reservation else ()
+        return self._shared.by_reservation.get(str(reservation), ()) if reservation else ()
 
     def _changed_servers(self, _since: str) -> Iterator[Mapping[str, Any]]:
-        return iter(self._shared.servers)
+        return iter(self._shared.period.servers)
 
     def _changed_aggregates(self) -> Sequence[Mapping[str, Any]]:
         return self._shared.aggregates if self._is_administrator else ()

@@ -18,7 +18,7 @@ stay "at most", and ``CloudView.unavailable`` has the reason. InvalidSpec as
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -57,15 +57,17 @@ def complete(
     if not known or view.snapshot.hosts is None:
         return view
     found = flavor_capacity.select(known, names)
-    base = _resolved(question, view, found)
-    if base is None:
+    if not found:
         return view
-    request, now = base
+    asked = replace(question, count=0, flavor=found[0].id, are_quotas_ignored=True)
+    try:
+        request, _cloud = resolve_question(asked, view)
+    except InvalidSpec:
+        return view  # raised again when the question is answered
     now = with_access(clients.owner, view.snapshot, request.project_id, found, timeout)
     wanted = {each.id for each in found}
-    found = tuple(each for each in now.flavors or () if each.id in wanted)
-    view = replace(view, snapshot=now)
-    return of_requests(clients, taken, view, [*_requests(request, found)], timeout)
+    requests = [replace(request, flavor=each) for each in now.flavors or () if each.id in wanted]
+    return of_requests(clients, taken, replace(view, snapshot=now), requests, timeout)
 
 
 def of_questions(
@@ -121,7 +123,8 @@ def of_requests(
         for one in requests
         if (asked := demand_of(one)) is not None and not shared.isdisjoint(asked.amounts)
     ]
-    return _with_answers(clients, taken, replace(view, snapshot=now), vague, timeout)
+    by_query = {candidate_query.query(each, now): each for each in vague}
+    return with_answers(clients, taken, replace(view, snapshot=now), by_query, timeout)
 
 
 def _classes_of_several(known: CloudSnapshot) -> frozenset[str]:
@@ -131,24 +134,6 @@ def _classes_of_several(known: CloudSnapshot) -> frozenset[str]:
         has = host.resources or {}
         found.update(has if host.is_nested else (name for name in has if has[name].is_sum))
     return frozenset(found)
-
-
-def _resolved(
-    question: Question, view: CloudView, found: Sequence[Flavor]
-) -> tuple[Request, CloudSnapshot] | None:
-    """Return the question about the first flavor; None if it is invalid, which is raised later."""
-    if not found:
-        return None
-    asked = replace(question, count=0, flavor=found[0].id, are_quotas_ignored=True)
-    try:
-        return resolve_question(asked, view)
-    except InvalidSpec:
-        return None
-
-
-def _requests(base: Request, found: Iterable[Flavor]) -> Iterator[Request]:
-    """Yield the request for each flavor."""
-    return (replace(base, flavor=flavor) for flavor in found)
 
 
 def with_access(
@@ -185,16 +170,18 @@ def _names_something_new(request: Request, cloud: CloudSnapshot) -> bool:
     return not (traits <= cloud.traits_of_hosts and offered.issuperset(asked.amounts))
 
 
-def _with_answers(
+def with_answers(
     clients: Clients,
     taken: Taken,
     view: CloudView,
-    asking: Iterable[Request],
+    by_query: Mapping[str | None, Request],
     timeout: float | None,
 ) -> CloudView:
-    """Return the view with Placement's allocation candidates for these requests."""
+    """Return the view with Placement's allocation candidates for these requests, by their queries.
+
+    A request without a query (None) is left out.
+    """
     now = view.snapshot
-    by_query = {candidate_query.query(each, now): each for each in asking}
     for query, request in by_query.items():
         if query is None:
             continue
@@ -208,7 +195,9 @@ def _with_answers(
         is_explained = candidate_query.rejection(request, explained) is not None
         rejected = now.rejected if is_explained else {**now.rejected, **answered.rejected}
         hosts = tuple(
-            new if new is old else new.but(grants=(*(old.grants or ()), *(new.grants or ())))
+            new
+            if new is old or not old.grants
+            else new.but(grants=(*old.grants, *(new.grants or ())))
             for old, new in zip(now.hosts or (), answered.hosts or (), strict=True)
         )
         now = structs.replace(

@@ -103,7 +103,8 @@ def fetch(clients: Clients, hypervisor: str, timeout: float | None = None) -> Ho
     with reading(_PROVIDERS):
         reserved = read.reserved()
         resources = dict(read.resources()) if len(read.inventories) == 1 else {}
-    return HostUse(reserved, _leftovers(read, _Known(compute) if read.uses else None), resources)
+    servers = _servers_by_consumer(compute) if read.uses else {}
+    return HostUse(reserved, _leftovers(read, servers), resources)
 
 
 def with_use(
@@ -126,11 +127,12 @@ def with_use(
                 name = host.hypervisor_hostname
                 with contextlib.suppress(CloudError):
                     found[index] = _read(compute, placement, name, is_tree=host.is_nested)
-        known = _Known(compute) if any(read.uses for read in found.values()) else None
+        is_used = any(read.uses for read in found.values())
+        servers = _servers_by_consumer(compute) if is_used else {}
         hosts = [*snapshot.hosts]
         for index, read in found.items():
             with contextlib.suppress(CloudError), reading(_PROVIDERS):
-                hosts[index] = _with(hosts[index], read, _leftovers(read, known))
+                hosts[index] = _with(hosts[index], read, _leftovers(read, servers))
         return replace(snapshot, hosts=tuple(hosts))
     return snapshot
 
@@ -184,30 +186,25 @@ def _with(host: Host, read: _Read, leftovers: tuple[Leftover, ...]) -> Host:
     return host.but(grants=host.grants, resources=resources or host.resources, leftovers=left)
 
 
-def _leftovers(read: _Read, known: _Known | None) -> tuple[Leftover, ...]:
+def _leftovers(read: _Read, servers: Mapping[str, str]) -> tuple[Leftover, ...]:
     return tuple(
-        Leftover(consumer, amounts, None if known is None else known.server_of(consumer))
+        Leftover(consumer, amounts, servers.get(consumer))
         for consumer, amounts in read.uses.items()
     )
 
 
-class _Known:
-    """The servers that are being created or moved, and the server of each migration, by UUID."""
-
-    def __init__(self, compute: OperatorRest) -> None:
-        query = {'all_tenants': 'true', 'status': 'BUILD'}
-        with reading(_SERVERS):
-            found = by_marker(compute, '/servers/detail', 'servers', _SERVERS, UUIDS, **query)
-            self._servers = {each['id']: each['id'] for each in found}
-        microversion = compute.pick(_MIGRATION_UUIDS)
-        body = compute.get('/os-migrations', _MIGRATIONS, microversion, params={'limit': 1000})
-        with reading(_MIGRATIONS):
-            for each in list_of(body, 'migrations', _MIGRATIONS):
-                server = each['instance_uuid']
-                self._servers.setdefault(each.get('uuid'), server)
-                if each['status'] not in _ENDED:
-                    self._servers.setdefault(server, server)
-
-    def server_of(self, consumer: str) -> str | None:
-        """Return the server of a migration, or a server itself; None for any other consumer."""
-        return self._servers.get(consumer)
+def _servers_by_consumer(compute: OperatorRest) -> dict[str, str]:
+    """Fetch the servers that are being created or moved, and that of each migration, by UUID."""
+    query = {'all_tenants': 'true', 'status': 'BUILD'}
+    with reading(_SERVERS):
+        found = by_marker(compute, '/servers/detail', 'servers', _SERVERS, UUIDS, **query)
+        servers = {each['id']: each['id'] for each in found}
+    microversion = compute.pick(_MIGRATION_UUIDS)
+    body = compute.get('/os-migrations', _MIGRATIONS, microversion, params={'limit': 1000})
+    with reading(_MIGRATIONS):
+        for each in list_of(body, 'migrations', _MIGRATIONS):
+            server = each['instance_uuid']
+            servers.setdefault(each.get('uuid'), server)
+            if each['status'] not in _ENDED:
+                servers.setdefault(server, server)
+    return servers

@@ -179,7 +179,7 @@ def _new_flavor(
     if record is None or current is None:
         return None, {'--flavor': 'the new flavor'}
     now, wanted = int(record['old_instance_type_id']), int(record['new_instance_type_id'])
-    found = named_by_number(nova.flavor_names(), str(current), now, wanted)
+    found = named_by_number(nova.flavor_names, str(current), now, wanted)
     if len(found) == 1:
         return found[0], {}
     words = 'the new flavor, except its internal number'

@@ -208,6 +208,14 @@ def with_migrations(
     )
 
 
+def moving(
+    found: tuple[Member, ...], read: Callable[[], Migrations | None]
+) -> tuple[Member, ...] | None:
+    """Return servers with the hosts of their migrations, as members of an anti-affinity group."""
+    groups = with_migrations((ServerGroup('', '', ANTI_AFFINITY, members=found),), read)
+    return None if groups is None else groups[0].members
+
+
 def with_members(
     groups: Iterable[ServerGroup], members: Mapping[str, Member]
 ) -> tuple[ServerGroup, ...]:

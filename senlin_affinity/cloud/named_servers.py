@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import quote
 
@@ -166,16 +166,16 @@ class NamedServers:
 
     def migrations(self, server: str) -> Sequence[Mapping[str, Any]]:
         """Return the migrations of a server, the newest first; () for a 403, and below 2.59."""
-        version = self.compute.pick(NEWEST)
-        if version < _SORTED:
+        if self._version < _SORTED:
             return ()
         query = {'instance_uuid': server, 'limit': '20'}
-        get = partial(self.compute.get, '/os-migrations', _MIGRATIONS, version, params=query)
+        get = partial(self.compute.get, '/os-migrations', _MIGRATIONS, self._version, params=query)
         body = allowed(get)
         return () if body is None else list_of(body, 'migrations', _MIGRATIONS)
 
+    @cached_property
     def flavor_names(self) -> Sequence[str]:
-        """Return the names of all flavors in the order in which they were created."""
+        """The names of all flavors in the order in which they were created, by one listing."""
         query = {'sort_key': 'id', 'sort_dir': 'asc', 'is_public': 'None'}
         listed = by_marker(self.compute, '/flavors', 'flavors', _FLAVORS, self._version, **query)
         with reading(_FLAVORS):

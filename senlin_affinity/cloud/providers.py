@@ -260,13 +260,6 @@ def with_memory(placement: OperatorRest) -> frozenset[str]:
     return _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
 
 
-class Names(NamedTuple):
-    """The names of all traits and resource classes."""
-
-    traits: frozenset[str]
-    resource_classes: frozenset[str]
-
-
 def uses_of(placement: OperatorRest, uuid: str, what: str) -> dict[str, dict[str, int]]:
     """Return the amounts that each consumer uses of one provider. One request.
 
@@ -281,13 +274,15 @@ def uses_of(placement: OperatorRest, uuid: str, what: str) -> dict[str, dict[str
         }
 
 
-def existing(placement: OperatorRest) -> Names:
-    """Fetch the names of all traits and resource classes. Two requests."""
+def existing(placement: OperatorRest) -> tuple[frozenset[str], frozenset[str]]:
+    """Fetch the names of all traits, and those of all resource classes. Two requests."""
     traits = placement.get('/traits', _NAMES, TREES)
     classes = placement.get('/resource_classes', _NAMES, TREES)
     with reading(_NAMES):
-        known = traits['traits'], [item['name'] for item in classes['resource_classes']]
-        return Names(*(frozenset(map(str, names)) for names in known))
+        return (
+            frozenset(map(str, traits['traits'])),
+            frozenset(str(item['name']) for item in classes['resource_classes']),
+        )
 
 
 def _candidates(placement: OperatorRest, resources: str) -> Any:

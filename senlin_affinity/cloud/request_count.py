@@ -19,6 +19,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -49,7 +50,8 @@ class RequestCount:
 
         def send_and_count(request: requests.PreparedRequest, **more: Any) -> requests.Response:
             url, status = str(request.url), None
-            self._begin(url)
+            with self._lock:
+                self.answers[self._service(url)] = False
             try:
                 response: requests.Response = send(request, **more)
                 status = response.status_code
@@ -58,10 +60,6 @@ class RequestCount:
             return response
 
         session.session.send = send_and_count
-
-    def _begin(self, url: str) -> None:
-        with self._lock:
-            self.answers[self._service(url)] = False
 
     def _end(self, url: str, status: int | None) -> None:
         service = self._service(url)
@@ -109,9 +107,5 @@ def _parts(url: str) -> tuple[str, ...]:
 
 def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
     """Return the number of equal parts at the beginning."""
-    number = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        number += 1
-    return number
+    pairs = zip(one, other, strict=False)
+    return len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])

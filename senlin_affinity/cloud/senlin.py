@@ -112,7 +112,10 @@ def fetch(
         # "policies" are ids of bindings.
         asked = [each['id'] for each in clusters if ours and each.get('policies', True)]
     bound: dict[str, list[BindingRecord]] = {}
-    read = partial(_bindings, senlin, shown, wide)
+
+    def read(cluster: str) -> list[BindingRecord]:
+        return [*bindings(senlin, cluster, shown[cluster], wide)]
+
     for cluster, records in mapped(read, asked):
         bound[cluster] = records
         transport.renew()
@@ -132,12 +135,6 @@ def fetch(
             if each['physical_id']
         )
     return Clustering(uses, nodes, wide is None)
-
-
-def _bindings(
-    senlin: OwnerRest, names: Mapping[str, str], project: str | None, cluster: str
-) -> list[BindingRecord]:
-    return [*bindings(senlin, cluster, names[cluster], project)]
 
 
 def has_cluster(senlin: OwnerRest, cluster: str) -> bool:

@@ -62,11 +62,6 @@ def embedded_flavor(embedded: Mapping[str, Any]) -> Flavor | None:
     return Flavor(name, name, vcpus, ram, disk, ephemeral, swap, specs)
 
 
-def has_flavor(body: Mapping[str, Any]) -> bool:
-    """Check whether the server shows its flavor, not only the flavor's id."""
-    return (body.get('flavor') or {}).keys() >= _EMBEDDED
-
-
 def hints_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scheduler hints with ``group``: ``{'group': 'g', 'different_host': ['a', 'b']}``.
 
@@ -206,7 +201,7 @@ class _Reader:
         """
         has_hints = HINTS in body
         shown = {
-            'flavor': has_flavor(body),
+            'flavor': (body.get('flavor') or {}).keys() >= _EMBEDDED,
             'task_state': _TASK in body,
             'pinned_zone': PINNED_ZONE in body,
             'hints': has_hints,

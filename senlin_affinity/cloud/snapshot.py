@@ -26,7 +26,7 @@ from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups, are_named, called
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
+from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 
 T = TypeVar('T')
@@ -117,7 +117,8 @@ def with_names(
     names = allowed(partial(providers.existing, placement))
     if names is None:
         return snapshot
-    return replace(snapshot, traits=names.traits, resource_classes=names.resource_classes)
+    traits, resource_classes = names
+    return replace(snapshot, traits=traits, resource_classes=resource_classes)
 
 
 class _SnapshotBuilder:
@@ -343,12 +344,10 @@ class _SnapshotBuilder:
         found = self._part('servers', read)
         if found is None:
             return None
-        alone = ServerGroup('', '', ANTI_AFFINITY, members=found)
-        groups = members.with_migrations((alone,), lambda: self._migrations)
-        if groups is None:
+        located = members.moving(found, lambda: self._migrations)
+        if located is None:
             self._unknown['servers'] = self._unknown['members']
-            return None
-        return groups[0].members
+        return located
 
     @cached_property
     def _migrations(self) -> members.Migrations | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from msgspec import structs
-
 from senlin_affinity.cloud import (
     drained,
     flavor_answers,
@@ -16,8 +14,7 @@ from senlin_affinity.cloud import (
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
-from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import ANSWER, IMAGE, CloudSnapshot, CloudView
+from senlin_affinity.model.snapshot import IMAGE, CloudSnapshot, CloudView
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.queried_aggregates import asked_of_placement
 from senlin_affinity.preflight.question import FetchScope, Question, resolve_question
@@ -67,10 +64,12 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     if needed.flavors is not None:
         question = needed.question or Question(0)
         return flavor_answers.complete(clients, taken, view, question, needed.flavors, timeout)
-    resolved = _resolved(needed.question, view)
-    if resolved is None:
+    if needed.question is None or view.snapshot.hosts is None:
         return view
-    request, cloud = resolved
+    try:
+        request, cloud = resolve_question(needed.question, view)
+    except InvalidSpec:
+        return view  # raised again when the question is answered
     used = () if request.flavor is None else (request.flavor,)
     shared = flavor_answers.with_access(
         clients.owner, taken.snapshot, request.project_id, used, timeout
@@ -78,18 +77,10 @@ def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) ->
     taken = replace(taken, snapshot=shared)
     asked = asked_of_placement(request, cloud)
     checked = placement_aggregates.compare(clients.operator, taken, asked, timeout)
-    view, taken = replace(view, snapshot=checked), replace(taken, snapshot=checked)
-    query = candidate_query.query(request, cloud)
-    if query is None:
-        return view
-    try:
-        answered = snapshot.with_candidates(clients.operator, taken, query, timeout)
-    except CloudError as error:
-        return replace(view, unavailable={**view.unavailable, ANSWER: str(error)})
-    explained = structs.replace(answered, rejected={})
-    if answered.rejected and candidate_query.rejection(request, explained):
-        answered = explained
-    return replace(view, snapshot=answered)
+    by_query = {candidate_query.query(request, cloud): request}
+    return flavor_answers.with_answers(
+        clients, taken, replace(view, snapshot=checked), by_query, timeout
+    )
 
 
 def _with_images(
@@ -100,13 +91,3 @@ def _with_images(
         return replace(view, images=images.find_all(clients.owner, needed.images, timeout))
     except CloudError as error:
         return replace(view, unavailable={**view.unavailable, IMAGE: str(error)})
-
-
-def _resolved(question: Question | None, view: CloudView) -> tuple[Request, CloudSnapshot] | None:
-    """Return the resolved question; None without one, if hosts are unknown, or if it is invalid."""
-    if question is None or view.snapshot.hosts is None:
-        return None
-    try:
-        return resolve_question(question, view)
-    except InvalidSpec:
-        return None  # raised again when the question is answered

@@ -44,13 +44,10 @@ _GROUP, _DEFAULT = 'filter_scheduler', 'DEFAULT'
 _AVAILABLE = (_GROUP, 'available_filters')
 #: The option with PCI aliases, and its deprecated name.
 _ALIASES, _OLD_ALIASES = (PCI_ALIASES.nova, PCI_ALIASES.dest), (_DEFAULT, 'pci_alias')
-#: Options that may occur several times, and the separator of their values.
-_REPEATED, _SEPARATOR = (_AVAILABLE, _ALIASES, _OLD_ALIASES), '\0'
 _REQUEST_FILTER = 'senlin_affinity.plugins.nova.request_filter.install'
 _LINE = re.compile(r':(\d+), ')
 #: Not in list items: an indented line continues the previous one.
 _ODD = re.compile(r'[\n=]')
-_Texts = dict[tuple[str, str], tuple[str, str]]
 _Stamp = tuple[str, int, int, int]
 
 
@@ -66,15 +63,15 @@ def _mirrored(constraints: Collection[Any]) -> tuple[Option, ...]:
 def _read(files: Iterable[str], mirrored: Collection[Option]) -> Settings:
     names = {(option.nova, option.dest): option.key for option in mirrored}
     reserving = {(option.group, option.dest): option.key for option in REQUEST_FILTER_OPTIONS}
-    known = {(_GROUP, FILTERS), *_REPEATED, *names, *reserving}
-    texts: _Texts = {}
+    known = {(_GROUP, FILTERS), _AVAILABLE, _ALIASES, _OLD_ALIASES, *names, *reserving}
+    texts: dict[tuple[str, str], tuple[str, str]] = {}
     available: list[str] = []
     aliases: list[str] = []
     for file in files:
         found = _texts(file, known)
-        available += _values(found, _AVAILABLE)
-        aliases += [*_values(found, _ALIASES), *_values(found, _OLD_ALIASES)]
-        texts |= found
+        available += found.pop(_AVAILABLE, [])
+        aliases += found.pop(_ALIASES, []) + found.pop(_OLD_ALIASES, [])
+        texts |= {at: (every[-1], file) for at, every in found.items()}
     is_reserving = any(_REQUEST_FILTER in each.split() for each in available)
     if is_reserving:
         mirrored, names = (*mirrored, *REQUEST_FILTER_OPTIONS), names | reserving
@@ -149,8 +146,8 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
         yield from found
 
 
-def _texts(path: str, known: Collection[tuple[str, str]]) -> _Texts:
-    """Return the texts of the known options in a file, each with the file's path."""
+def _texts(path: str, known: Collection[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
+    """Return all texts of each known option in a file; the last one counts, or all of them."""
     sections: dict[str, dict[str, list[str]]] = {}
     if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe would not end
         raise InvalidSpec('is not a regular file', path)
@@ -162,20 +159,11 @@ def _texts(path: str, known: Collection[tuple[str, str]]) -> _Texts:
     except UnicodeDecodeError:
         raise InvalidSpec('is not UTF-8 text', path) from None
     return {
-        (group, name): (
-            _SEPARATOR.join(options[name]) if (group, name) in _REPEATED else options[name][-1],
-            path,
-        )
+        (group, name): options[name]
         for group, name in known
         for section, options in sections.items()
         if (section if section == _DEFAULT else section.lower()) == group and name in options
     }
-
-
-def _values(texts: _Texts, option: tuple[str, str]) -> list[str]:
-    """Remove an option that may occur several times, and return its values."""
-    text, _file = texts.pop(option, ('', ''))
-    return text.split(_SEPARATOR)
 
 
 def _names_of_aliases(aliases: Iterable[str]) -> tuple[str, ...] | None:

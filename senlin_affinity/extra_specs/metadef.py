@@ -27,7 +27,7 @@ from senlin_affinity.extra_specs.base import (
     ExtraSpecValidator,
     Namespace,
 )
-from senlin_affinity.extra_specs.render import counterpart_title, counterparts, ordered, plain
+from senlin_affinity.extra_specs.render import ordered, plain, relations
 from senlin_affinity.model.errors import InvalidSpec
 
 #: The beginning of the name of a namespace, and its resource types.
@@ -97,13 +97,7 @@ def _description(validator: ExtraSpecValidator) -> str:
     parts = [plain(validator.description)]
     if validator.value.description:
         parts.append(f'Value: {plain(validator.value.description)}')
-    related = counterparts(validator)
-    if related:
-        parts.append(f'{counterpart_title(validator)}: {", ".join(related)}.')
-    if validator.drivers:
-        parts.append(f'Virt drivers: {", ".join(validator.drivers)}.')
-    if validator.depends_on:
-        parts.append(f'Needs: {", ".join(validator.depends_on)}.')
+    parts += (f'{title}: {words}.' for title, words in relations(validator, str))
     if validator.deprecated:
         instead = f': use {validator.replaced_by}' if validator.replaced_by else ''
         parts.insert(0, f'Deprecated{instead}.')

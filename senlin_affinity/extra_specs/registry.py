@@ -149,19 +149,11 @@ class Registry:
 
     def is_in_own_namespace(self, name: str) -> bool:
         """Check whether this project defines names in the namespace of a name."""
-        return _is_before_colon(name, self._own_sides)
+        return _are_in_namespace(self.own, name)
 
     def is_in_namespace_of_plugin(self, name: str) -> bool:
         """Check whether a plugin defines names in the namespace of a name."""
-        return _is_before_colon(name, self._added_sides)
-
-    @cached_property
-    def _own_sides(self) -> frozenset[str]:
-        return _before_colon(self.own)
-
-    @cached_property
-    def _added_sides(self) -> frozenset[str]:
-        return _before_colon(self.added)
+        return _are_in_namespace(self.added, name)
 
     def suggest(self, name: str) -> str | None:
         """Return the known name that an unknown one resembles, or None."""
@@ -172,13 +164,10 @@ class Registry:
         return Suggestions(self.validators, self.find)
 
 
-def _before_colon(validators: Iterable[ExtraSpecValidator]) -> frozenset[str]:
-    """Return the patterns of the namespaces of definitions."""
-    return frozenset(each.parts[0].pattern for each in validators if each.parts[0] is not None)
-
-
-def _is_before_colon(name: str, patterns: Iterable[str]) -> bool:
+def _are_in_namespace(validators: Iterable[ExtraSpecValidator], name: str) -> bool:
+    """Check whether any of the definitions is in the namespace of a name."""
     namespace, colon, _ = name.partition(':')
+    patterns = {each.parts[0].pattern for each in validators if each.parts[0] is not None}
     return bool(colon) and any(re.fullmatch(each, namespace) for each in patterns)
 
 

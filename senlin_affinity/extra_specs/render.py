@@ -76,16 +76,25 @@ def _fields(
     for parameter in validator.parameters:
         text = f'{parameter.description.strip()} ' if parameter.description.strip() else ''
         yield f'Parameter {{{parameter.name}}}', f'{text}(of the form {literal(parameter.pattern)})'
-    related = counterparts(validator)
-    if related:
-        yield counterpart_title(validator), ', '.join(map(refer_to, related))
-    if validator.drivers:
-        yield 'Virt drivers', ', '.join(validator.drivers)
-    if validator.depends_on:
-        yield 'Needs', ', '.join(map(refer_to, validator.depends_on))
+    yield from relations(validator, refer_to)
     if validator.deprecated:
         instead = f'; use {refer_to(validator.replaced_by)}' if validator.replaced_by else ''
         yield 'Status', f'deprecated{instead}'
+
+
+def relations(
+    validator: ExtraSpecValidator, refer_to: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the counterparts of a definition, its virt drivers and what it needs, if any."""
+    is_image_property = validator.kind == IMAGE_PROPERTY
+    title = 'Extra spec' if is_image_property else 'Image property'
+    for what, names in (
+        (title, map(refer_to, counterparts(validator))),
+        ('Virt drivers', validator.drivers),
+        ('Needs', map(refer_to, validator.depends_on)),
+    ):
+        if words := ', '.join(names):
+            yield what, words
 
 
 def counterparts(validator: ExtraSpecValidator) -> tuple[str, ...]:
@@ -94,11 +103,6 @@ def counterparts(validator: ExtraSpecValidator) -> tuple[str, ...]:
         specs = own().validators
         return tuple(each.name for each in specs if each.image_property == validator.name)
     return (validator.image_property,) if validator.image_property else ()
-
-
-def counterpart_title(validator: ExtraSpecValidator) -> str:
-    """Return what the counterparts of a definition are."""
-    return 'Extra spec' if validator.kind == IMAGE_PROPERTY else 'Image property'
 
 
 def value(validator: ExtraSpecValidator) -> str:

@@ -28,6 +28,7 @@ import microversion_parse
 import webob
 
 from senlin_affinity.extra_specs import MODES, OFF, STRICT, Finding, registry, validate_all
+from senlin_affinity.extra_specs.findings import LONGEST
 from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec
 from senlin_affinity.model.terminal_text import escaped
@@ -40,8 +41,6 @@ PARAMETER = 'validation'
 MOST_NAMES = 1000
 #: Errors per response.
 MOST_TOLD = 20
-#: The limit of Nova's schema for a name and for a value.
-_LONGEST = 255
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Microversion = tuple[int, int]
@@ -193,7 +192,7 @@ def _specs(environ: dict[str, Any], call: str) -> dict[str, str] | None:
     if not isinstance(body, dict) or not {str, int, float}.issuperset(map(type, body.values())):
         return None
     specs = {name: str(value) for name, value in body.items()}
-    if any(len(text) > _LONGEST for pair in specs.items() for text in pair):
+    if any(len(text) > LONGEST for pair in specs.items() for text in pair):
         return None
     if len(specs) > MOST_NAMES:
         raise InvalidSpec(f'at most {MOST_NAMES} extra specs in one request, not {len(specs)}')
