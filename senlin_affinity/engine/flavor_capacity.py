@@ -343,7 +343,7 @@ def _bounds_of(now: Evaluation, parts: Parts) -> list[Bounds]:
     """Return the bounds of each part that has hosts."""
     if now.domains is None:
         return [Bounds(*each) for each in zip(*_sums(now.table, parts), strict=True)]
-    return [_of_domains(now, indexes) for indexes in np.split(parts.members, parts.starts[1:])]
+    return [_of_domains(now, indexes) for indexes in parts.sets]
 
 
 def _sums(table: Table, parts: Parts) -> tuple[list[int], list[int], list[int | None]]:

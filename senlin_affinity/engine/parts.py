@@ -42,6 +42,11 @@ class Parts(NamedTuple):
     starts: Numbers
     empty: Sequence[str] = ()
 
+    @property
+    def sets(self) -> list[Numbers]:
+        """The host indexes of each set."""
+        return np.split(self.members, self.starts[1:]) if self.names else []
+
     def sums(self, values: Numbers) -> list[int]:
         """Return the sum of each set."""
         found: list[int] = np.add.reduceat(values[self.members], self.starts).tolist()

@@ -71,8 +71,7 @@ def resilience(
 def _domains(by: str, scenario: Scenario) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name of each domain, and its service hosts."""
     parts, names = parts_of(scenario, by), scenario.columns.names
-    sets = np.split(parts.members, parts.starts[1:])
-    for name, indexes in zip(parts.names, sets, strict=True):
+    for name, indexes in zip(parts.names, parts.sets, strict=True):
         if name != NO_NAME or by == ZONE:
             yield name, tuple(dict.fromkeys(names[each] for each in indexes.tolist()))
 

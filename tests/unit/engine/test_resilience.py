@@ -119,6 +119,12 @@ def test_hosts_without_the_key_are_in_no_domain():
     assert [(each.name, each.hosts) for each in losses] == [('r1', ('a',))]
 
 
+@pytest.mark.parametrize('by', ['host', 'zone', 'aggregate'])
+def test_a_cloud_without_hosts_has_no_domain(by):
+    found = api.resilience(view([]), by)
+    assert (found.losses, found.line()) == ((), f'there is no domain ({by})')
+
+
 def test_the_sum_names_what_is_not_known():
     found = api.resilience(view([host('a'), host('b', 0)], server(1)), 'host')
     assert found.line() == 'of 2 domains (host), 1 cannot be lost; 1 can be lost'
