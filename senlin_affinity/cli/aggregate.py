@@ -109,13 +109,8 @@ class DiffAggregates(base.Lister):
     nothing = 'there are no differences'
 
     def _add_arguments(self, add: base.Add) -> None:
-        add(
-            '--snapshot',
-            metavar='FILE',
-            help='compare on a saved snapshot instead of a cloud ("-": standard input)',
-        )
-        base.add_file_size(add)
-        base.add_timeout(add)
+        base.add_snapshot(add, 'compare on a saved snapshot instead of a cloud')
+        base.add_limits(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each flavor and set of aggregates with different verdicts."""

@@ -150,15 +150,15 @@ def cloud_name(app_args: Any) -> str:
 class _Shown(Command):
     """A command that prints columns, which ``--column`` selects."""
 
-    ids: ClassVar[tuple[str, ...]] = ()
-    """The columns with ids, which a table has only with ``--long``."""
+    long_only: ClassVar[tuple[str, ...]] = ()
+    """The columns that a table has only with ``--long``."""
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print the selected columns; escape and wrap those of a table."""
         check_columns(parsed_args.columns, column_names)
         if parsed_args.formatter == _TABLE:
             if not (parsed_args.columns or getattr(parsed_args, 'long', True)):
-                parsed_args.columns = [name for name in column_names if name not in self.ids]
+                parsed_args.columns = [name for name in column_names if name not in self.long_only]
             width = _width(parsed_args, self.app.stdout)
             parsed_args.max_width = sys.maxsize  # the table is fitted here, not by cliff
             data = self._fitted(parsed_args, column_names, data, width)
@@ -216,14 +216,20 @@ def add_long(add: Add) -> None:
     add('--long', action='store_true', help='show the ids, too (other formats always have them)')
 
 
-def add_file_size(add: Add) -> None:
-    """Add the option that limits the size of a snapshot file: MiB, or None."""
+def add_snapshot(add: Add, purpose: str) -> None:
+    """Add the option for a snapshot, which a command uses instead of a cloud."""
+    add('--snapshot', metavar='FILE', help=f'{purpose} ("-": standard input)')
+
+
+def add_limits(add: Add) -> None:
+    """Add the maximum size of a snapshot (MiB, or None), and the options of :func:`add_timeout`."""
     add(
         '--max-file-size',
         metavar='MIB',
         type=_size,
         help='maximum size of the snapshot in MiB (default: 256)',
     )
+    add_timeout(add)
 
 
 def add_timeout(add: Add) -> None:

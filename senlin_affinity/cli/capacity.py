@@ -22,7 +22,6 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, given, metrics, prometheus, request_options, view_notes
-from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.flavor_capacity import FlavorCapacity
 from senlin_affinity.engine.parts import NO_NAME
 from senlin_affinity.engine.unspecified import ASSUMED
@@ -34,8 +33,6 @@ _LESS, _UNKNOWN, _UNSURE = 3, 1, 4
 _NEW = '(new)'
 #: The defaults of "openstack flavor create".
 _SIZES = {'vcpus': 1, 'ram': 256, 'disk': 0}
-#: The columns that other formats always have, and a table with --long.
-_LONG = ('id', 'capacity_certain', 'at_most', 'runs_out_first', 'stranded')
 _COLUMNS = ('flavor', 'id', 'capacity', 'capacity_certain', 'at_most', 'hosts')
 _QUOTA, _SPARE = 'quota', 'spare'
 _LAST = ('runs_out_first', 'stranded', 'why')
@@ -46,6 +43,7 @@ class Capacity(base.Lister):
 
     example = '--by zone --flavor "m1.*"'
     formatter_namespace = 'senlin_affinity.status_formatters'
+    long_only = ('id', 'capacity_certain', 'at_most', 'runs_out_first', 'stranded')
     nothing = 'the cloud has no flavors'
 
     _found: api.Capacity
@@ -101,24 +99,18 @@ class Capacity(base.Lister):
         )
         request_options.add_image_properties(add)
         request_options.add_settings(add)
-        add(
-            '--snapshot',
-            metavar='FILE',
-            help='count on a saved snapshot instead of a cloud ("-": standard input)',
-        )
+        base.add_snapshot(add, 'count on a saved snapshot instead of a cloud')
         add(
             '--long',
             action='store_true',
             help='add to the table what is guaranteed, the codes of caveats, and what is stranded '
             '(other formats always include them)',
         )
-        base.add_file_size(add)
-        base.add_timeout(add)
+        base.add_limits(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each flavor."""
-        constraints = load_constraints()
-        settings, _files = request_options.read_settings(parsed_args, constraints)
+        constraints, settings, _files = request_options.read_settings(parsed_args)
         question = dataclasses.replace(
             settings,
             server_group=parsed_args.server_group,
@@ -145,12 +137,9 @@ class Capacity(base.Lister):
             self.exit_status = _status(found.flavors, least, is_spare=is_spare)
         parts = _columns_of(found)
         more = [_QUOTA] * (parsed_args.project is not None) + [_SPARE] * is_spare
-        columns = (*_COLUMNS, *parts.values(), *more, *_LAST)
-        if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
-            parsed_args.columns = [name for name in columns if name not in _LONG]
         are_known = view.snapshot.hosts is not None
         rows = [_row(each, parts, more, are_hosts_known=are_known) for each in found.flavors]
-        return columns, rows
+        return (*_COLUMNS, *parts.values(), *more, *_LAST), rows
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print the rows, or metrics; below a table, what the caveats mean."""
@@ -218,12 +207,13 @@ def _row(
     stranded, of_parts = dict(each.stranded), {part.name: part.bounds for part in each.parts}
     spare = _cell(each.spare, is_at_most=each.is_at_most)
     added = {_QUOTA: _cell(each.of_quotas), _SPARE: spare}
+    codes = [caveat.code for caveat in each.caveats]
     return (
         each.flavor.name,
         each.flavor.id,
         _cell(each.bounds, is_at_most=each.is_at_most),
         each.bounds.lower,
-        base.Cell([caveat.code for caveat in each.caveats], _codes(each)),
+        base.Cell(codes, ', '.join(dict.fromkeys(codes))),
         each.hosts if are_hosts_known else base.Cell(None, 'not known'),
         *(_cell(of_parts.get(name, NONE), is_at_most=each.is_at_most) for name in parts),
         *(added[name] for name in more),
@@ -243,10 +233,6 @@ def _cell(bounds: Bounds | None, *, is_at_most: bool = False) -> Any:
     if is_at_most and bounds.lower != bounds.upper:
         return base.Cell(bounds.upper, f'at most {bounds.upper}')
     return bounds.upper
-
-
-def _codes(each: FlavorCapacity) -> str:
-    return ', '.join(dict.fromkeys(caveat.code for caveat in each.caveats))
 
 
 def _amounts(amounts: Iterable[tuple[str, int]]) -> str:

@@ -16,8 +16,6 @@ from senlin_affinity.model import suggestion
 from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, is_of_requests
 
 COLUMNS = ('name', 'order', 'level', 'rule', 'needs', 'filter', 'options')
-#: The columns that fit into 80 columns of a terminal.
-SHORT = ('name', 'level', 'rule')
 _LEVELS = {'host': is_of_hosts, 'domain': is_of_domains, 'request': is_of_requests}
 _OURS = 'senlin_affinity.constraints.'
 
@@ -26,6 +24,7 @@ class ListConstraints(base.Lister):
     """List the loaded constraints, and the data that each of them needs."""
 
     example = '--long'
+    long_only = ('order', 'needs', 'filter', 'options')
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -37,8 +36,6 @@ class ListConstraints(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each constraint."""
-        if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
-            parsed_args.columns = list(SHORT)
         return COLUMNS, [_row(constraint) for constraint in load_constraints()]
 
 

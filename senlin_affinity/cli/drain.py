@@ -20,7 +20,6 @@ from senlin_affinity.cli import (
     view_drain,
     view_notes,
 )
-from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.drain import DrainPlan
 from senlin_affinity.engine.drain_batches import RollingPlan
 from senlin_affinity.model.errors import CloudError
@@ -71,15 +70,9 @@ class DrainHost(base.ShowOne):
             'server, and stops at the first difference',
         )
         request_options.add_settings(add)
-        add(
-            '--snapshot',
-            metavar='FILE',
-            help='plan on a file of "snapshot save --servers" instead of a cloud ("-": standard '
-            'input)',
-        )
+        base.add_snapshot(add, 'plan on a file of "snapshot save --servers" instead of a cloud')
         base.add_long(add)
-        base.add_file_size(add)
-        base.add_timeout(add)
+        base.add_limits(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Fetch the servers of the hosts and the cloud, and return the plan."""
@@ -90,8 +83,7 @@ class DrainHost(base.ShowOne):
             raise base.UsageError('--max-unavailable needs --waves')
         if most == 0:
             raise base.UsageError('--max-unavailable must be at least 1')
-        constraints = load_constraints()
-        question, _files = request_options.read_settings(parsed_args, constraints)
+        constraints, question, _files = request_options.read_settings(parsed_args)
         view = self._view = self._fetched(parsed_args, question)
         hosts = [*dict.fromkeys(_service_host(view, name) for name in parsed_args.hosts)]
         targets = None if parsed_args.to is None else [*_targets(view, parsed_args.to)]

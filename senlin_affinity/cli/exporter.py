@@ -16,14 +16,12 @@ for Ctrl-C. Nothing that a cloud does ends the process.
 from __future__ import annotations
 
 import argparse
-import gc
 import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from senlin_affinity.cli import base, metrics, request_options
 from senlin_affinity.cli.refresh import ALL, Refresher, Wanted
-from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.parts import ZONE
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.model.errors import AffinityError
@@ -120,7 +118,6 @@ class Exporter(base.Command):
         host = f'[{host}]' if ':' in host else host
         self.app.stderr.write(f'serving {scheme}://{host}:{server.server_port}/metrics\n')
         self.app.stderr.flush()
-        gc.enable()
         for each in clouds:
             threading.Thread(target=each.run, name=f'refresh {each.name}', daemon=True).start()
         threading.Event().wait()
@@ -134,8 +131,7 @@ class Exporter(base.Command):
             raise base.UsageError('specify both --tls-certificate and --tls-key')
         if parsed_args.tls_client_ca is not None and parsed_args.tls_key is None:
             raise base.UsageError('--tls-client-ca needs --tls-certificate and --tls-key')
-        constraints = load_constraints()
-        settings, _files = request_options.read_settings(parsed_args, constraints)
+        constraints, settings, _files = request_options.read_settings(parsed_args)
         wanted = Wanted(
             settings,
             tuple(parsed_args.flavor) or ALL,

@@ -13,7 +13,6 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, request_options
-from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.preflight.failure_groups import FailureGroup, cause_of_failure, grouped
 
 _UNITS = {'m': 'minutes', 'h': 'hours', 'd': 'days', 'w': 'weeks'}
@@ -52,8 +51,8 @@ class Failures(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Fetch the failures and the cloud, and find the causes."""
         self.check_has_cloud()
-        constraints, timeout = load_constraints(), parsed_args.timeout
-        settings, _found = request_options.read_settings(parsed_args, constraints)
+        timeout = parsed_args.timeout
+        constraints, settings, _files = request_options.read_settings(parsed_args)
         clients = api.clients_of(self.connection(timeout))
         from senlin_affinity.cloud import failures, projects, whole_cloud
 

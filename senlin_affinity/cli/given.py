@@ -41,11 +41,8 @@ def spec(path: str, reader: Callable[[Any], T]) -> T:
     if isinstance(document, dict) and 'format' in document and 'type' not in document:
         raise InvalidSpec('is a snapshot of a cloud, not a spec', path)
     _check_unwrapped(document, path)
-    try:
+    with file(path):
         return reader(document)
-    except InvalidSpec as error:
-        mistakes = [InvalidSpec(str(each), path) for each in error.mistakes]
-        raise InvalidSpec.joined(mistakes) from error
 
 
 def stack(path: str, reader: Callable[[Any], T]) -> T:
@@ -62,7 +59,7 @@ def stack(path: str, reader: Callable[[Any], T]) -> T:
             if document is None:
                 if len(data) > input_file.LARGEST_TEXT << 20:
                     raise InvalidSpec(f'is larger than {input_file.LARGEST_TEXT} MiB, the limit')
-                document = strict_yaml.parse(data, path)
+                document = strict_yaml.parse(data, '')
             return reader(document)
     except OSError as error:
         raise UsageError(f'{path} cannot be read: {error.strerror}') from error
@@ -82,12 +79,8 @@ def file(path: str) -> Iterator[None]:
     try:
         yield
     except InvalidSpec as error:
-        raise InvalidSpec.joined([_in_file(each, path) for each in error.mistakes]) from error
-
-
-def _in_file(mistake: InvalidSpec, path: str) -> InvalidSpec:
-    """Return a mistake that begins with the path of the file."""
-    return mistake if mistake.path == path else InvalidSpec(str(mistake), path)
+        mistakes = [InvalidSpec(str(each), path) for each in error.mistakes]
+        raise InvalidSpec.joined(mistakes) from error
 
 
 def _check_unwrapped(document: object, path: str) -> None:

@@ -111,7 +111,7 @@ class ListGroups(_OfGroups, base.Lister):
     """List server groups, the clusters that use them through a policy, and the orphans."""
 
     example = '--orphans'
-    ids = ('ID',)
+    long_only = ('ID',)
     nothing = 'there are no server groups'
 
     def _add_arguments(self, add: base.Add) -> None:
@@ -250,7 +250,7 @@ class AuditGroups(_OfGroups, base.Lister):
     """
 
     example = 'web'
-    ids = ('Servers',)
+    long_only = ('Servers',)
     nothing = 'there are no members and no findings'
 
     def _add_arguments(self, add: base.Add) -> None:

@@ -14,7 +14,6 @@ from msgspec import structs
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, given, request_options
-from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host, Leftover
 
@@ -30,19 +29,16 @@ class ShowHost(base.ShowOne):
     def _add_arguments(self, add: base.Add) -> None:
         add('host', metavar='HOST', help='the service host, or the hostname of a hypervisor')
         request_options.add_settings(add)
-        add(
-            '--snapshot',
-            metavar='FILE',
-            help='show the host of a saved snapshot, which does not contain reserved amounts and '
-            'consumers ("-": standard input)',
+        base.add_snapshot(
+            add,
+            'show the host of a saved snapshot, which does not contain reserved amounts and '
+            'consumers',
         )
-        base.add_file_size(add)
-        base.add_timeout(add)
+        base.add_limits(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return the fields of the host."""
-        constraints = load_constraints()
-        question, _files = request_options.read_settings(parsed_args, constraints)
+        constraints, question, _files = request_options.read_settings(parsed_args)
         timeout = parsed_args.timeout
         reserved: Mapping[str, int] | None = None
         consumers, unknown = '', ''
@@ -69,13 +65,14 @@ class ShowHost(base.ShowOne):
         found = api.capacity(
             replace(view, snapshot=snapshot), question=question, constraints=constraints
         )
+        servers = host.servers
         fields = {
             'host': host.host,
             'hypervisor': host.hypervisor_hostname,
             'zone': host.availability_zone,
             'state': _state(host),
             'aggregates': ', '.join(_aggregates(view, host)),
-            'servers': base.Cell(host.servers, _number(host.servers)),
+            'servers': base.Cell(servers, 'not known' if servers is None else str(servers)),
             'resources': _resources(host, found, reserved),
             'flavors that fit': _flavors(found),
             'consumers that are not servers': consumers,
@@ -87,10 +84,6 @@ class ShowHost(base.ShowOne):
 def _state(host: Host) -> str:
     state = f'{"enabled" if host.enabled else "disabled"} and {"up" if host.up else "down"}'
     return f'{state} ({host.disabled_reason})' if host.disabled_reason else state
-
-
-def _number(servers: int | None) -> str:
-    return 'not known' if servers is None else str(servers)
 
 
 def _aggregates(view: api.CloudView, host: Host) -> list[str]:

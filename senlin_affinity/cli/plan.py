@@ -16,16 +16,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from senlin_affinity import api, engine
-from senlin_affinity.cli import (
-    base,
-    given,
-    request_options,
-    server_actions,
-    view_notes,
-    workload,
-)
+from senlin_affinity.cli import base, given, request_options, view_notes, workload
 from senlin_affinity.cli.view import show_plan
-from senlin_affinity.conf.constraint_plugins import load_constraints
+from senlin_affinity.nova.actions import Action, ServerAction
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
 from senlin_affinity.preflight.question import resolve_question
@@ -36,6 +29,15 @@ from senlin_affinity.scenario.scenario import Scenario
 LOG = logging.getLogger(__name__)
 
 _SPREAD = 'by=rack[,max_skew=N][,max_per_domain=N][,mode=soft]'
+_ACTIONS = tuple(each.value for each in Action)
+#: The options that only new servers have.
+_OF_NEW = (
+    *('count', 'profile', 'policy', 'server_group', 'project', 'user', 'ignore_quotas'),
+    *('availability_zone', 'member_of', 'spread', 'hint', 'boot_from_volume', 'snapshot'),
+)
+#: The options that an action must have.
+_NEEDED: Mapping[Action, str] = {Action.RESIZE: 'flavor', Action.REBUILD: 'image'}
+_WITH_HOST = frozenset((Action.MIGRATE, Action.LIVE_MIGRATE, Action.EVACUATE, Action.UNSHELVE))
 
 
 class Plan(base.ShowOne):
@@ -69,7 +71,18 @@ class Plan(base.ShowOne):
             help='the number of new servers (default: 1)',
         )
         add('--flavor', metavar='F', help='the flavor of the servers, by name or id')
-        server_actions.add_options(add)
+        add(
+            '--server',
+            metavar='S',
+            help='ask about an action on this server, by name or id, instead of new servers',
+        )
+        add(
+            '--action',
+            metavar='A',
+            choices=_ACTIONS,
+            help=f'the action: {", ".join(_ACTIONS)}; a resize needs --flavor, a rebuild the new '
+            '--image, and the others take --host',
+        )
         add('--profile', metavar='FILE', help='a profile spec: flavor, zone and server group')
         add('--policy', metavar='FILE', help='the affinity policy of the servers')
         add('--server-group', metavar='G', help='the server group of the servers, by name or id')
@@ -121,15 +134,10 @@ class Plan(base.ShowOne):
         )
         request_options.add_image_properties(add)
         request_options.add_settings(add)
-        add(
-            '--snapshot',
-            metavar='FILE',
-            help='plan on a saved snapshot instead of a cloud ("-": standard input)',
-        )
+        base.add_snapshot(add, 'plan on a saved snapshot instead of a cloud')
         add('--long', action='store_true', help='list all hosts, with their reason codes')
         request_options.add_outcome(add)
-        base.add_file_size(add)
-        base.add_timeout(add)
+        base.add_limits(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Build the question, fetch the snapshot and return the decision."""
@@ -141,8 +149,7 @@ class Plan(base.ShowOne):
             return self._of_action(parsed_args)
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('specify --flavor or --profile, or a file of requests')
-        constraints = load_constraints()
-        settings, found = request_options.read_settings(parsed_args, constraints)
+        constraints, settings, found = request_options.read_settings(parsed_args)
         self._options = found
         asked = _question(parsed_args, settings)
         if parsed_args.snapshot is not None:
@@ -176,12 +183,15 @@ class Plan(base.ShowOne):
 
     def _of_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Fetch the server and the cloud, and return the decision about its action."""
-        server_actions.check(parsed_args)
-        constraints, timeout = load_constraints(), parsed_args.timeout
-        settings, found = request_options.read_settings(parsed_args, constraints)
+        action = _checked_action(parsed_args)
+        timeout = parsed_args.timeout
+        constraints, settings, found = request_options.read_settings(parsed_args)
         self._options = found
         connection = self.cloud_in_place_of_file(timeout)
-        named = server_actions.read(api.clients_of(connection), parsed_args)
+        from senlin_affinity.cloud import named_servers
+
+        server = named_servers.find(api.clients_of(connection), parsed_args.server, timeout)
+        named = ServerAction(action, server)
         given = request_options.question(parsed_args, settings)
         asked = question_of(named, dataclasses.replace(given, host=parsed_args.host))
         view = api.fetch(connection, asked, timeout)
@@ -208,8 +218,7 @@ class Plan(base.ShowOne):
 
     def _several(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return the plan of all requests of a file."""
-        constraints = load_constraints()
-        settings, found = request_options.read_settings(parsed_args, constraints)
+        constraints, settings, found = request_options.read_settings(parsed_args)
         self._options = found
         requests = workload.read(parsed_args, settings)
         whose, view = self._view(parsed_args, requests)
@@ -271,6 +280,26 @@ def _question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Qu
         are_quotas_ignored=parsed_args.ignore_quotas,
         host=parsed_args.host,
     )
+
+
+def _checked_action(parsed_args: argparse.Namespace) -> Action:
+    """Return the action; raise UsageError for options that do not go with it."""
+    used = {key for key, value in vars(parsed_args).items() if value not in (None, [], False)}
+    if not {'server', 'action'} <= used:
+        raise base.UsageError('--server and --action go together')
+    action = Action(parsed_args.action)
+    wrong = [name for name in _OF_NEW if name in used]
+    wrong += [name for each, name in _NEEDED.items() if each is not action and name in used]
+    if action is not Action.REBUILD:
+        wrong += ['image_property'] if 'image_property' in used else []
+    if action not in _WITH_HOST and 'host' in used:
+        wrong.append('host')
+    if wrong:
+        options = ', '.join(f'--{name.replace("_", "-")}' for name in wrong)
+        raise base.UsageError(f'{options}: not with --action {action.value}')
+    if _NEEDED.get(action, 'server') not in used:
+        raise base.UsageError(f'--action {action.value} needs --{_NEEDED[action]}')
+    return action
 
 
 def _profile(spec: Any) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -320,10 +320,13 @@ def checks(connection: Any, wanted: Wanted, cloud: str = '') -> list[metrics.Fam
     They need a request for each aggregate, and for each cluster with a policy.
     """
     clients = api.clients_of(connection).remembering()
-    return [
-        *_orphans(clients, wanted, cloud),
-        metrics.of_findings(_findings(clients, wanted.timeout), cloud),
+    orphans = [*_orphans(clients, wanted, cloud)]
+    rows = [
+        row
+        for name, check in _CHECKS.items()
+        for row in status.rows_of(name, partial(check, clients, wanted.timeout))
     ]
+    return [*orphans, metrics.of_findings(prometheus.counts(rows), cloud)]
 
 
 def view_of(
@@ -358,13 +361,3 @@ def _orphans(clients: Any, wanted: Wanted, cloud: str) -> Iterator[metrics.Famil
         return
     statuses = audit.statuses(groups, found.uses, wanted.prefix)
     yield metrics.of_orphans(sum(each.is_orphan for each in statuses), cloud)
-
-
-def _findings(clients: Any, timeout: float | None) -> Mapping[str, float]:
-    """Return the number of findings of each check."""
-    rows = [
-        row
-        for name, check in _CHECKS.items()
-        for row in status.rows_of(name, partial(check, clients, timeout))
-    ]
-    return prometheus.counts(rows)

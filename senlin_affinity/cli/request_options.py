@@ -14,6 +14,7 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, config_file
+from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.image import NONE
 
@@ -107,9 +108,14 @@ def add_outcome(add: base.Add) -> None:
 
 
 def read_settings(
-    parsed_args: argparse.Namespace, constraints: Sequence[Constraint]
-) -> tuple[api.Question, Mapping[str, Sequence[str]]]:
-    """Return a question with the settings of the cloud, and the options that each file sets."""
+    parsed_args: argparse.Namespace,
+) -> tuple[tuple[Constraint, ...], api.Question, Mapping[str, Sequence[str]]]:
+    """Load the constraints, and read their options.
+
+    Return the constraints, a question with the settings of the cloud, and the options that each
+    file sets.
+    """
+    constraints = load_constraints()
     settings, found = config_file.settings(
         parsed_args.config_file,
         parsed_args.nova_conf,
@@ -126,7 +132,7 @@ def read_settings(
         names = (name.strip() for name in parsed_args.enabled_filters.split(','))
         filters = tuple(name for name in names if name)
     asked = api.Question(1, enabled_filters=filters, options=values, explicit_options=settings.keys)
-    return asked, found
+    return constraints, asked, found
 
 
 def question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:

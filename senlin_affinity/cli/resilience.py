@@ -22,7 +22,6 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, given, progress, request_options, view_notes
-from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.engine.resilience import Loss
 from senlin_affinity.engine.resilience_report import OUTCOMES
 from senlin_affinity.model.errors import CloudError
@@ -30,8 +29,6 @@ from senlin_affinity.model.numbers import listed
 
 _STATUS = {True: 0, False: 3, None: 4}
 _COLUMNS = ('domain', 'hosts', 'servers', 'verdict', 'left', 'missing', 'why')
-#: The columns that other formats always have, and a table with --long.
-_LONG = ('first', 'left_servers', 'caveats')
 _MOST_NAMED = 3
 
 
@@ -39,6 +36,7 @@ class Resilience(base.Lister):
     """Show which hosts, racks or zones can be lost with every server evacuated elsewhere."""
 
     example = '--by rack'
+    long_only = ('first', 'left_servers', 'caveats')
     nothing = 'no host is in such a domain'
 
     _found: api.Resilience
@@ -53,25 +51,18 @@ class Resilience(base.Lister):
             'with the same value of a metadata key of aggregates, such as "rack"',
         )
         request_options.add_settings(add)
-        add(
-            '--snapshot',
-            metavar='FILE',
-            help='decide on a file of "snapshot save --servers" instead of a cloud ("-": standard '
-            'input)',
-        )
+        base.add_snapshot(add, 'decide on a file of "snapshot save --servers" instead of a cloud')
         add(
             '--long',
             action='store_true',
             help='add to the table the servers that must be evacuated first, those that are left, '
             'and the caveats (other formats always include them)',
         )
-        base.add_file_size(add)
-        base.add_timeout(add)
+        base.add_limits(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each domain."""
-        constraints = load_constraints()
-        question, _files = request_options.read_settings(parsed_args, constraints)
+        constraints, question, _files = request_options.read_settings(parsed_args)
         view = self._view = self._fetched(parsed_args, question)
         by_host = view.snapshot.servers_by_host
         if any(name not in by_host for name in view.snapshot.hosts_by_name):
@@ -84,10 +75,7 @@ class Resilience(base.Lister):
                 view, parsed_args.by, question=question, constraints=constraints
             )
         self.exit_status = _STATUS[found.fits]
-        columns = (*_COLUMNS, *_LONG)
-        if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
-            parsed_args.columns = [*_COLUMNS]
-        return columns, [*map(_row, found.losses)]
+        return (*_COLUMNS, *self.long_only), [*map(_row, found.losses)]
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print the rows; below a table, the sum, what the verdicts mean, and the assumptions."""

@@ -16,7 +16,6 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base, request_options
 from senlin_affinity.cli.view import show_explanation
-from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import FailedServer, question_of
 from senlin_affinity.preflight.repetition import explain
@@ -66,8 +65,8 @@ class ExplainServer(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Fetch the server and the cloud, and explain the failure."""
         self.check_has_cloud()
-        constraints, timeout = load_constraints(), parsed_args.timeout
-        settings, _found = request_options.read_settings(parsed_args, constraints)
+        timeout = parsed_args.timeout
+        constraints, settings, _files = request_options.read_settings(parsed_args)
         connection = self.connection(timeout)
         failed, given = self._find(api.clients_of(connection), settings, parsed_args)
         question = question_of(failed, given)

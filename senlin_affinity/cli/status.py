@@ -76,7 +76,6 @@ class Status(AuditGroups):
     example = '-f prometheus'
 
     formatter_namespace = 'senlin_affinity.status_formatters'
-    formatter_default = 'table'
 
     def _add_arguments(self, add: base.Add) -> None:
         add('--config-file', metavar='FILE', help="the engine's senlin.conf")
@@ -107,7 +106,7 @@ class Status(AuditGroups):
             'filters': self._filters,
             'aggregates': lambda: aggregates(self._clients(), self._asked.timeout),
             'groups': self._groups,
-            'actions': self._actions,
+            'actions': lambda: actions(self._clients(), self._asked.timeout),
         }
         rows = [row for name, check in checks.items() for row in self._rows(name, check)]
         states = {row[_STATE] for row in rows}
@@ -119,12 +118,6 @@ class Status(AuditGroups):
             yield from rows_of(name, check)
         finally:
             self.end_operation()
-
-    def _actions(self) -> Iterator[CheckResult]:
-        from senlin_affinity.cloud.senlin import abandoned_actions
-
-        senlin = _clustering(self._clients(), self._asked.timeout)
-        return configuration_check.abandoned(abandoned_actions(senlin))
 
     def _groups(self) -> Iterator[CheckResult]:
         _, rows = super().take_action(self._asked)
@@ -222,7 +215,7 @@ def actions(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
     """Check for actions that an engine has abandoned."""
     from senlin_affinity.cloud.senlin import abandoned_actions
 
-    return configuration_check.abandoned([*abandoned_actions(_clustering(clients, timeout))])
+    return configuration_check.abandoned(abandoned_actions(_clustering(clients, timeout)))
 
 
 def aggregates(clients: Any, timeout: float | None) -> Iterator[CheckResult]:

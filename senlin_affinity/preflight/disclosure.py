@@ -167,12 +167,13 @@ def _limiting(
         requirement = _requirement(item, own) if is_of_hosts(item) else None
         if requirement is None:
             continue
-        parts = item.without(request).keys() - {'given_up'}
-        is_helpful = item.name in restricting or any(parts & data.keys() for data in helpful)
-        if (
-            is_helpful
-            or _count_without(item, request, cloud, constraints, decision.wanted) > number
-        ):
+        without = item.without(request)
+        parts = without.keys() - {'given_up'}
+        is_limiting = item.name in restricting or any(parts & data.keys() for data in helpful)
+        if not is_limiting:
+            then = evaluate(*carry_out(without, request, Scenario.of(cloud)), constraints)
+            is_limiting = (then.capacity or 0) > number
+        if is_limiting:
             yield requirement
 
 
@@ -190,19 +191,6 @@ def _requirement(item: Constraint, own: Mapping[str, Any]) -> str | None:
             with contextlib.suppress(KeyError, ValueError, IndexError, AttributeError):
                 return reason.for_owner.format_map(own)
     return None
-
-
-def _count_without(
-    item: Constraint,
-    request: Request,
-    cloud: CloudSnapshot,
-    constraints: Sequence[Constraint],
-    wanted: int,
-) -> int:
-    """Return how many wanted servers fit without the constraint; 0 if unknown or unlimited."""
-    changed = carry_out(item.without(request), request, Scenario.of(cloud))
-    then = evaluate(*changed, constraints)
-    return min(then.capacity or 0, wanted)
 
 
 def _owner_requirements(request: Request) -> Mapping[str, Any]:

@@ -238,7 +238,7 @@ def _image_name(question: Question) -> str | None:
     return profile.image(question.profile or {}) if question.image_properties is None else None
 
 
-def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[str, str] | None]:
+def image_of(question: Question, view: CloudView) -> tuple[Image | None, Mapping[str, str] | None]:
     """Return the image with the question's properties added, and None.
 
     For an unknown image, return None and the question's ``image_properties`` (None if the question
@@ -288,7 +288,7 @@ def _resolved(question: Question, view: CloudView, target: Target) -> tuple[Requ
     if question.host is not None:
         is_host_named = True
         cloud = only_on(question.host, cloud, view)
-    image, image_properties = _image(question, view)
+    image, image_properties = image_of(question, view)
     request = resolve(
         cloud,
         question.count,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -41,24 +41,6 @@ _STILL_COUNTED = (
 )
 
 
-class Repetition(Protocol):
-    """A request for servers, or for an action on a server, that can be decided."""
-
-    @property
-    def request(self) -> Request:
-        """The request."""
-
-    @property
-    def cloud(self) -> CloudSnapshot:
-        """The cloud to plan it on."""
-
-    def decide(self, constraints: Sequence[Constraint], *, remedies: bool = True) -> Decision:
-        """Return the decision."""
-
-    def accepted(self, request: Request, cloud: CloudSnapshot) -> Repetition:
-        """Return it with the request and the cloud without what nova-api checks."""
-
-
 @dataclass(frozen=True)
 class NewServers:
     """A request for new servers, and the cloud to plan it on."""
@@ -73,6 +55,9 @@ class NewServers:
     def accepted(self, request: Request, cloud: CloudSnapshot) -> NewServers:
         """Return another request for servers."""
         return NewServers(request, cloud)
+
+
+Repetition: TypeAlias = NewServers | ActionRequest
 
 
 def explain(
@@ -93,7 +78,7 @@ def explain(
     """
     notes: list[str] = []
     repeated: Repetition
-    with_failed: Repetition | None = None
+    with_failed: NewServers | None = None
     if failed.attempt is None:
         repeated, with_failed = _creation(failed, question, view, host, notes)
     else:

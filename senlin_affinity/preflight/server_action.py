@@ -45,7 +45,7 @@ from senlin_affinity.nova.actions import (
 )
 from senlin_affinity.nova.moves import REBUILT_IMAGE
 from senlin_affinity.nova.quotas import CORES, RAM
-from senlin_affinity.preflight.question import Question, only_on
+from senlin_affinity.preflight.question import Question, image_of, only_on
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -213,10 +213,7 @@ def asking(asked: ServerAction, question: Question, view: CloudView) -> ActionRe
     cloud, settings = view.snapshot, question.settings
     if not view.owner_sees_hosts:
         cloud = structs.replace(cloud, hosts=None)
-    image = view.images.get(question.image) if isinstance(question.image, str) else question.image
-    if image is not None:
-        added = question.image_properties or {}
-        image = replace(image, properties={**image.properties, **added})
+    image, _properties = image_of(question, view)
     is_new = asked.action is Action.REBUILD
     server = _specified(asked.server, question, None if is_new else image)
     given = _flavor(question, cloud)
