@@ -106,6 +106,20 @@ def all_smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Fla
     )
 
 
+def asks_for_less(known: Iterable[Flavor], now: Flavor | None) -> bool:
+    """Check whether any flavor has smaller amounts or fewer extra specs, and nothing more.
+
+    Not one of disk 0 for one with a disk, as in :func:`all_smaller_flavors`.
+    """
+    return now is not None and any(
+        (each.extra_specs, _size(each)) != (now.extra_specs, _size(now))
+        and each.extra_specs.items() <= now.extra_specs.items()
+        and all(map(le, _size(each), _size(now)))
+        and bool(each.disk or not now.disk)
+        for each in known
+    )
+
+
 def is_disk_large(known: Iterable[Flavor], flavor: Flavor) -> bool:
     """Check whether a flavor with at least the memory and the VCPUs of this one has less disk."""
     return any(

@@ -25,6 +25,7 @@ from senlin_affinity.nova.alternatives import (
     CLOSE,
     HALF,
     all_smaller_flavors,
+    asks_for_less,
     flavor_change,
     is_disk_large,
     part_kept,
@@ -81,8 +82,7 @@ def suggested(
         return
     at = bisect_left(found, _MUCH, key=lambda each: _rank(each, now))
     yield from (each.change for each in found[:at])
-    smaller = all_smaller_flavors(cloud.flavors or (), request.flavor)
-    if cloud.flavors and not (smaller or any('flavor' in each.data for each in found)):
+    if cloud.flavors and not asks_for_less(cloud.flavors, request.flavor):
         yield _NO_LESS
     yield f'{_ASK}{f" (give the id {server})" if server else ""}'
     yield from (each.change for each in found[at:])

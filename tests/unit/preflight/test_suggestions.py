@@ -93,6 +93,15 @@ def test_a_label_is_given_up_after_the_operator_if_half_the_amounts_are_lost_too
     assert answer(row)[1] == [words.replace('half', 'close'), ASK, OTHERWISE]
 
 
+def test_a_flavor_that_is_too_small_to_be_named_asks_for_less():
+    """It has no label, and an eighth of the memory."""
+    specs = {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}}
+    row = {'flavor': specs, 'flavors': {'tiny': {'ram': 64}}}
+    assert answer(row)[1] == [ASK, OTHERWISE]
+    row['flavors'] = {'other': {'ram': 64, 'vcpus': 2}}
+    assert answer(row)[1] == ['no flavor asks for less', ASK, OTHERWISE]
+
+
 def test_a_tiny_flavor_is_the_last_resort():
     row = {'flavors': {'tiny': {'ram': 64}}}
     _decision, found = answer(row)
