@@ -5,8 +5,8 @@ it. The servers of these hosts are read for it (``CloudSnapshot.servers_by_host`
 
 Example::
 
-    smallest(what_if)        ('server web-7 (flavor m1.large, which does not require '
-                              'resources:VGPU=1) migrated live from cmp-3 to cmp-1', result)
+    smallest(what_if).words  'server web-7 (flavor m1.large, which does not require '
+                             'resources:VGPU=1) migrated live from cmp-3 to cmp-1'
 
 A server qualifies only if everything about it is known, no rule of Nova keeps it where it is, a
 target certainly takes it while the old host still holds its resources, and the request then fits.
@@ -35,13 +35,22 @@ from senlin_affinity.nova import moves
 _MOST = 20
 
 
-def smallest(what_if: WhatIf) -> tuple[str, WhatIfResult] | None:
-    """Return the text and the result of the move; None if no single move is known to suffice.
+class SufficientMove(NamedTuple):
+    """The move of a server with this flavor; ``stays``: in its zone."""
+
+    flavor: Flavor
+    stays: bool
+    words: str
+    result: WhatIfResult
+
+
+def smallest(what_if: WhatIf) -> SufficientMove | None:
+    """Return the move; None if no single move is known to suffice.
 
     Of equally large servers, one that stays in its zone.
     """
     tried: set[Hashable] = set()
-    crossing: _Move | None = None
+    crossing: SufficientMove | None = None
     before, request = what_if.before, what_if.request
 
     @cache
@@ -59,22 +68,13 @@ def smallest(what_if: WhatIf) -> tuple[str, WhatIfResult] | None:
         tried.add(key)
         if (found := _moved(what_if, task_of(server.host or ''), server, flavor)) is not None:
             if found.stays:
-                return found.words, found.result
+                return found
             crossing = crossing or found
-    return None if crossing is None else (crossing.words, crossing.result)
+    return crossing
 
 
 def _size(flavor: Flavor) -> tuple[int, int, int]:
     return flavor.ram, flavor.vcpus, flavor.disk
-
-
-class _Move(NamedTuple):
-    """A move that suffices; ``stays``: in its zone."""
-
-    flavor: Flavor
-    stays: bool
-    words: str
-    result: WhatIfResult
 
 
 def _movable(what_if: WhatIf) -> Iterator[tuple[Server, Flavor]]:
@@ -107,7 +107,7 @@ def _movable(what_if: WhatIf) -> Iterator[tuple[Server, Flavor]]:
             yield server, flavor
 
 
-def _moved(what_if: WhatIf, task: Task, server: Server, flavor: Flavor) -> _Move | None:
+def _moved(what_if: WhatIf, task: Task, server: Server, flavor: Flavor) -> SufficientMove | None:
     """Return the move of a server; None if it does not suffice."""
     scenario, kind = what_if.before.scenario, moves.kind_of(server)
     request, index = task.request_of(server), task.index_of(server)
@@ -139,4 +139,4 @@ def _moved(what_if: WhatIf, task: Task, server: Server, flavor: Flavor) -> _Move
     where = '' if stays else f', in {f"zone {zone}" if zone else "no zone"}'
     words = f'server {server.name} (flavor {flavor.name}{less}) migrated {how}'
     words += f' from {source.host} to {host.host}{where}'
-    return _Move(flavor, stays, words, after)
+    return SufficientMove(flavor, stays, words, after)

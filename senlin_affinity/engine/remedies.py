@@ -308,7 +308,7 @@ def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> Pla
     if isinstance(proposal, MovedServer):
         if (moved := moved_server.smallest(what_if)) is None:
             return None
-        return what_if.remedy(replace(proposal, change=moved[0]), moved[1])
+        return what_if.remedy(replace(proposal, change=moved.words), moved.result)
     if isinstance(proposal, NewHosts):
         if (found := new_hosts.fewest(what_if)) is None:
             return None
