@@ -58,7 +58,8 @@ from senlin_affinity.scenario.scenario import Scenario
 class Action:
     """What an action does to the request and to the scenario, and the commands for it.
 
-    Either function may be None. ``needs_hardware``: somebody must add hosts, or devices to hosts.
+    Either function may be None. ``of_scenario`` gets the request before the action.
+    ``needs_hardware``: somebody must add hosts, or devices to hosts.
     ``is_for_tenants``: a user without administrator rights can run the commands.
     """
 
@@ -88,6 +89,11 @@ def carry_out(data: Data, request: Request, scenario: Scenario) -> tuple[Request
 def needs_hardware(data: Data) -> bool:
     """Check whether any action of ``data`` adds hosts, or devices to hosts."""
     return any(ACTIONS[name].needs_hardware for name in data)
+
+
+def changes_cloud(name: str) -> bool:
+    """Check whether an action changes the cloud, so that it also helps servers that exist."""
+    return ACTIONS[name].of_scenario is not None
 
 
 def commands_of(data: Data, request: Request, scenario: Scenario) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ One request follows the other, on one cloud that can be changed::
 1. ``evaluation`` evaluates all constraints, which gives the number of servers that fit.
 2. ``unspecified`` finds its lower bound, and ``assign`` the host of each server.
 3. A :class:`Step` holds the result; the scenario with the new servers is that of the next request.
-4. :func:`decision_of` makes plain values of a step: ``assumptions``, ``host_reports``, and
-   ``remedies`` for changes that would help, if the request does not fit.
+4. :func:`decision_of` makes plain values of a step. ``host_reports`` evaluates the hosts again,
+   with the new servers: the codes of the answer are those after them. If the request does not fit,
+   ``remedies`` evaluates changes of the hosts without the new servers.
 
 Raises: ConstraintError for a constraint that fails.
 """

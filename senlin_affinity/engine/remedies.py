@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, compress, count
+from operator import attrgetter
 from typing import Any
 
 from senlin_affinity.engine import moved_server, new_hosts
@@ -53,6 +54,7 @@ ANY_HOST = Change(
 _MOST_PROPERTIES = 8
 #: The code of a change that gives up a constraint.
 _WAIVER = 'rule_given_up'
+_NAMES = attrgetter('host', 'hypervisor_hostname')
 #: The greatest length of a range.
 _MOST_STEPS = 2**31 - 1
 
@@ -60,7 +62,8 @@ _MOST_STEPS = 2**31 - 1
 def try_changes(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
     """Evaluate each proposal, then each waiver (code ``rule_given_up``), helpful or not.
 
-    Waivers are of the waivable constraints that are the first to reject a host in ``hosts_after``.
+    Waivers are of the waivable constraints that are the first to reject a host in ``hosts_after``:
+    also one that rejects only hosts with a new server, such as a limit per host.
     For a request that names its host, the same request without it (``any_host``) is the first.
     """
     what_if = WhatIf(now)
@@ -85,10 +88,10 @@ def try_changes(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[Planne
 def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
     """Return the sufficient changes, by :func:`_stage`, and of one stage the smallest first.
 
-    If no change alone is sufficient, return the sufficient pairs of a quota and another change
-    (one of those with equal data), then the changes that raise the capacity, the most helpful
-    first. A flavor or an image that requires less, such as no GPU, is beside them, if it is
-    sufficient.
+    If no change alone is sufficient, evaluate and return the sufficient pairs of a quota and
+    another change (one of those with equal data), then the changes that raise the capacity, the
+    most helpful first. A flavor or an image that requires less, such as no GPU, is beside them, if
+    it is sufficient.
     """
     changes = [*_without_tiny_flavors(changes)]
     enough = [change.remedy for change in changes if change.after.fits]
@@ -384,8 +387,8 @@ def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     Those without a note come first, then by room (the most first), then by name. None if no changed
     host takes a server.
     """
-    chosen = {*map(id, proposal.hosts)}
-    places = [*compress(count(), map(chosen.__contains__, map(id, what_if.before.hosts)))]
+    chosen = {*map(_NAMES, proposal.hosts)}
+    places = [*compress(count(), map(chosen.__contains__, map(_NAMES, what_if.before.hosts)))]
     names = dict.fromkeys(host.host for host in proposal.hosts)
     now = what_if.before.scenario
     changed = carry_out(_listed(proposal, names), what_if.request, now)[1].hosts

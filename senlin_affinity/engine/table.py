@@ -314,7 +314,10 @@ def _combined(marks: Sequence[Numbers], size: int) -> tuple[Numbers, Numbers]:
 def _bounds(
     rows: Sequence[HostVerdicts], numbers: Numbers, columns: Iterable[Column], size: int
 ) -> Bound:
-    """Return the least bounds of the columns; 0 for a host that a constraint rejects."""
+    """Return the least bounds of the columns; 0 for a host that a constraint rejects.
+
+    In columns, INFINITE is an unlimited number in all three bounds.
+    """
     least: Bound | None = None
     for column in columns:
         # A REJECT decides by its row.

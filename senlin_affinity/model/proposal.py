@@ -30,7 +30,7 @@ Path = tuple[str | int, ...]
 class Kind(enum.Enum):
     """A kind of change: the user makes it, an operator makes it, or a requirement is given up.
 
-    Changes of one size are ranked in this order.
+    Changes of one size are ranked in this order. The values are stable words of JSON.
     """
 
     REQUESTER = 'askers'
@@ -73,14 +73,14 @@ class RaisedNumber(Change):
 class ChangedHosts(Change):
     """The smallest sufficient number of the given hosts, those with the most room first.
 
-    ``change`` contains ``{hosts}``, such as "3 hosts", or ``{names}``, the names of up to three
-    hosts, and perhaps ``{are}``. ``lists`` are the paths of lists in ``data``, each with the
-    service hosts that belong in the list. ``{done}`` becomes the ``verbs`` of the lists that are
-    used, such as "enabled and started"; ``verbs`` has one for each list. ``notes`` are
-    warnings about service hosts: such a host is used only if all others are not enough, and the
-    remedy ranks last. ``details`` are texts about service hosts, and ``remarks`` texts without
-    names, of which equal ones are counted; neither changes the order. ``{it}`` becomes "them" for
-    several.
+    ``hosts`` are hosts of the scenario, by their names. ``change`` contains ``{hosts}``, such as "3
+    hosts", or ``{names}``, the names of up to three hosts, and perhaps ``{are}``. ``lists`` are the
+    paths of lists in ``data``, each with the service hosts that belong in the list. ``{done}``
+    becomes the ``verbs`` of the lists that are used, such as "enabled and started"; ``verbs`` has
+    one for each list. ``notes`` are warnings about service hosts: such a host is used only if all
+    others are not enough, and the remedy ranks last. ``details`` are texts about service hosts, and
+    ``remarks`` texts without names, of which equal ones are counted; neither changes the order.
+    ``{it}`` becomes "them" for several.
     """
 
     hosts: tuple[Host, ...]
@@ -109,7 +109,11 @@ class OneOf(Change):
 
 
 class Evaluated(Protocol):
-    """The evaluation of a request that does not fit, as one constraint reads it."""
+    """The evaluation of a request that does not fit, as one constraint reads it.
+
+    The hosts are those before any new server: a host with room for some of the servers is not
+    rejected.
+    """
 
     @property
     def verdict(self) -> Verdict | None:

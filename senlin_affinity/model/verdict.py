@@ -46,8 +46,9 @@ class Verdict:
     """The answer of one constraint for one host, for a domain, or for a whole request.
 
     ``bool(verdict)`` is "not rejected". A rejected request may have bounds above 0: so many servers
-    would pass. ``caveats`` of a verdict about a request explain why the upper bound may be too
-    high; they count only if it is. By default, the reason explains it.
+    would pass, as with a quota (``Verdict(Outcome.REJECT, code, facts, bounds)``). ``caveats`` of a
+    verdict about a request explain why the upper bound may be too high; they count only if it is.
+    By default, the reason explains it.
     """
 
     outcome: Outcome
@@ -120,7 +121,9 @@ _COUNTED = re.compile(r'{(?P<fact>\w+)} (?P<noun>\w+)\(s\)(?: (?P<verb>\w+)\(s\)
 class Reason:
     """The sentence of one reason code (a format string for the facts), and advice.
 
-    ``{count} server(s) need(s)`` in a sentence becomes "1 server needs" or "2 servers need".
+    ``{count} server(s) need(s)`` in a sentence becomes "1 server needs" or "2 servers need". A
+    sentence about a host follows its name: it begins with a verb ("is", "has", "lacks", ...), or
+    with "the compute service", which becomes "its compute service".
     ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
     ``for_owner`` is the sentence for a cluster owner who may not list hosts: a format string for
     the owner's own inputs (``preflight.disclosure``), for a constraint that the owner could drop.

@@ -22,6 +22,7 @@ from msgspec import structs
 from senlin_affinity import engine
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE
+from senlin_affinity.engine.changes import changes_cloud
 from senlin_affinity.engine.decision import Decision, Remedy
 from senlin_affinity.engine.resolution import resolve
 from senlin_affinity.engine.scheduler_filters import KNOWN
@@ -49,14 +50,6 @@ from senlin_affinity.preflight.question import Question, image_of, only_on
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario
 
-#: What a remedy may change (:mod:`~senlin_affinity.engine.changes`).
-_CHANGED = frozenset(
-    (
-        *('aggregate_hosts', 'aggregate_projects', 'created_traits', 'enabled_hosts'),
-        *('host_traits', 'new_hosts', 'quotas', 'removed_consumers', 'requested_host'),
-        *('started_hosts', 'availability_zone'),
-    )
-)
 #: The advice without what only a new server could change: its zone, hints, image, and group.
 _ADVICE: Mapping[str, str] = {
     'availability_zone.other_zone': '',
@@ -158,7 +151,10 @@ class ActionRequest:
         """Yield the remedies that an existing server can follow, with the commands for a zone."""
         server = self.asked.server
         for each in remedies:
-            if not each.data.keys() <= _CHANGED or each.data.get(_ZONE) is not None:
+            others = each.data.keys() - {_ZONE}
+            if each.data.get(_ZONE) is not None or not all(map(changes_cloud, others)):
+                continue
+            if any(moved['id'] == server.id for moved in each.data.get('moved_servers', ())):
                 continue
             if _ZONE in each.data:
                 words = f'{server.name} unpinned from zone {server.pinned_zone}'

@@ -4,7 +4,13 @@ A constraint is evaluated once for each class of hosts with equal values of the 
 ``reads``::
 
     class Licence(Constraint):
-        name, reads = 'licence', ('traits',)
+        name, order, reads = 'licence', 500, ('traits',)
+        summary, needs = 'Hosts have the licence of the flavor.', ('hosts',)
+        reasons = {
+            'licence.none': Reason('the flavor requires no licence'),
+            'licence.present': Reason('has the licence'),
+            'licence.missing': Reason('lacks the licence {licence}', detail='licence'),
+        }
 
         def prepare(self, request, cloud):
             wanted = request.extra_specs.get('licence')
@@ -64,12 +70,12 @@ class Constraint:
     * ``order``: its position among the constraints. A host counts under its first REJECT.
     * ``summary``: the condition in one line.
     * ``needs``: the parts of the snapshot that it reads, as names of fields.
+    * ``reasons``: a :class:`~senlin_affinity.model.verdict.Reason` for each code of its verdicts.
 
     It may declare:
 
     * ``filters``: Nova's scheduler filters that enforce it; any one suffices. Empty: it always
       applies.
-    * ``reasons``: a :class:`~senlin_affinity.model.verdict.Reason` for each code of its verdicts.
     * ``options``: what an operator can set; ``request.option`` returns the values.
     * ``reads``: the fields of a host that ``check`` reads; it gets no other field. ``free`` is a
       mapping of the free amounts by resource class (None: unknown), ``servers`` the number of

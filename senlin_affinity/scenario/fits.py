@@ -46,8 +46,10 @@ class Code(enum.IntEnum):
 class Fit(NamedTuple):
     """How an amount of one resource class fits on each host, whatever else is requested.
 
-    ``room`` is the number of servers (INFINITE: it is not known). The least ``failure``, an
-    element of ``Code``, decides.
+    ``room`` is the number of servers (INFINITE: it is not known). ``failure`` is FITS, an element
+    of ``Code``, or one plus FULL if the host has the class but not enough of it is free: of several
+    classes, the least decides, so a class that the host can never supply comes before a full one. A
+    host whose resources are unknown has NOT_OFFERED, which the reader must replace.
     """
 
     room: Numbers

@@ -75,6 +75,14 @@ def test_a_remedy_s_data_may_have_every_action():
     assert {*PLAN['$defs']['data']['properties']} == {*changes.ACTIONS}
 
 
+def test_the_manual_lists_every_action_and_its_command():
+    text = text_of('reference/library.rst').partition('.. _remedies-as-data:')[2]
+    rows, _, below = text.partition('Only these actions have commands')
+    assert {name for name in changes.ACTIONS if f'``{name}``' not in rows} == set()
+    named = {name for name in changes.ACTIONS if f'``{name}``' in below.partition('.')[0]}
+    assert named == {name for name, action in changes.ACTIONS.items() if action.commands}
+
+
 @pytest.mark.parametrize('answer', [{}, {'fits': 'yes'}, {'hosts': [{}]}, {'remedies': [1]}])
 def test_an_invalid_answer(answer):
     whole = answer and {**plans.read(plans.ANSWERS)[0], **answer}

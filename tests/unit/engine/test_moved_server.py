@@ -11,6 +11,10 @@ from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import AFFINITY, Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
+from senlin_affinity.nova.actions import SAME_HOST, Action, ServerAction
+from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.server_action import asking, question_of
+from tests.support.small_cloud import CONSTRAINTS
 from tests.support.values import replace
 
 SMALL = Flavor('1', 'small', 1, 1_024, 1)
@@ -41,11 +45,11 @@ def server(number, flavor, at='gpu-1', status='ACTIVE', **fields):
     return Server(uuid(number), f's{number}', status, host=at, flavor=flavor, **fields)
 
 
-def answer(servers, hosts=None, groups=(), **asked):
-    """Ask for a server with a GPU, whose only host is full."""
+def cloud_of(servers, hosts=None, groups=()):
+    """Return a cloud whose only host with GPUs is full."""
     hosts = hosts or (host('gpu-1', 16_384, gpus=2), host('cmp-1', 0))
     by_host = {at.host: tuple(each for each in servers if each.host == at.host) for at in hosts}
-    cloud = CloudSnapshot(
+    return CloudSnapshot(
         hosts=tuple(hosts),
         aggregates=(ZONE,),
         flavors=(SMALL, LARGE, GPU),
@@ -54,6 +58,11 @@ def answer(servers, hosts=None, groups=(), **asked):
         soft_deleted=(),
         servers_by_host=by_host,
     )
+
+
+def answer(servers, hosts=None, groups=(), **asked):
+    """Ask for a server with a GPU, whose only host is full."""
+    cloud = cloud_of(servers, hosts, groups)
     hints = (*DEFAULT_FILTERS, 'SameHostFilter', 'DifferentHostFilter')
     question = api.Question(1, flavor='gpu', enabled_filters=hints, **asked)
     return api.answer(question, api.CloudView(cloud))
@@ -89,6 +98,20 @@ def test_a_stopped_server_moves_cold_and_is_confirmed():
         f'openstack --os-compute-api-version 2.56 server migrate --wait --host cmp-1 {uuid(1)}',
         f'openstack server migration confirm {uuid(1)}',
     )
+
+
+def test_another_server_moves_for_one_that_exists_but_this_one_does_not():
+    def codes(action, of, servers):
+        asked = ServerAction(action, of)
+        view = api.CloudView(cloud_of(servers))
+        question = Question(1, 'gpu', options={SAME_HOST.key: True})
+        request = asking(asked, question_of(asked, question), view)
+        return [each.code for each in request.decide(CONSTRAINTS).remedies]
+
+    shelved = server(9, GPU, at=None, status='SHELVED_OFFLOADED')
+    assert codes(Action.UNSHELVE, shelved, [server(1, SMALL)])[0] == 'moved_server'
+    small = server(1, SMALL)
+    assert 'moved_server' not in codes(Action.RESIZE, small, [small])
 
 
 def test_a_server_that_frees_too_little_stays():
