@@ -23,6 +23,7 @@ from msgspec import structs
 from senlin_affinity.engine.what_if import WhatIf, WhatIfResult
 from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.member_of import CanonicalUuids
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.demand import demand_of
@@ -115,7 +116,7 @@ def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
     """
     missing = what_if.missing
     best = _plain(what_if, kind, room)
-    one = _described(best, what_if.cloud)
+    one = described(best, what_if.cloud)
     most = min(missing, max(MOST_NEW_HOSTS, len(what_if.before.hosts)))
     guess = min(most, -(-missing // room))
 
@@ -186,21 +187,19 @@ def empty(host: Host) -> Host:
     resources = host.resources and {
         name: structs.replace(has, used=0) for name, has in host.resources.items()
     }
-    return Host(
-        f'{host.host}-new',
-        f'{host.hypervisor_hostname}-new',
-        host.hypervisor_type,
-        host.availability_zone,
-        aggregates=host.aggregates,
-        traits=started(host).traits,
+    return started(host).but(
+        host=f'{host.host}-new',
+        hypervisor_hostname=f'{host.hypervisor_hostname}-new',
         resources=resources,
-        is_nested=host.is_nested,
-        is_partial=host.is_partial,
+        servers=None,
+        unmirrored=CanonicalUuids(),
+        stale_aggregates=CanonicalUuids(),
+        leftovers=None,
     )
 
 
-def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
-    """Return the host as in the example of this module."""
+def described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
+    """Return the host as in the example of this module: the data of ``new_hosts``."""
     by_uuid = snapshot.aggregates_by_uuid
     named = [(by_uuid[uuid].name if uuid in by_uuid else uuid, uuid) for uuid in host.aggregates]
     units = {}

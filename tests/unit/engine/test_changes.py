@@ -2,13 +2,18 @@
 
 import pytest
 
+from senlin_affinity.engine import new_hosts
+from senlin_affinity.engine.changes import carry_out
 from senlin_affinity.engine.resolution import resolve_member_of
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import CandidateCapacity, Host, Leftover, Resource
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.model.member_of import CanonicalUuids, MemberOf
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import Quota
+from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.model.spread import Spread
+from senlin_affinity.model.value import Texts
+from senlin_affinity.scenario.scenario import Scenario
 from tests.support.asked import resolve
 from tests.support.small_cloud import GROUP, host_of, request_of, rules_of, snapshot_of
 from tests.support.values import replace
@@ -119,6 +124,40 @@ def test_new_hosts_have_unused_names(before, described, more):
     )
     data = {'new_hosts': {'number': 2, **NEW, **described}}
     assert hosts_after(before, data) == [new, new.but(host='new-3')]
+
+
+def test_a_new_host_has_every_field_of_the_host_that_is_copied():
+    """But for its names, and for what depends on its servers and on its past."""
+    old = Host(
+        'old',
+        'old-node',
+        'QEMU',
+        'az-1',
+        enabled=False,
+        up=False,
+        aggregates=CanonicalUuids(['5bbcc3c4-1da2-4437-a48a-000000000000']),
+        traits=Texts(['CUSTOM_A']),
+        resources={'VCPU': Resource(64, 8, 16, 2, is_sum=True, reserved=4)},
+        is_nested=True,
+        is_partial=True,
+        grants=(CandidateCapacity('query', 1, 1),),
+        servers=3,
+        unmirrored=CanonicalUuids(['6bbcc3c4-1da2-4437-a48a-000000000000']),
+        stale_aggregates=CanonicalUuids(['7bbcc3c4-1da2-4437-a48a-000000000000']),
+        disabled_reason='repair',
+        leftovers=(Leftover('consumer', {}),),
+    )
+    plain = Host('plain')
+    fields = Host.__struct_fields__
+    assert all(getattr(old, name) != getattr(plain, name) for name in fields), 'add a value'
+    data = {'number': 1, **new_hosts.described(new_hosts.empty(old), CloudSnapshot())}
+    nothing = Scenario.of(CloudSnapshot(hosts=()))
+    (new,) = carry_out({'new_hosts': data}, Request(1), nothing)[1].hosts
+    assert {name for name in fields if getattr(new, name) != getattr(old, name)} == {
+        *('host', 'hypervisor_hostname', 'enabled', 'up', 'disabled_reason', 'resources'),
+        *('grants', 'servers', 'unmirrored', 'stale_aggregates', 'leftovers'),
+    }
+    assert new.resources == {'VCPU': replace(old.resources['VCPU'], used=0)}
 
 
 @pytest.mark.parametrize(
