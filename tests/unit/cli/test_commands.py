@@ -5,13 +5,21 @@ from importlib.metadata import EntryPoint, entry_points
 from types import SimpleNamespace
 
 import pytest
+from cliff import show
 
-from senlin_affinity.cli import commands, main
+from senlin_affinity.cli import commands, main, plan, workload
 from senlin_affinity.cli.base import Command
 
 
 class Inherits(Command):
     _description = 'Describes itself.\nAt length.'
+
+    def take_action(self, parsed_args):
+        raise AssertionError
+
+
+class Plain(show.ShowOne):
+    """A command of cliff without options of its own."""
 
     def take_action(self, parsed_args):
         raise AssertionError
@@ -92,3 +100,22 @@ def test_a_name_is_not_given_two_values(option, capsys):
     words = ['plan', '--flavor', 'a', '--os-cloud', 'none', option, 'a=1', option, 'a=2']
     assert main.main(words) == 2
     assert f'{option}: each name may be specified only once' in capsys.readouterr().err
+
+
+#: The options of ``plan`` that apply to requests of every kind.
+OF_EVERY_REQUEST = {
+    *('enabled_filters', 'option', 'config_file', 'nova_conf', 'strict', 'accept_upper_bound'),
+    *('long', 'no_skipped', 'max_file_size', 'max_answer_size', 'timeout'),
+}
+
+
+def test_each_option_of_plan_is_for_an_action_or_rejected_and_for_a_file_or_rejected():
+    """A new option fails until it is decided: none is silently ignored."""
+    plain = {each.dest for each in Plain(main.SenlinAffinity(), None).get_parser('x')._actions}
+    (entry_point,) = entry_points(group='senlin_affinity.cli', name='plan')
+    options = {each.dest for each in _parser(entry_point)._actions} - plain - OF_EVERY_REQUEST
+    rejected_beside_file = {*workload._OF_REQUEST.split()}
+    of_action = {'server', 'action', 'flavor', 'host', 'image', 'image_property'}
+    assert options - {*plan._OF_NEW} == of_action | {'file', 'parameter'}
+    of_file = {'file', 'parameter', 'project', 'user', 'ignore_quotas', 'snapshot'}
+    assert options - rejected_beside_file == of_file
