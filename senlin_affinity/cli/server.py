@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from senlin_affinity import api
@@ -28,6 +29,7 @@ class ExplainServer(base.ShowOne):
 
     _explained: Explanation
     _view: api.CloudView
+    _options: Mapping[str, Sequence[str]]
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -66,7 +68,7 @@ class ExplainServer(base.ShowOne):
         """Fetch the server and the cloud, and explain the failure."""
         self.check_has_cloud()
         timeout = parsed_args.timeout
-        constraints, settings, _files = request_options.read_settings(parsed_args)
+        constraints, settings, self._options = request_options.read_settings(parsed_args)
         connection = self.connection(timeout)
         failed, given = self._find(api.clients_of(connection), settings, parsed_args)
         question = question_of(failed, given)
@@ -101,5 +103,6 @@ class ExplainServer(base.ShowOne):
         """Print sentences, or one of cliff's other formats."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
             return super().produce_output(parsed_args, column_names, data)
-        show_explanation(self._explained, self._view, self.app.stdout, is_long=parsed_args.long)
+        stream, is_long = self.app.stdout, parsed_args.long
+        show_explanation(self._explained, self._view, self._options, stream, is_long=is_long)
         return 0

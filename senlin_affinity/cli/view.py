@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 from senlin_affinity import api
@@ -58,24 +58,30 @@ def show_plan(answer: Answer, stream: TextIO, *, is_long: bool = False) -> None:
 
 
 def show_explanation(
-    explained: Explanation, view: api.CloudView, stream: TextIO, *, is_long: bool = False
+    explained: Explanation,
+    view: api.CloudView,
+    options: Mapping[str, Sequence[str]],
+    stream: TextIO,
+    *,
+    is_long: bool = False,
 ) -> None:
-    """Print the explanation of a failed server to a stream."""
+    """Print the explanation of a failed server to a stream, with the options of each file."""
     decision, certain = explained.decision, bool(explained.decision.fits)
     answer = Answer(
         decision,
         explained.request,
         explained.cloud,
         view,
+        options=options,
         is_explained=True,
         suggestions=() if certain else explained.suggestions,
     )
     hidden = explained.failed.hidden if explained.decision.fits is not False else {}
-    options = (f'{what}: {option}' for option, what in hidden.items())
+    specified = (f'{what}: {option}' for option, what in hidden.items())
     required = () if explained.decision.is_hosts_known else explained.requirements
     sections = (
         ('What the request requires of a host', required),
-        ('What Nova does not return (specify it with the option)', options),
+        ('What Nova does not return (specify it with the option)', specified),
     )
     remedies = explained.remedies()
     _show(answer, explained.sentences(), remedies, sections, stream, is_long=is_long)

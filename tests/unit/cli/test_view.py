@@ -50,9 +50,10 @@ def planned(answer, stream=None, *, is_long=False):
     return stream.getvalue()
 
 
-def shown(found, cloud_view=None, *, is_long=False):
+def shown(found, cloud_view=None, options=None, *, is_long=False):
     stream = io.StringIO()
-    view.show_explanation(found, cloud_view or CloudView(), stream, is_long=is_long)
+    known = cloud_view or CloudView()
+    view.show_explanation(found, known, options or {}, stream, is_long=is_long)
     return stream.getvalue()
 
 
@@ -469,6 +470,13 @@ def test_parts_that_nova_does_not_return_are_listed_if_they_matter():
 
 def test_the_project_of_a_failed_server_is_not_an_option():
     assert 'project: ' not in shown(explained({**CLOUD, 'project': 'ours'}))
+
+
+def test_an_explanation_names_the_options_that_a_file_sets():
+    text = shown(explained(CLOUD), options={'nova.conf': ['enabled_filters'], 'empty.conf': []})
+    assert '\nBased on\n' in text
+    assert '  nova.conf: enabled_filters\n' in text
+    assert 'empty.conf' not in text
 
 
 def test_no_change_would_help():
