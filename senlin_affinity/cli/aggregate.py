@@ -22,7 +22,13 @@ from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict, sentence
 from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
-from senlin_affinity.nova.aggregate_metadata import FORCE, NOVA_REASONS, REASONS, HostMetadata
+from senlin_affinity.nova.aggregate_metadata import (
+    FORCE,
+    NOVA_REASONS,
+    REASONS,
+    HostMetadata,
+    compared_metadata,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -134,13 +140,11 @@ def _differences(snapshot: CloudSnapshot) -> Iterator[tuple[Any, ...]]:
     for host in snapshot.hosts or ():
         hosts.setdefault(host.aggregates, []).append(host.host)
     for flavor in snapshot.flavors or ():
-        if not flavor.extra_specs:
-            continue
         ours = aggregate_metadata.Requirements.parse(flavor.extra_specs)
         novas = instance_extra_specs.NovaRequirements.parse(flavor.extra_specs)
         for uuids, names in hosts.items():
             here = [each for each in snapshot.aggregates or () if each.uuid in uuids]
-            described = [each.metadata for each in here], [each.name for each in here]
+            described = [*map(compared_metadata, here)], [each.name for each in here]
             our_verdict, novas_verdict = ours.check(*described), novas.check(*described)
             if bool(our_verdict) != bool(novas_verdict):
                 verdicts = (our_verdict, novas_verdict)

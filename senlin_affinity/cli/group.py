@@ -200,7 +200,7 @@ class DeleteGroups(_OfGroups):
                 continue
             if group is None:
                 self.app.stderr.write(f'server group {group_id} is no longer an orphan: kept\n')
-                self.exit_status = 3
+                self.exit_status = self.exit_status or 3
             else:
                 deleted.add(group_id)
                 self.app.stdout.write(f'deleted {escaped(group.name)} ({group_id})\n')

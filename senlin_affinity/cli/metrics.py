@@ -148,9 +148,9 @@ def _taken_at(text: str | None, cloud: str) -> Family:
 
 
 def of_resilience(
-    found: Iterable[Resilience], snapshot: CloudSnapshot, cloud: str = ''
+    found: Iterable[Resilience], snapshot: CloudSnapshot, by: str, cloud: str = ''
 ) -> list[Family]:
-    """Return which domains can be lost, and the number of hosts by zone and verdict.
+    """Return which domains of ``by`` can be lost, and the number of hosts by zone and verdict.
 
     A domain has no sample if that is not certain. The hosts come from the losses by host.
     """
@@ -169,8 +169,7 @@ def of_resilience(
             for zone in sorted({*zones.values()}):
                 for verdict in OUTCOMES:
                     hosts.add(counts[zone, verdict], cloud, zone, verdict)
-            continue
-        for loss in each.losses:
+        for loss in each.losses if each.by == by else ():
             domains.add(None if loss.fits is None else int(loss.fits), cloud, each.by, loss.name)
     return [domains, hosts]
 

@@ -311,7 +311,7 @@ def resilience(
     except AffinityError as error:
         LOG.warning('cloud %s: resilience: %s', cloud, base.one_line(error))
         return []
-    return metrics.of_resilience(found, view.snapshot, cloud)
+    return metrics.of_resilience(found, view.snapshot, wanted.resilience, cloud)
 
 
 def checks(connection: Any, wanted: Wanted, cloud: str = '') -> list[metrics.Family]:

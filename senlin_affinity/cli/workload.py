@@ -3,7 +3,7 @@
 Example::
 
     All 8 servers fit, in this order on these hosts.
-    They fit whichever hosts Nova picks.
+    That holds whichever hosts Nova picks.
     +------+-------+------+-----------------------+--------+
     | name | count | fits | hosts                 | reason |
     +------+-------+------+-----------------------+--------+

@@ -22,7 +22,13 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.model.aggregate import Aggregate
-from senlin_affinity.nova.aggregate_metadata import FORCE, NOVA_REASONS, REASONS, Requirements
+from senlin_affinity.nova.aggregate_metadata import (
+    FORCE,
+    NOVA_REASONS,
+    REASONS,
+    Requirements,
+    compared_metadata,
+)
 from senlin_affinity.nova.aggregates import aggregates_of
 from senlin_affinity.nova.alternatives import joining, with_aggregate
 from senlin_affinity.nova.instance_extra_specs import NOVAS, NovaRequirements, is_compared
@@ -34,7 +40,6 @@ from senlin_affinity.nova.queried_aggregates import (
 from senlin_affinity.scenario.scenario import Scenario
 
 OURS = 'AggregateInstanceTypeFilter'
-ZONE = 'availability_zone'
 UNCERTAIN = 'aggregate_metadata.reservation_unknown'
 _MOST_EXAMPLES = 5
 
@@ -99,7 +104,7 @@ class AggregateMetadataConstraint(Constraint):
         ``reservation_unknown`` if only keys that Nova may not compare reject the host.
         """
         aggregates = aggregates_of(cloud, host)
-        metadata = [_metadata(aggregate) for aggregate in aggregates]
+        metadata = [*map(compared_metadata, aggregates)]
         names = [aggregate.name for aggregate in aggregates]
         verdicts = [each.check(metadata, names) for each in asked.of_filters]
         verdict = next((verdict for verdict in verdicts if not verdict), verdicts[0])
@@ -144,12 +149,6 @@ class AggregateMetadataConstraint(Constraint):
         They are scoped (``aggregate_instance_extra_specs:``), or have no colon.
         """
         return {'removed_extra_specs': sorted(filter(is_compared, request.extra_specs))}
-
-
-def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
-    """Return the metadata, with the zone under ``availability_zone`` unless the key exists."""
-    zone = aggregate.availability_zone
-    return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
 
 def _may_be_forced(aggregates: Iterable[Aggregate]) -> bool:

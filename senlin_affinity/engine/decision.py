@@ -45,7 +45,7 @@ _HEADS: Mapping[bool | None, str] = {
 _OF_CONSTRAINT = re.compile(
     r'constraint [^ ]+ \((?:it is not known (.*)|(.*?),? (?:is|are) not known)\)', re.DOTALL
 )
-_OF_OTHERS = re.compile(r'(.*?),? (?:that|which) are not known|(what .*)', re.DOTALL)
+_OF_OTHERS = re.compile(r'(.*?),? (?:that|which) are not known|((?:what|whether) .*)', re.DOTALL)
 _BY_BOUND = 'fits by an upper bound only'
 
 

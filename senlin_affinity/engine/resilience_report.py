@@ -152,7 +152,7 @@ class Resilience:
         return Counter(each.verdict for each in self.losses)
 
     def line(self) -> str:
-        """Return the sum: ``1 of 4 domains (rack) cannot be lost; 3 can be``."""
+        """Return the sum: ``of 4 domains (rack), 1 cannot be lost; 3 can be lost``."""
         counts, number = self.counts(), len(self.losses)
         if not number:
             return f'there is no domain ({self.by})'

@@ -27,12 +27,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.numbers import FALSE, TRUE
 from senlin_affinity.model.verdict import Reason, Verdict, sentence
 from senlin_affinity.nova import extra_spec_operators
 from senlin_affinity.nova.extra_spec_operators import ABSENT, ILLEGAL, States
 
 FORCE = 'force_metadata_check'
+ZONE = 'availability_zone'
 SCOPE = 'aggregate_instance_extra_specs:'
 
 
@@ -361,3 +363,9 @@ def _differing(code: str, key: str, asked: States, found: str, aggregates: str) 
 def _faulty(key: str, states: States, where: str, aggregates: str) -> Verdict:
     facts = {'key': key, 'value': states.text, 'where': where, 'aggregates': aggregates}
     return Verdict.rejected(f'aggregate_metadata.{states.fault}', **facts)
+
+
+def compared_metadata(aggregate: Aggregate) -> Mapping[str, str]:
+    """Return the metadata that the filters compare: with the zone as ``availability_zone``."""
+    zone = aggregate.availability_zone
+    return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}

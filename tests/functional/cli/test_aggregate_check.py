@@ -110,6 +110,21 @@ def test_a_diff_groups_the_hosts_on_which_the_filters_differ(run, write):
     assert all('ssd' in row["Nova's filter"] for row in rows)
 
 
+def test_a_diff_finds_a_flavor_without_extra_specs_and_the_metadata_of_a_zone(run, write):
+    """A forced aggregate rejects plain flavors; Nova stores a zone as metadata."""
+    aggregates = [
+        {'uuid': 'a1', 'name': 'vip', 'metadata': {'force_metadata_check': 'true', 'vip': '1'}},
+        {'uuid': 'a2', 'name': 'az', 'availability_zone': 'az-1'},
+    ]
+    of_zone = {'id': '9', 'name': 'zone', 'vcpus': 1, 'ram': 1, 'disk': 1}
+    of_zone['extra_specs'] = {'availability_zone': 'az-1'}
+    plain = {'id': '8', 'name': 'plain', 'vcpus': 1, 'ram': 1, 'disk': 1}
+    write('cloud.json', snapshot(aggregates=aggregates, flavors=[plain, of_zone]))
+    done = run('aggregate', 'diff', '--snapshot', 'cloud.json', '-f', 'json')
+    rows = {(row['Flavor'], *row['Hosts']): row["Nova's filter"] for row in json.loads(done.stdout)}
+    assert rows == {('plain', 'cmp-1', 'cmp-2'): 'passes'}
+
+
 def test_a_diff_without_differences_is_0_and_without_hosts_1(run, write):
     write('same.json', snapshot(flavors=[]))
     done = run('aggregate', 'diff', '--snapshot', 'same.json', '-f', 'json')

@@ -231,11 +231,16 @@ def delete(cloud, stdin):
 
 
 @pytest.mark.parametrize('is_before', [True, False], ids=['before', 'during'])
-def test_a_group_that_a_cluster_starts_to_use(group, nova, is_before):
-    """A binding before the deletion keeps the group; a binding during it is reported."""
+@pytest.mark.parametrize('stays', [False, True], ids=['', 'the first stays'])
+def test_a_group_that_a_cluster_starts_to_use(group, nova, is_before, stays):
+    """A binding before the deletion keeps the group; a binding during it is reported.
+
+    A failed deletion decides the exit status.
+    """
     first, second = sorted([orphan(nova), orphan(nova)])
     with Senlin(nova, policies=[policy()], clusters=[cluster('c1')]) as cloud:
         wanted, answer = (first if is_before else second), cloud.answer
+        cloud.kept = {first} if stays else set()
 
         def adopt(method, target, headers, body):
             reply = answer(method, target, headers, body)
@@ -247,9 +252,11 @@ def test_a_group_that_a_cluster_starts_to_use(group, nova, is_before):
         done = group(cloud, 'delete', '--orphans', '--yes')
     if is_before:
         kept = f'server group {second} is no longer an orphan: kept\n'
-        assert (done.returncode, done.stderr, groups(nova)) == (3, kept, {second})
+        assert (done.returncode, groups(nova)) == (1 if stays else 3, {second, *cloud.kept})
+        assert done.stderr.endswith(kept)
+        assert (f'{first} stays' in done.stderr) is stays
     else:
-        assert (done.returncode, groups(nova)) == (1, set())
+        assert (done.returncode, groups(nova)) == (1, cloud.kept)
         assert 'was deleted while a policy was attached to cluster name of c1' in done.stderr
 
 

@@ -109,7 +109,7 @@ def test_the_loss_of_hosts_and_domains():
     """The two servers of cmp-1 fit nowhere else, those of the empty hosts do."""
     found = snapshot_file.parse(json.dumps(resilience_cloud(free=1)))
     losses = [api.resilience(api.CloudView(found), by) for by in ('host', 'rack')]
-    lines = metrics.text(metrics.of_resilience(losses, found, 'prod')).splitlines()
+    lines = metrics.text(metrics.of_resilience(losses, found, 'rack', 'prod')).splitlines()
     labels = 'cloud="prod",by="rack"'
     assert f'senlin_affinity_resilience{{{labels},domain="r1"}} 0' in lines
     assert f'senlin_affinity_resilience{{{labels},domain="r2"}} 1' in lines
@@ -118,9 +118,18 @@ def test_the_loss_of_hosts_and_domains():
     assert f'senlin_affinity_resilience_hosts{{{labels},verdict="any_host"}} 2' in lines
 
 
+@pytest.mark.parametrize(('by', 'domains'), [('host', 3), ('rack', 0)])
+def test_a_host_has_a_sample_of_its_own_if_hosts_are_requested(by, domains):
+    found = snapshot_file.parse(json.dumps(resilience_cloud(free=1)))
+    losses = [api.resilience(api.CloudView(found), 'host')]
+    families = metrics.of_resilience(losses, found, by)
+    assert [len(each.samples) for each in families] == [domains, len(families[1].samples)]
+    assert families[1].samples
+
+
 def test_a_loss_that_is_not_certain_has_no_sample():
     hidden = {'cmp-1': [server('web-1', unknown=['hints'])]}
     found = snapshot_file.parse(json.dumps(resilience_cloud(**hidden)))
     losses = [api.resilience(api.CloudView(found), 'rack')]
-    families = metrics.of_resilience(losses, found)
+    families = metrics.of_resilience(losses, found, 'rack')
     assert [labels[2] for labels in families[0].samples] == ['r2']

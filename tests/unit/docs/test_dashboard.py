@@ -143,7 +143,7 @@ def known():
     every = [
         *metrics.of_capacity(Capacity((), HOST)),
         *metrics.of_snapshot(CloudSnapshot()),
-        *metrics.of_resilience((), CloudSnapshot()),
+        *metrics.of_resilience((), CloudSnapshot(), 'zone'),
         metrics.of_orphans(0),
         metrics.of_findings({}, ''),
         *metrics.of_refreshes('', up={}, requests={}, refreshes={}, seconds=None),

@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -50,6 +51,12 @@ def test_decisions_with_different_placements_differ():
     two = {'hosts': {'a': {'free': 1, 'zone': 'x'}, 'b': {'free': 1, 'disabled': True}}}
     assert answer(one).hosts == answer(two).hosts
     assert answer(one) != answer(two)
+
+
+def test_what_is_not_known_is_a_phrase_of_its_own():
+    texts = ('whether a filter is enabled (x)', 'what Nova checks', 'racks that are not known', 'x')
+    phrases = [*replace(answer(ROW), at_most=texts).not_known]
+    assert phrases == [*texts[:2], 'racks', 'the effect of x']
 
 
 @pytest.mark.parametrize('count', [1, 4])
