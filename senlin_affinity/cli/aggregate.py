@@ -139,12 +139,15 @@ def _differences(snapshot: CloudSnapshot) -> Iterator[tuple[Any, ...]]:
     hosts: dict[frozenset[str], list[str]] = {}
     for host in snapshot.hosts or ():
         hosts.setdefault(host.aggregates, []).append(host.host)
+    sets = []
+    for uuids, names in hosts.items():
+        here = [each for each in snapshot.aggregates or () if each.uuid in uuids]
+        described = [*map(compared_metadata, here)], [each.name for each in here]
+        sets.append((names, described))
     for flavor in snapshot.flavors or ():
         ours = aggregate_metadata.Requirements.parse(flavor.extra_specs)
         novas = instance_extra_specs.NovaRequirements.parse(flavor.extra_specs)
-        for uuids, names in hosts.items():
-            here = [each for each in snapshot.aggregates or () if each.uuid in uuids]
-            described = [*map(compared_metadata, here)], [each.name for each in here]
+        for names, described in sets:
             our_verdict, novas_verdict = ours.check(*described), novas.check(*described)
             if bool(our_verdict) != bool(novas_verdict):
                 verdicts = (our_verdict, novas_verdict)

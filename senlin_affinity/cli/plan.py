@@ -234,9 +234,7 @@ class Plan(base.ShowOne):
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print a table of this project, or one of cliff's other formats."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
-            for file, options in self._options.items():
-                if options:
-                    LOG.info('options read from %s: %s', file, ', '.join(options))
+            request_options.log_files(self._options)
             return super().produce_output(parsed_args, column_names, data)
         if self._shown is not None:
             self._shown.show(self.app.stdout, self.formatter, parsed_args)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import logging
 import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,6 +18,8 @@ from senlin_affinity.cli import base, config_file
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.image import NONE
+
+LOG = logging.getLogger(__name__)
 
 _STATUS = {True: 0, False: 3, None: 1}
 _UNSURE = 4
@@ -133,6 +136,13 @@ def read_settings(
         filters = tuple(name for name in names if name)
     asked = api.Question(1, enabled_filters=filters, options=values, explicit_options=settings.keys)
     return constraints, asked, found
+
+
+def log_files(found: Mapping[str, Sequence[str]]) -> None:
+    """Log the options that each file sets, for formats without a place for them."""
+    for file, options in found.items():
+        if options:
+            LOG.info('options read from %s: %s', file, ', '.join(options))
 
 
 def question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:

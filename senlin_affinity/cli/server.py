@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from senlin_affinity import api
-from senlin_affinity.cli import base, request_options
+from senlin_affinity.cli import base, request_options, view_notes
 from senlin_affinity.cli.view import show_explanation
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import FailedServer, question_of
@@ -102,7 +102,8 @@ class ExplainServer(base.ShowOne):
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print sentences, or one of cliff's other formats."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
+            request_options.log_files(self._options)
             return super().produce_output(parsed_args, column_names, data)
-        stream, is_long = self.app.stdout, parsed_args.long
-        show_explanation(self._explained, self._view, self._options, stream, is_long=is_long)
+        answer = view_notes.of_explanation(self._explained, self._view, self._options)
+        show_explanation(self._explained, answer, self.app.stdout, is_long=parsed_args.long)
         return 0

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from senlin_affinity import api
 from senlin_affinity.cli import servers_view, view_hosts, view_notes
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import command_lines, lines
@@ -58,24 +57,12 @@ def show_plan(answer: Answer, stream: TextIO, *, is_long: bool = False) -> None:
 
 
 def show_explanation(
-    explained: Explanation,
-    view: api.CloudView,
-    options: Mapping[str, Sequence[str]],
-    stream: TextIO,
-    *,
-    is_long: bool = False,
+    explained: Explanation, answer: Answer, stream: TextIO, *, is_long: bool = False
 ) -> None:
-    """Print the explanation of a failed server to a stream, with the options of each file."""
-    decision, certain = explained.decision, bool(explained.decision.fits)
-    answer = Answer(
-        decision,
-        explained.request,
-        explained.cloud,
-        view,
-        options=options,
-        is_explained=True,
-        suggestions=() if certain else explained.suggestions,
-    )
+    """Print the explanation of a failed server to a stream.
+
+    :param answer: that of ``view_notes.of_explanation``.
+    """
     hidden = explained.failed.hidden if explained.decision.fits is not False else {}
     specified = (f'{what}: {option}' for option, what in hidden.items())
     required = () if explained.decision.is_hosts_known else explained.requirements

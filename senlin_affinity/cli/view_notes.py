@@ -15,6 +15,7 @@ from senlin_affinity.model.suggestion import typo_of
 from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova.actions import ServerAction
 from senlin_affinity.nova.quotas import quotas_of
+from senlin_affinity.preflight.explanation import Explanation
 
 #: The right that a user lacks, in Nova's message.
 _RIGHT = re.compile(r"Policy doesn't allow ([\w:-]+)")
@@ -45,6 +46,22 @@ class Answer:
     is_explained: bool = False
     suggestions: Sequence[str] = ()
     action: ServerAction | None = None
+
+
+def of_explanation(
+    explained: Explanation, view: api.CloudView, options: Mapping[str, Sequence[str]]
+) -> Answer:
+    """Return the decision about the same request today, with the options of each file."""
+    decision = explained.decision
+    return Answer(
+        decision,
+        explained.request,
+        explained.cloud,
+        view,
+        options=options,
+        is_explained=True,
+        suggestions=() if decision.fits else explained.suggestions,
+    )
 
 
 def of_remedies(answer: Answer) -> str:

@@ -199,7 +199,7 @@ def empty(host: Host) -> Host:
 
 
 def described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
-    """Return the host as in the example of this module: the data of ``new_hosts``."""
+    """Return an unused host as in the example of this module."""
     by_uuid = snapshot.aggregates_by_uuid
     named = [(by_uuid[uuid].name if uuid in by_uuid else uuid, uuid) for uuid in host.aggregates]
     units = {}

@@ -121,9 +121,7 @@ _COUNTED = re.compile(r'{(?P<fact>\w+)} (?P<noun>\w+)\(s\)(?: (?P<verb>\w+)\(s\)
 class Reason:
     """The sentence of one reason code (a format string for the facts), and advice.
 
-    ``{count} server(s) need(s)`` in a sentence becomes "1 server needs" or "2 servers need". A
-    sentence about a host follows its name: it begins with a verb ("is", "has", "lacks", ...), or
-    with "the compute service", which becomes "its compute service".
+    ``{count} server(s) need(s)`` in a sentence becomes "1 server needs" or "2 servers need".
     ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
     ``for_owner`` is the sentence for a cluster owner who may not list hosts: a format string for
     the owner's own inputs (``preflight.disclosure``), for a constraint that the owner could drop.
@@ -140,6 +138,8 @@ class Reason:
     Answers count hosts that are rejected alike. ``short`` is their sentence; without it,
     ``of_several`` is the sentence of hosts that differ, such as in the names of their aggregates.
     ``of_host`` follows the name of a host, in brackets. All three are format strings for the facts.
+    Of a reason of state, ``short`` also follows the names of hosts with room: it begins with "is",
+    "has" or a verb like them, or with "the compute service", which becomes "its compute service".
     """
 
     sentence: str

@@ -8,7 +8,8 @@ Example::
     asked.decide(constraints).fits                        False: nova-scheduler rejects every host
 
 A server keeps its group, its hints and, but for a rebuild, its image. So a remedy changes the
-hosts, the quotas, the requested host or the pinned zone, and nothing else.
+hosts, the quotas, the place of another server, the requested host or the pinned zone, and nothing
+else.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ class ActionRequest:
             others = each.data.keys() - {_ZONE}
             if each.data.get(_ZONE) is not None or not all(map(changes_cloud, others)):
                 continue
-            if any(moved['id'] == server.id for moved in each.data.get('moved_servers', ())):
+            if 'available_nodes' in others:  # no server moves to bare metal
                 continue
             if _ZONE in each.data:
                 words = f'{server.name} unpinned from zone {server.pinned_zone}'
@@ -212,6 +213,7 @@ def asking(asked: ServerAction, question: Question, view: CloudView) -> ActionRe
     image, _properties = image_of(question, view)
     is_new = asked.action is Action.REBUILD
     server = _specified(asked.server, question, None if is_new else image)
+    cloud = structs.replace(cloud, servers_by_host=_without(server, cloud.servers_by_host))
     given = _flavor(question, cloud)
     flavor = given if asked.action is Action.RESIZE else None
     known_flavor = server.flavor or (None if flavor else given)
@@ -228,6 +230,16 @@ def asking(asked: ServerAction, question: Question, view: CloudView) -> ActionRe
         known = only_on(question.host, known if found is None else cloud, view)
         request = replace(request, is_host_named=True, elsewhere=elsewhere)
     return ActionRequest(asked, request, known, found)
+
+
+def _without(
+    server: Server, by_host: Mapping[str, tuple[Server, ...]]
+) -> dict[str, tuple[Server, ...]]:
+    """Return the servers of each host without this one, which does not make room for itself."""
+    return {
+        host: tuple(each for each in servers if each.id != server.id)
+        for host, servers in by_host.items()
+    }
 
 
 def _specified(server: Server, question: Question, image: Image | None) -> Server:

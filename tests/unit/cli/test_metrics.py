@@ -123,7 +123,7 @@ def test_a_host_has_a_sample_of_its_own_if_hosts_are_requested(by, domains):
     found = snapshot_file.parse(json.dumps(resilience_cloud(free=1)))
     losses = [api.resilience(api.CloudView(found), 'host')]
     families = metrics.of_resilience(losses, found, by)
-    assert [len(each.samples) for each in families] == [domains, len(families[1].samples)]
+    assert len(families[0].samples) == domains
     assert families[1].samples
 
 

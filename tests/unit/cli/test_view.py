@@ -6,7 +6,7 @@ import io
 import pytest
 
 from senlin_affinity.api import Question
-from senlin_affinity.cli import view, view_hosts
+from senlin_affinity.cli import view, view_hosts, view_notes
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.model.snapshot import CloudView
@@ -52,8 +52,8 @@ def planned(answer, stream=None, *, is_long=False):
 
 def shown(found, cloud_view=None, options=None, *, is_long=False):
     stream = io.StringIO()
-    known = cloud_view or CloudView()
-    view.show_explanation(found, known, options or {}, stream, is_long=is_long)
+    answer = view_notes.of_explanation(found, cloud_view or CloudView(), options or {})
+    view.show_explanation(found, answer, stream, is_long=is_long)
     return stream.getvalue()
 
 

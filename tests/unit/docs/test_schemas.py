@@ -1,6 +1,7 @@
 """The published JSON Schemas describe what ``plan`` prints, and what a snapshot may contain."""
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -9,7 +10,7 @@ from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.engine import changes
 from senlin_affinity.model.errors import InvalidSpec
 from tests.recordings import plans
-from tests.unit.docs.test_manual import ROOT, SOURCE, text_of
+from tests.unit.docs.test_manual import ROOT, SOURCE, table, text_of
 
 #: By definition: the file that contains an item.
 FILES = {
@@ -76,11 +77,13 @@ def test_a_remedy_s_data_may_have_every_action():
 
 
 def test_the_manual_lists_every_action_and_its_command():
-    text = text_of('reference/library.rst').partition('.. _remedies-as-data:')[2]
-    rows, _, below = text.partition('Only these actions have commands')
-    assert {name for name in changes.ACTIONS if f'``{name}``' not in rows} == set()
-    named = {name for name in changes.ACTIONS if f'``{name}``' in below.partition('.')[0]}
-    assert named == {name for name, action in changes.ACTIONS.items() if action.commands}
+    text = text_of('reference/library.rst')
+    listed = {name for actions, *_ in table(text, 'remedy-actions') for name in actions.split(', ')}
+    assert listed == {*changes.ACTIONS}
+    named = re.search(r'The actions (.*?) have commands', text, re.DOTALL)[1]
+    assert {*re.findall(r'\w+', named)} - {'and'} == {
+        name for name, action in changes.ACTIONS.items() if action.commands
+    }
 
 
 @pytest.mark.parametrize('answer', [{}, {'fits': 'yes'}, {'hosts': [{}]}, {'remedies': [1]}])

@@ -101,17 +101,19 @@ def test_a_stopped_server_moves_cold_and_is_confirmed():
 
 
 def test_another_server_moves_for_one_that_exists_but_this_one_does_not():
-    def codes(action, of, servers):
+    def moves(action, of, servers):
         asked = ServerAction(action, of)
         view = api.CloudView(cloud_of(servers))
         question = Question(1, 'gpu', options={SAME_HOST.key: True})
         request = asking(asked, question_of(asked, question), view)
-        return [each.code for each in request.decide(CONSTRAINTS).remedies]
+        remedies = request.decide(CONSTRAINTS).remedies
+        return [each['name'] for one in remedies for each in one.data.get('moved_servers', ())]
 
     shelved = server(9, GPU, at=None, status='SHELVED_OFFLOADED')
-    assert codes(Action.UNSHELVE, shelved, [server(1, SMALL)])[0] == 'moved_server'
-    small = server(1, SMALL)
-    assert 'moved_server' not in codes(Action.RESIZE, small, [small])
+    small, other = server(1, SMALL), server(2, SMALL)
+    assert moves(Action.UNSHELVE, shelved, [small]) == ['s1']
+    assert moves(Action.RESIZE, small, [small]) == []
+    assert moves(Action.RESIZE, small, [small, other]) == ['s2']
 
 
 def test_a_server_that_frees_too_little_stays():
