@@ -169,8 +169,9 @@ def write_all(stack: Stack) -> None:
             # An engine counts as dead after twice this time.
             'periodic_interval': 15,
         },
-        # Unlimited: Senlin 14 leaks sessions until they are collected.
-        'database': {**database(stack, 'senlin'), 'max_pool_size': 0, 'max_overflow': -1},
+        # Without a limit: Senlin 14 leaks sessions until they are collected. A pool of 0 would keep
+        # the connections of the busiest moment open.
+        'database': {**database(stack, 'senlin'), 'max_pool_size': 5, 'max_overflow': -1},
         'senlin_api': {
             'bind_host': '127.0.0.1',
             'bind_port': stack.ports['senlin-api'],
@@ -225,7 +226,7 @@ def _write_infrastructure(stack: Stack) -> None:
         'user': 'mysql',
         'skip-log-bin': 1,
         'skip-name-resolve': 1,
-        'max_connections': 2000,
+        'max_connections': 6000,
         'innodb_flush_log_at_trx_commit': 0,
         'innodb_flush_method': 'nosync',
         'performance_schema': 'off',
