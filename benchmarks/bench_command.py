@@ -28,6 +28,8 @@ WAYS = {
     'senlin-affinity plan, a small file, as a table': PLAN,
     'senlin-affinity plan, a small file, as JSON': [*PLAN, '-f', 'json'],
 }
+#: The reason for a missed goal, in CPU seconds.
+IMPORTS = 'importing numpy takes 0.1 s, and the modules of a plan 0.2 s'
 GOALS = dict(zip(WAYS, (1, 2, 3, 3), strict=True))
 
 
@@ -42,7 +44,7 @@ def main() -> int:
             way()
         seconds = measured_children(ways, ROUNDS)
     return report(
-        Goal(f'{name}: CPU to importing cliff.app', taken / seconds['cliff'], GOALS[name])
+        Goal(f'{name}: CPU to importing cliff.app', taken / seconds['cliff'], GOALS[name], IMPORTS)
         for name, taken in seconds.items()
         if name != 'cliff'
     )

@@ -60,6 +60,8 @@ WORDS = (
     '-',
     '_A',
 )
+#: The reason for a missed goal.
+MICROSECONDS = 'it is 5 us; a cache and an index that saved a few were deleted'
 BEFORE = ('', '0', 'a:1', 'a:1,', ':')
 BEHIND = ('!', '\x00', ':', ',', '-', '')
 
@@ -94,7 +96,7 @@ def against_nova() -> Iterator[Goal]:
         ours, theirs = (min(found) for found in zip(*rounds, strict=True))
         print(f'{kind:16} {ours * 1e6:7.2f} us {theirs * 1e6:9.1f} us')
         name = f"judge an extra spec, {kind}: times faster than Nova's"
-        yield Goal(name, theirs / ours, wanted, is_least=True)
+        yield Goal(name, theirs / ours, wanted, MICROSECONDS, is_least=True)
 
 
 def hostile_values() -> Iterator[Goal]:
