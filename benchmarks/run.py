@@ -24,10 +24,15 @@ PLACE = Path(__file__).parent
 FIRST = 'bench_planner'
 #: The rows of the table in the manual, by the names of the goals.
 SHOWN = (
-    '100,000 hosts: plan (s)',
-    '100,000 hosts: rejected, with remedies (s)',
+    'plan, random usage',
+    'plan, again',
+    'rejected, with remedies',
+    '100,000 hosts: plan',
+    '100,000 hosts: rejected, with remedies',
     '100,000 hosts: peak (MiB)',
     'senlin-affinity plan, a small file, as a table: CPU to importing cliff.app',
+    '10,000 hosts: capacity of 50 flavors by zone',
+    'load 10,000 hosts, lean: CPU to json.loads',
     'load 10,000 hosts, rich: CPU to json.loads',
     '10,000 hosts, 100,000 servers: drain a host with 40 servers (s)',
     '10,000 hosts, 100,000 servers: drain a host with 40 servers: peak (MiB)',
@@ -77,7 +82,7 @@ def _lines(path: str) -> list[str]:
 
 
 def table(goals: Sequence[Goal], on: str) -> str:
-    """Return the table for the manual; raise KeyError if a goal of the table was not measured."""
+    """Return the table for the manual, with those of its rows that were measured."""
     by_name = {goal.name: goal for goal in goals}
     rows = [
         '.. Written by make bench; do not edit.',
@@ -92,7 +97,7 @@ def table(goals: Sequence[Goal], on: str) -> str:
         '     - Figure',
         '     - Goal',
     ]
-    for goal in (by_name[name] for name in SHOWN):
+    for goal in (by_name[name] for name in SHOWN if name in by_name):
         missed = '' if goal.is_met else f'; missed: {goal.reason or "no reason is given"}'
         rows += [f'   * - {goal.name}', f'     - {goal.number}', f'     - {goal.words}{missed}']
     return '\n'.join(rows) + '\n'
@@ -120,6 +125,9 @@ def main() -> int:
         goals = [Goal(**json.loads(line)) for line in _lines(str(figures))]
     if told.write:
         told.write.write_text(table(goals, machine()), encoding='utf-8')
+        for name in {*SHOWN}.difference(goal.name for goal in goals):
+            print(f'not measured: {name}: is this still the name of a goal?')
+            status = 1
     for goal in goals:
         if not goal.is_met:
             print(f'missed: {goal.name}: {goal.number}, {goal.words}: {goal.reason}')
