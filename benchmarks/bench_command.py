@@ -28,9 +28,9 @@ WAYS = {
     'senlin-affinity plan, a small file, as a table': PLAN,
     'senlin-affinity plan, a small file, as JSON': [*PLAN, '-f', 'json'],
 }
-#: The reason for a missed goal, in CPU seconds.
+#: The reason for the missed goals of a plan, in CPU seconds.
 IMPORTS = 'importing numpy takes 0.1 s, and the modules of a plan 0.2 s'
-GOALS = dict(zip(WAYS, (1, 2, 3, 3), strict=True))
+GOALS = dict(zip(WAYS, ((1, None), (2, None), (3, IMPORTS), (3, IMPORTS)), strict=True))
 
 
 def main() -> int:
@@ -44,7 +44,7 @@ def main() -> int:
             way()
         seconds = measured_children(ways, ROUNDS)
     return report(
-        Goal(f'{name}: CPU to importing cliff.app', taken / seconds['cliff'], GOALS[name], IMPORTS)
+        Goal(f'{name}: CPU to importing cliff.app', taken / seconds['cliff'], *GOALS[name])
         for name, taken in seconds.items()
         if name != 'cliff'
     )

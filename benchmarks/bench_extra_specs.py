@@ -41,6 +41,9 @@ KINDS = {
         [(name, '1') for name in ('hw:cpu_pollicy', 'trait:HW_CPU_X86_AVX22', 'foo:bar', 'foo')],
     ),
 }
+#: The reason for the missed goals of these kinds.
+SLOWER = ('exact', 'templated hw:', 'traits', 'resources')
+MICROSECONDS = 'it is 5 us; a cache and an index that saved a few were deleted'
 #: Parts of hostile values: repeated words, prefixes and suffixes.
 WORDS = (
     '0',
@@ -60,8 +63,6 @@ WORDS = (
     '-',
     '_A',
 )
-#: The reason for a missed goal.
-MICROSECONDS = 'it is 5 us; a cache and an index that saved a few were deleted'
 BEFORE = ('', '0', 'a:1', 'a:1,', ':')
 BEHIND = ('!', '\x00', ':', ',', '-', '')
 
@@ -96,7 +97,8 @@ def against_nova() -> Iterator[Goal]:
         ours, theirs = (min(found) for found in zip(*rounds, strict=True))
         print(f'{kind:16} {ours * 1e6:7.2f} us {theirs * 1e6:9.1f} us')
         name = f"judge an extra spec, {kind}: times faster than Nova's"
-        yield Goal(name, theirs / ours, wanted, MICROSECONDS, is_least=True)
+        reason = MICROSECONDS if kind in SLOWER else None
+        yield Goal(name, theirs / ours, wanted, reason, is_least=True)
 
 
 def hostile_values() -> Iterator[Goal]:
