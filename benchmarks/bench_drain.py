@@ -24,11 +24,11 @@ from benchmarks.bench_planner import HOSTS, make, spent
 from benchmarks.goals import Goal, report
 from senlin_affinity import api
 from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.support.values import replace
 
 SERVERS, DRAINED, GROUPS = 100_000, 40, 8
@@ -38,7 +38,7 @@ HOST, STUCK = 'cmp-0', 'cmp-1'
 TARGETS = ('cmp-2',)
 
 
-def cloud() -> CloudSnapshot:
+def cloud() -> Cloud:
     """Return the hosts with their servers, of which ``HOST`` and ``STUCK`` have 40 each."""
     dice, found = random.Random(HOSTS), make(HOSTS, is_random=True)
     hosts = [*(found.hosts or ())]
@@ -104,7 +104,7 @@ def be_a_process(path: str) -> None:
     print(int(status.partition('VmHWM:')[2].split()[0]) / 1024)
 
 
-def plan(view: api.CloudView, host: str, targets: Sequence[str] | None, line: str) -> None:
+def plan(view: Cloud, host: str, targets: Sequence[str] | None, line: str) -> None:
     """Plan a drain, and check its line."""
     found = api.drain([host], view, targets=targets).line()
     assert line in found, found

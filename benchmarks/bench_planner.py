@@ -31,9 +31,9 @@ from typing import Any
 from benchmarks.goals import Goal, report
 from senlin_affinity import api
 from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor, Quota
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from tests.support.values import replace
 
 HOSTS, MANY_HOSTS = 10_000, 100_000
@@ -89,7 +89,7 @@ BY_CLASS = 'each host is a class of its own for the constraint of traits'
 # -- the clouds
 
 
-def make(hosts: int, *, is_random: bool) -> CloudSnapshot:
+def make(hosts: int, *, is_random: bool) -> Cloud:
     """Return the hosts, and a group with a member on every tenth of them."""
     dice = random.Random(hosts)
     looks = [_view(dice) for _ in range(SHAPES)]
@@ -104,7 +104,7 @@ def make(hosts: int, *, is_random: bool) -> CloudSnapshot:
     ]
     members = tuple(Member(f'server-{host.host}', host.host) for host in made[::10])
     group = ServerGroup('g', 'web', ANTI_AFFINITY, {'max_server_per_host': 3}, members)
-    return CloudSnapshot(
+    return Cloud(
         hosts=tuple(made),
         aggregates=AGGREGATES,
         flavors=(FLAVOR, PLAIN),
@@ -132,7 +132,7 @@ def _resources(dice: random.Random) -> dict[str, Resource]:
     }
 
 
-def with_aggregates(cloud: CloudSnapshot) -> CloudSnapshot:
+def with_aggregates(cloud: Cloud) -> Cloud:
     """Put each host into 8 of 2,000 aggregates."""
     dice = random.Random(1)
     aggregates = tuple(
@@ -148,14 +148,14 @@ def with_aggregates(cloud: CloudSnapshot) -> CloudSnapshot:
     return replace(cloud, hosts=tuple(hosts), aggregates=aggregates)
 
 
-def with_zones(cloud: CloudSnapshot) -> CloudSnapshot:
+def with_zones(cloud: Cloud) -> Cloud:
     """Put each host into its own zone."""
     each = enumerate(cloud.hosts or ())
     hosts = (replace(host, availability_zone=f'zone-{number}') for number, host in each)
     return replace(cloud, hosts=tuple(hosts))
 
 
-def with_traits(cloud: CloudSnapshot) -> CloudSnapshot:
+def with_traits(cloud: Cloud) -> Cloud:
     """Give each host 40 of 300 traits."""
     dice, names = random.Random(1), [f'CUSTOM_{number}' for number in range(300)]
     old = cloud.hosts or ()
@@ -177,7 +177,7 @@ class Figures:
         return self.seconds[name] / self.loads
 
 
-def answer(view: api.CloudView, question: api.Question, *, remedies: bool) -> str:
+def answer(view: Cloud, question: api.Question, *, remedies: bool) -> str:
     """Return the line that the command prints, after checking it."""
     decision = api.answer(question, view, remedies=remedies)
     assert decision.fits is (question.count == COUNT)
@@ -196,7 +196,7 @@ def spent(action: Callable[[], Any]) -> float:
 
 
 def measure(
-    cloud: CloudSnapshot, questions: Mapping[str, tuple[api.Question, bool]], rounds: int
+    cloud: Cloud, questions: Mapping[str, tuple[api.Question, bool]], rounds: int
 ) -> Figures:
     """Answer the questions, each with or without remedies, in turns with json.loads."""
     again = (name + AGAIN for name in questions)

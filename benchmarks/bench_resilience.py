@@ -22,11 +22,11 @@ from benchmarks.goals import Goal, report
 from senlin_affinity import api
 from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 
 HOSTS, SERVERS, RACKS, PROJECTS = 1_800, 48_000, 60, 300
 ZONES = ('az-1', 'az-2', 'az-3')
@@ -42,7 +42,7 @@ BY_RACK = 'each of 60 losses has 800 servers, of which most are placed one by on
 SIZES = (1, 2, 2, 4, 4, 4, 8, 8, 16, 64)
 
 
-def cloud(usage: float) -> CloudSnapshot:
+def cloud(usage: float) -> Cloud:
     """Return hosts that are used to this share on average, with their servers."""
     dice = random.Random(HOSTS)
     flavors = [
@@ -117,7 +117,7 @@ def cloud(usage: float) -> CloudSnapshot:
         for name, own in members.items()
         if name
     )
-    return CloudSnapshot(
+    return Cloud(
         hosts=tuple(host(at) for at in range(HOSTS)),
         aggregates=(*zones.values(), *racks),
         flavors=(*flavors,),

@@ -25,8 +25,8 @@ import os_traits
 
 from benchmarks.goals import Goal, measured, report
 from senlin_affinity.cloud import clients, snapshot, snapshot_file
+from senlin_affinity.model.cloud import Aggregate, Cloud
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeHost, FakeNova
 
@@ -49,7 +49,7 @@ KINDS = {
 # -- loading
 
 
-def make(traits: int, aggregates: int, known: int) -> CloudSnapshot:
+def make(traits: int, aggregates: int, known: int) -> Cloud:
     """Return hosts with random usage."""
     dice = random.Random(HOSTS)
     looks = [frozenset(dice.sample(TRAITS, traits)) for _ in range(5)]
@@ -70,7 +70,7 @@ def make(traits: int, aggregates: int, known: int) -> CloudSnapshot:
         for number in range(HOSTS)
     )
     known_ones = tuple(Aggregate(uuid, uuid[-4:]) for uuid in AGGREGATES[:known])
-    return CloudSnapshot(hosts=hosts, aggregates=known_ones, flavors=())
+    return Cloud(hosts=hosts, aggregates=known_ones, flavors=())
 
 
 def peak_of(path: str) -> float:

@@ -23,13 +23,13 @@ Example::
     for each in found.losses:
         print(each.name, each.verdict, each.left)
 
-Question, CloudView, Decision, Capacity, WorkloadPlan, DrainPlan and Resilience are plain values and
+Question, Cloud, Decision, Capacity, WorkloadPlan, DrainPlan and Resilience are plain values and
 can be pickled. One view serves every question about the same server group, project and image; its
 allocation candidates are those of the question that it was fetched for.
 
 Raises: InvalidSpec for an invalid question or file, and for names that the cloud does not have;
 CloudError for a cloud that does not answer; PluginError for a constraint that does not load;
-OSError for a file that cannot be written. ``CloudView.unavailable`` has the parts that the user may
+OSError for a file that cannot be written. ``Cloud.unavailable`` has the parts that the user may
 not read.
 """
 
@@ -56,22 +56,22 @@ from senlin_affinity.engine.drain_batches import RollingPlan
 from senlin_affinity.engine.flavor_capacity import Capacity
 from senlin_affinity.engine.resilience_report import Resilience
 from senlin_affinity.engine.workload import WorkloadPlan, plan_requests
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Settings
-from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.preflight.headline import hosts_to_read, scarce_hosts
-from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
-from senlin_affinity.preflight.workload import Workload, resolve_workload, scope_of_workload
+from senlin_affinity.preflight.question import Question, resolve_question
+from senlin_affinity.preflight.workload import Workload, resolve_workload
 from senlin_affinity.scenario.scenario import Scenario
 
+_EVERY_HOST = ['*']
 __all__ = (
     'Capacity',
-    'CloudView',
+    'Cloud',
     'Decision',
     'DrainPlan',
-    'FetchScope',
     'Question',
     'Resilience',
     'RollingPlan',
@@ -98,7 +98,7 @@ def fetch(
     *,
     flavors: Iterable[str] | None = None,
     servers_on: Iterable[str] | None = None,
-) -> CloudView:
+) -> Cloud:
     """Fetch what a question needs through an ``openstack.connection.Connection``.
 
     :param question: or a list of questions; None fetches all server groups, which serves any
@@ -112,24 +112,24 @@ def fetch(
         hosts, for a file). Only administrators may list them.
     """
     # Imported here: openstacksdk takes a second to load.
-    from senlin_affinity.cloud import whole_cloud
+    from senlin_affinity.cloud import drained, whole_cloud
 
+    clients = clients_of(connection, timeout)
     if isinstance(question, Workload):
-        scope = scope_of_workload(_read_all(question, load_constraints()))
-        return whole_cloud.fetch(clients_of(connection), scope, timeout)
-    if question is not None:
-        question = _read(question, load_constraints())
-    needed = FetchScope() if question is None else scope_of(question)
-    if flavors is not None:
-        needed = replace(needed, question=question, flavors=tuple(flavors))
+        listed = _read_all(question, load_constraints())
+        return whole_cloud.fetch_for_list(clients, listed.questions)
+    asked = None if question is None else _read(question, load_constraints())
     if servers_on is not None:
-        needed = FetchScope(question=question, servers_on=tuple(servers_on))
-    return whole_cloud.fetch(clients_of(connection), needed, timeout)
+        cloud, names = whole_cloud.fetch(clients), [*servers_on]
+        if names == _EVERY_HOST:
+            return drained.with_every_server(clients, cloud)
+        return drained.with_servers_on(clients, cloud, names, (asked or Question(0)).settings)
+    if flavors is not None:
+        return whole_cloud.fetch_for_flavors(clients, tuple(flavors), asked)
+    return whole_cloud.fetch(clients, asked)
 
 
-def with_leftovers(
-    connection: Any, view: CloudView, decision: Decision, timeout: float | None = None
-) -> CloudView:
+def with_leftovers(connection: Any, view: Cloud, decision: Decision) -> Cloud:
     """Fetch what uses the hosts that decide, at most ten; for the commands.
 
     That is what else than servers uses them and, if only a few hosts of the cloud are suitable,
@@ -137,19 +137,18 @@ def with_leftovers(
 
     :param decision: the decision about the view, with or without remedies.
     """
-    names = hosts_to_read(decision, view.snapshot.hosts or ())
+    names = hosts_to_read(decision, view.hosts or ())
     if not names:
         return view
     # Imported here: openstacksdk takes a second to load.
     from senlin_affinity.cloud import drained, host_use
 
     clients = clients_of(connection).remembering()
-    snapshot = host_use.with_use(clients, view.snapshot, names, timeout)
-    snapshot = drained.with_servers(clients, snapshot, scarce_hosts(decision), timeout)
-    return replace(view, snapshot=snapshot)
+    view = host_use.with_use(clients, view, names)
+    return drained.with_servers(clients, view, scarce_hosts(decision))
 
 
-def load(path: str | os.PathLike[str], largest: int | None = None) -> CloudView:
+def load(path: str | os.PathLike[str], largest: int | None = None) -> Cloud:
     """Load a view from a file of ``senlin-affinity snapshot save``.
 
     :param largest: the maximum size in MiB; None: 256.
@@ -157,18 +156,18 @@ def load(path: str | os.PathLike[str], largest: int | None = None) -> CloudView:
     from senlin_affinity.cloud import input_file, snapshot_file
 
     try:
-        return CloudView(snapshot_file.load(path, largest or input_file.LARGEST))
+        return snapshot_file.load(path, largest or input_file.LARGEST)
     except InvalidSpec as error:
         if isinstance(error.__cause__, OSError):  # it names the file already
             raise
         raise InvalidSpec(str(error), os.fspath(path)) from error
 
 
-def save(view: CloudView, path: str | os.PathLike[str]) -> None:
-    """Save the snapshot of a view in a file, without the reasons in ``unavailable``."""
+def save(view: Cloud, path: str | os.PathLike[str]) -> None:
+    """Save a view in a file, without the fields that describe the fetch (``unavailable``, ...)."""
     from senlin_affinity.cloud import snapshot_file
 
-    snapshot_file.save(view.snapshot, path)
+    snapshot_file.save(view, path)
 
 
 def run(
@@ -186,7 +185,7 @@ def run(
 
 def answer(
     question: Question,
-    view: CloudView,
+    view: Cloud,
     constraints: Sequence[Constraint] | None = None,
     *,
     remedies: bool = True,
@@ -202,7 +201,7 @@ def answer(
 
 
 def capacity(
-    view: CloudView,
+    view: Cloud,
     flavors: Iterable[str | Flavor] | None = None,
     by: str | None = None,
     project_id: str | None = None,
@@ -221,7 +220,7 @@ def capacity(
         zone. Its count, flavor and project are not used.
     """
     chosen = load_constraints() if constraints is None else constraints
-    known = view.snapshot.flavors
+    known = view.flavors
     wanted = None if flavors is None else [*flavors]
     named = [each for each in wanted or () if isinstance(each, str)]
     new = [each for each in wanted or () if isinstance(each, Flavor)]
@@ -233,11 +232,10 @@ def capacity(
         found = flavor_capacity.usable(known or ())
     every = (*found, *new)
     if not every:
-        return Capacity((), by, taken_at=view.snapshot.taken_at)
+        return Capacity((), by, taken_at=view.taken_at)
     if new:
         kept = (each for each in known or () if each.id not in {other.id for other in new})
-        snapshot = structs.replace(view.snapshot, flavors=(*kept, *new))
-        view = replace(view, snapshot=snapshot)
+        view = structs.replace(view, flavors=(*kept, *new))
     asked = _read(question or Question(0), chosen)
     asked = replace(
         asked, count=0, flavor=every[0].id, project_id=project_id, are_quotas_ignored=True
@@ -248,7 +246,7 @@ def capacity(
 
 def plan_workload(
     requests: Workload | Iterable[Question],
-    view: CloudView,
+    view: Cloud,
     constraints: Sequence[Constraint] | None = None,
     *,
     remedies: bool = True,
@@ -282,7 +280,7 @@ def _read_all(workload: Workload, constraints: Sequence[Constraint]) -> Workload
 
 def drain(
     hosts: Iterable[str],
-    view: CloudView,
+    view: Cloud,
     *,
     targets: Iterable[str] | None = None,
     question: Question | None = None,
@@ -304,7 +302,7 @@ def drain(
 def drain_in_batches(
     hosts: Iterable[str],
     most: int,
-    view: CloudView,
+    view: Cloud,
     *,
     targets: Iterable[str] | None = None,
     question: Question | None = None,
@@ -325,30 +323,30 @@ def drain_in_batches(
 
 def _drained(
     hosts: Iterable[str],
-    view: CloudView,
+    view: Cloud,
     targets: Iterable[str] | None,
     question: Question | None,
     constraints: Sequence[Constraint] | None,
 ) -> tuple[list[str], Scenario, Settings, Sequence[Constraint], list[str] | None]:
     """Return the checked arguments of a drain."""
-    snapshot, drained = view.snapshot, [*dict.fromkeys(hosts)]
+    drained = [*dict.fromkeys(hosts)]
     _check_hosts(view)
     chosen = load_constraints() if constraints is None else constraints
     allowed = None if targets is None else [*targets]
     for path, names in (('hosts', drained), ('targets', allowed or ())):
         for name in names:
-            if name not in snapshot.hosts_by_name:
-                known = sorted(snapshot.hosts_by_name)
+            if name not in view.hosts_by_name:
+                known = sorted(view.hosts_by_name)
                 raise InvalidSpec(f'there is no host {name!r}: {meant(name, known)}', path)
     for name in drained:
-        if name not in snapshot.servers_by_host:
+        if name not in view.servers_by_host:
             raise CloudError(f'the servers of host {name} were not read')
     settings = _read(question or Question(0), chosen).settings
-    return drained, Scenario.of(snapshot), settings, chosen, allowed
+    return drained, Scenario.of(view), settings, chosen, allowed
 
 
 def resilience(
-    view: CloudView,
+    view: Cloud,
     by: str,
     *,
     question: Question | None = None,
@@ -360,19 +358,18 @@ def resilience(
     :param by: ``zone``, ``aggregate``, ``host``, or a metadata key of aggregates.
     :param question: the settings of the cloud; the rest of it is not used.
     """
-    snapshot = view.snapshot
     _check_hosts(view)
-    lacking = [name for name in snapshot.hosts_by_name if name not in snapshot.servers_by_host]
+    lacking = [name for name in view.hosts_by_name if name not in view.servers_by_host]
     if lacking:
         raise CloudError(f'the servers of host {lacking[0]} were not read')
     chosen = load_constraints() if constraints is None else constraints
     settings = _read(question or Question(0), chosen).settings
-    return losses.resilience(by, Scenario.of(snapshot), settings, chosen)
+    return losses.resilience(by, Scenario.of(view), settings, chosen)
 
 
-def _check_hosts(view: CloudView) -> None:
+def _check_hosts(view: Cloud) -> None:
     """Raise CloudError if the hosts are unknown."""
-    if view.snapshot.hosts is None:
+    if view.hosts is None:
         raise CloudError(view.why_no_hosts())
 
 

@@ -22,8 +22,8 @@ from senlin_affinity.conf import opts
 from senlin_affinity.conf.constraint_plugins import check_declarations
 from senlin_affinity.constraints.base import Constraint, Request, Verdict
 from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import PluginError
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.verdict import sentence
 from senlin_affinity.preflight.question import Question, resolve_question
 from senlin_affinity.scenario.constraint import overrides
@@ -35,7 +35,7 @@ _READS_MORE = (
 )
 
 
-def check(constraint: Constraint, question: Question, view: CloudView) -> None:
+def check(constraint: Constraint, question: Question, view: Cloud) -> None:
     """Raise AssertionError if the constraint breaks a rule for this question.
 
     * Its declarations are valid; ``needs`` are parts of a snapshot, and ``reads`` fields of a host.
@@ -59,7 +59,7 @@ def check(constraint: Constraint, question: Question, view: CloudView) -> None:
         raise AssertionError(str(error)) from error
 
 
-def _verdicts(constraint: Constraint, request: Request, cloud: CloudSnapshot) -> Iterator[Verdict]:
+def _verdicts(constraint: Constraint, request: Request, cloud: Cloud) -> Iterator[Verdict]:
     """Yield its verdicts in the decision, and in that for one more server than fits."""
     is_alone = isinstance(constraint, ResourcesConstraint)
     constraints = [constraint] if is_alone else [constraint, ResourcesConstraint()]
@@ -86,7 +86,7 @@ def _check_words(constraint: Constraint, verdict: Verdict) -> None:
 
 
 def _check_inputs(
-    constraint: Constraint, unused: Constraint, request: Request, cloud: CloudSnapshot
+    constraint: Constraint, unused: Constraint, request: Request, cloud: Cloud
 ) -> None:
     """Check that ``check`` reads nothing but its arguments, and no hosts and quotas of the cloud.
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, given
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict, sentence
 from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
 from senlin_affinity.nova.aggregate_metadata import (
@@ -124,18 +124,17 @@ class DiffAggregates(base.Lister):
             view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
         else:
             connection = self.cloud_in_place_of_file(parsed_args.timeout)
-            view = api.fetch(connection, timeout=parsed_args.timeout)
-        snapshot = view.snapshot
+            view = api.fetch(connection)
         for part in ('hosts', 'aggregates', 'flavors'):
-            if getattr(snapshot, part) is None:
+            if getattr(view, part) is None:
                 reason = view.unavailable.get(part, 'the snapshot does not contain them')
                 raise CloudError(f'the {part} are unknown: {reason}')
-        rows = [*_differences(snapshot)]
+        rows = [*_differences(view)]
         self.exit_status = 3 if rows else 0
         return DIFFERENCES, rows
 
 
-def _differences(snapshot: CloudSnapshot) -> Iterator[tuple[Any, ...]]:
+def _differences(snapshot: Cloud) -> Iterator[tuple[Any, ...]]:
     hosts: dict[frozenset[str], list[str]] = {}
     for host in snapshot.hosts or ():
         hosts.setdefault(host.aggregates, []).append(host.host)

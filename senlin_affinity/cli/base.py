@@ -116,7 +116,8 @@ class Command(command.Command):
     def connection(self, timeout: float | None = None) -> Any:
         """Return an ``openstack.connection.Connection``, and begin a deadline.
 
-        Further calls return the same connection.
+        Further calls return the same connection. Its requests have this timeout until the deadline
+        ends.
 
         :param timeout: see :func:`add_timeout`.
         """
@@ -132,8 +133,11 @@ class Command(command.Command):
             if self._largest is not None:
                 transport.bound(made.session, self._largest)
             self._connection = made
-        timeout = timeout or self._connection.session.timeout or transport.REQUEST_TIMEOUT
-        self._open.enter_context(transport.operation(timeout))
+        session = self._connection.session
+        if timeout is not None and session.timeout != timeout:  # "openstack" made the connection
+            self._open.callback(setattr, session, 'timeout', session.timeout)
+            session.timeout = timeout
+        self._open.enter_context(transport.operation(session.timeout or transport.REQUEST_TIMEOUT))
         return self._connection
 
     def end_operation(self) -> None:

@@ -26,6 +26,7 @@ from senlin_affinity.engine.flavor_capacity import FlavorCapacity
 from senlin_affinity.engine.parts import NO_NAME
 from senlin_affinity.engine.unspecified import ASSUMED
 from senlin_affinity.model.bounds import NONE, Bounds
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 
 _LESS, _UNKNOWN, _UNSURE = 3, 1, 4
@@ -47,7 +48,7 @@ class Capacity(base.Lister):
     nothing = 'the cloud has no flavors'
 
     _found: api.Capacity
-    _view_of_cloud: api.CloudView
+    _view_of_cloud: Cloud
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -137,7 +138,7 @@ class Capacity(base.Lister):
             self.exit_status = _status(found.flavors, least, is_spare=is_spare)
         parts = _columns_of(found)
         more = [_QUOTA] * (parsed_args.project is not None) + [_SPARE] * is_spare
-        are_known = view.snapshot.hosts is not None
+        are_known = view.hosts is not None
         rows = [_row(each, parts, more, are_hosts_known=are_known) for each in found.flavors]
         return (*_COLUMNS, *parts.values(), *more, *_LAST), rows
 
@@ -147,7 +148,7 @@ class Capacity(base.Lister):
             base.check_columns(parsed_args.columns, ())
             cloud = base.cloud_name(self.app_args) if parsed_args.snapshot is None else ''
             families = metrics.of_capacity(self._found, cloud)
-            families += metrics.of_snapshot(self._view_of_cloud.snapshot, cloud)
+            families += metrics.of_snapshot(self._view_of_cloud, cloud)
             prometheus.write(families, self.app.stdout, parsed_args.output)
             return 0
         status = super().produce_output(parsed_args, column_names, data)
@@ -160,27 +161,26 @@ class Capacity(base.Lister):
         parsed_args: argparse.Namespace,
         question: api.Question,
         names: Sequence[str] | None,
-    ) -> tuple[api.Question, api.CloudView]:
+    ) -> tuple[api.Question, Cloud]:
         """Return the question with the id of its project, and the snapshot."""
-        timeout = parsed_args.timeout
         if parsed_args.snapshot is not None:
             view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
-            given.check_ids(question.project_id, None, view.snapshot)
+            given.check_ids(question.project_id, None, view)
             return question, view
-        connection = self.cloud_in_place_of_file(timeout)
+        connection = self.cloud_in_place_of_file(parsed_args.timeout)
         if question.project_id is not None:
             from senlin_affinity.cloud import projects
 
             owner = api.clients_of(connection).owner
-            project = projects.find(owner, question.project_id, timeout)
+            project = projects.find(owner, question.project_id)
             question = dataclasses.replace(question, project_id=project)
         wanted = ('*',) if names is None else names
         if parsed_args.formatter == prometheus.NAME and question.server_group is None:
             from senlin_affinity.cli import refresh
 
             clients = api.clients_of(connection)
-            return question, refresh.view_of(clients, question, wanted, timeout)
-        return question, api.fetch(connection, question, timeout, flavors=wanted)
+            return question, refresh.view_of(clients, question, wanted)
+        return question, api.fetch(connection, question, flavors=wanted)
 
 
 def _new_flavor(parsed_args: argparse.Namespace) -> tuple[Flavor, ...]:
@@ -261,7 +261,7 @@ def limiting(each: FlavorCapacity) -> str:
     return f'no host has enough of everything at once ({first} is short on most)'
 
 
-def _notes(found: api.Capacity, view: api.CloudView, *, is_long: bool) -> Iterator[str]:
+def _notes(found: api.Capacity, view: Cloud, *, is_long: bool) -> Iterator[str]:
     """Yield what is not known, each caveat once, with its code, and what the numbers assume."""
     for words in view_notes.unavailable(view, is_long=is_long):
         yield f'not known: {words}'

@@ -31,9 +31,8 @@ class ExplainCluster(server.ExplainServer):
     ) -> tuple[FailedServer, api.Question]:
         from senlin_affinity.cloud import connection, failed_actions
 
-        named, timeout = parsed_args.named, parsed_args.timeout
-        senlin = connection.clustering(clients.owner, timeout)
-        return failed_actions.find(senlin, clients, self.kind, named, settings, timeout)
+        senlin = connection.clustering(clients.owner)
+        return failed_actions.find(senlin, clients, self.kind, parsed_args.named, settings)
 
 
 class ExplainNode(ExplainCluster):

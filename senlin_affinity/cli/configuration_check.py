@@ -14,9 +14,9 @@ from typing import NamedTuple
 from senlin_affinity.cloud.senlin import AbandonedAction, Engine
 from senlin_affinity.conf.oslo_options import Settings
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import aggregates, reservations
 from senlin_affinity.nova.reservations import (
     FORBIDDEN_PREFIXES,
@@ -104,7 +104,7 @@ def contradicting_prefixes(
             )
 
 
-def differing_aggregates(snapshot: CloudSnapshot) -> Iterator[CheckResult]:
+def differing_aggregates(snapshot: Cloud) -> Iterator[CheckResult]:
     """Yield the hosts whose aggregates differ between Nova and Placement."""
     for host in snapshot.hosts or ():
         name = host.hypervisor_hostname

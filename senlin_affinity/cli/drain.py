@@ -22,6 +22,7 @@ from senlin_affinity.cli import (
 )
 from senlin_affinity.engine.drain import DrainPlan
 from senlin_affinity.engine.drain_batches import RollingPlan
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.suggestion import meant
 
@@ -34,7 +35,7 @@ class DrainHost(base.ShowOne):
     example = 'cmp-7 --to rack-2'
 
     _plan: DrainPlan | RollingPlan
-    _view: api.CloudView
+    _view: Cloud
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -87,7 +88,7 @@ class DrainHost(base.ShowOne):
         view = self._view = self._fetched(parsed_args, question)
         hosts = [*dict.fromkeys(_service_host(view, name) for name in parsed_args.hosts)]
         targets = None if parsed_args.to is None else [*_targets(view, parsed_args.to)]
-        lacking = [host for host in hosts if host not in view.snapshot.servers_by_host]
+        lacking = [host for host in hosts if host not in view.servers_by_host]
         if lacking:
             names = ', '.join(lacking)
             raise CloudError(
@@ -128,28 +129,26 @@ class DrainHost(base.ShowOne):
             return super().produce_output(parsed_args, column_names, data)
         return 0
 
-    def _fetched(self, parsed_args: argparse.Namespace, question: api.Question) -> api.CloudView:
+    def _fetched(self, parsed_args: argparse.Namespace, question: api.Question) -> Cloud:
         if parsed_args.snapshot is not None:
             return given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
-        timeout = parsed_args.timeout
-        connection = self.cloud_in_place_of_file(timeout)
+        connection = self.cloud_in_place_of_file(parsed_args.timeout)
         with progress.shown('Reading the cloud', self.app.stderr):
-            return api.fetch(connection, question, timeout, servers_on=parsed_args.hosts)
+            return api.fetch(connection, question, servers_on=parsed_args.hosts)
 
     def _write_script(self, parsed_args: argparse.Namespace) -> None:
-        snapshot = self._view.snapshot
-        off = [each.host for each in snapshot.hosts or () if not each.enabled]
+        off = [each.host for each in self._view.hosts or () if not each.enabled]
         cloud = base.cloud_name(self.app_args) if parsed_args.snapshot is None else ''
-        for line in drain_script.lines(self._plan, off, cloud, snapshot.taken_at):
+        for line in drain_script.lines(self._plan, off, cloud, self._view.taken_at):
             self.app.stdout.write(f'{line}\n')
         if self.exit_status:
             self.app.stderr.write(f'warning: {self._plan.line()}\n')
 
 
-def _service_host(view: api.CloudView, name: str) -> str:
+def _service_host(view: Cloud, name: str) -> str:
     """Return the service host of a name; raise UsageError if it has several hypervisors."""
     found = given.host(view, name).host
-    number = view.snapshot.host_names.count(found)
+    number = view.host_names.count(found)
     if number > 1:
         raise base.UsageError(
             f'{found} has {number} hypervisors: only a host with one hypervisor can be drained'
@@ -157,12 +156,11 @@ def _service_host(view: api.CloudView, name: str) -> str:
     return found
 
 
-def _targets(view: api.CloudView, names: Iterable[str]) -> Iterator[str]:
+def _targets(view: Cloud, names: Iterable[str]) -> Iterator[str]:
     """Yield the service hosts of the names of ``--to``: of a host, or else of an aggregate."""
-    snapshot = view.snapshot
-    hosts, aggregates = snapshot.hosts or (), snapshot.aggregates or ()
+    hosts, aggregates = view.hosts or (), view.aggregates or ()
     for name in names:
-        if name in snapshot.hosts_by_name:
+        if name in view.hosts_by_name:
             yield name
             continue
         found = [each.uuid for each in aggregates if name in (each.uuid, each.name)]
@@ -172,7 +170,7 @@ def _targets(view: api.CloudView, names: Iterable[str]) -> Iterator[str]:
                 f'--to: {len(found)} aggregates are called {name!r}: use a UUID, {uuids}'
             )
         if not found:
-            known = sorted({*snapshot.hosts_by_name, *(each.name for each in aggregates)})
+            known = sorted({*view.hosts_by_name, *(each.name for each in aggregates)})
             raise base.UsageError(
                 f'--to: there is no host and no aggregate {name!r}: {meant(name, known)}'
             )

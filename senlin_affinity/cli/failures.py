@@ -51,20 +51,18 @@ class Failures(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Fetch the failures and the cloud, and find the causes."""
         self.check_has_cloud()
-        timeout = parsed_args.timeout
         constraints, settings, _files = request_options.read_settings(parsed_args)
-        clients = api.clients_of(self.connection(timeout))
+        clients = api.clients_of(self.connection(parsed_args.timeout))
         from senlin_affinity.cloud import failures, projects, whole_cloud
 
         project = parsed_args.project
         if project is not None:
-            project = projects.find(clients.owner, project, timeout)
-        period = failures.listed(clients, parsed_args.since, project, timeout)
+            project = projects.find(clients.owner, project)
+        period = failures.listed(clients, parsed_args.since, project)
         found = []
         if period.failures:
-            scope = api.FetchScope(servers=period.hinted)
-            view = whole_cloud.fetch(clients, scope, timeout)
-            read = failures.read(clients, period, view.snapshot, timeout)
+            view = whole_cloud.fetch(clients, servers=period.hinted)
+            read = failures.read(clients, period, view)
             found = [cause_of_failure(each, settings, view, constraints) for each in read]
         self._groups = grouped(found)
         answer = {

@@ -16,9 +16,9 @@ import msgspec
 from senlin_affinity import api
 from senlin_affinity.cli.base import UsageError
 from senlin_affinity.cloud import input_file
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.policy.group_lookup import is_keystone_id
 from senlin_affinity.policy.properties import PROPERTIES
@@ -110,7 +110,7 @@ def _check_unwrapped(document: object, path: str) -> None:
         )
 
 
-def view(path: str, stdin: Any, largest: int | None = None) -> api.CloudView:
+def view(path: str, stdin: Any, largest: int | None = None) -> Cloud:
     """Load the snapshot of a file; the path ``-`` means ``stdin``.
 
     :param largest: the maximum size in MiB; None means 256.
@@ -123,17 +123,17 @@ def view(path: str, stdin: Any, largest: int | None = None) -> api.CloudView:
         raise UsageError('standard input is closed')
     try:
         data = input_file.all_of(stdin.buffer, largest or input_file.LARGEST)
-        return api.CloudView(snapshot_file.parse(snapshot_file.decoded(data)))
+        return snapshot_file.parse(snapshot_file.decoded(data))
     except InvalidSpec as error:
         raise InvalidSpec(str(error), 'standard input') from error
 
 
-def host(view: api.CloudView, name: str) -> Host:
+def host(view: Cloud, name: str) -> Host:
     """Return the host with this service host or hypervisor; UsageError for none, or several.
 
     Raise CloudError if the hosts are unknown.
     """
-    known = view.snapshot.hosts
+    known = view.hosts
     if known is None:
         raise CloudError(view.why_no_hosts())
     found = [each for each in known if each.hypervisor_hostname == name]
@@ -158,7 +158,7 @@ def check_image(image: object) -> None:
         )
 
 
-def check_ids(project: str | None, user: str | None, snapshot: CloudSnapshot) -> None:
+def check_ids(project: str | None, user: str | None, snapshot: Cloud) -> None:
     """Raise UsageError for a project or user that is not an id: a snapshot contains no names."""
     groups = snapshot.server_groups or ()
     members = (member for group in groups for member in group.members)

@@ -79,17 +79,17 @@ class _OfGroups(base.Command):
         from senlin_affinity.cloud import clients, connection, senlin
         from senlin_affinity.cloud.server_groups import NovaServerGroups
 
-        timeout, prefix = parsed_args.timeout, parsed_args.prefix
-        owner = clients.of(self.connection(timeout)).owner
-        compute = connection.compute(owner, timeout)
+        prefix = parsed_args.prefix
+        owner = clients.of(self.connection(parsed_args.timeout)).owner
+        compute = connection.compute(owner)
         # Read Nova first, so that a group which is created and bound meanwhile is not an orphan.
         groups = NovaServerGroups(compute)
         known = groups.of_every_project() if is_everywhere else groups.own()
         project = None if is_everywhere else connection.ids(owner)[1]
-        if not is_senlin_needed and not connection.has_clustering(owner, timeout):
+        if not is_senlin_needed and not connection.has_clustering(owner):
             nothing = senlin.Clustering(GroupReferences({}))
             return _Listing(compute, None, known, nothing, is_everywhere, prefix)
-        clustering = connection.clustering(owner, timeout)
+        clustering = connection.clustering(owner)
         self._next_report = time.monotonic() + _BETWEEN
         clustering_view = senlin.fetch(
             clustering,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from msgspec import structs
 
 from senlin_affinity import api
 from senlin_affinity.cli import base, given, request_options
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host, Leftover
 
@@ -39,7 +39,6 @@ class ShowHost(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return the fields of the host."""
         constraints, question, _files = request_options.read_settings(parsed_args)
-        timeout = parsed_args.timeout
         reserved: Mapping[str, int] | None = None
         consumers, unknown = '', ''
         if parsed_args.snapshot is not None:
@@ -47,13 +46,13 @@ class ShowHost(base.ShowOne):
             host = given.host(view, parsed_args.host)
             unknown = 'reserved amounts and consumers: not in a snapshot'
         else:
-            connection = self.cloud_in_place_of_file(timeout)
-            view = api.fetch(connection, question, timeout, flavors=_ALL)
+            connection = self.cloud_in_place_of_file(parsed_args.timeout)
+            view = api.fetch(connection, question, flavors=_ALL)
             host = given.host(view, parsed_args.host)
             from senlin_affinity.cloud import host_use
 
             try:
-                use = host_use.fetch(api.clients_of(connection), host.hypervisor_hostname, timeout)
+                use = host_use.fetch(api.clients_of(connection), host.hypervisor_hostname)
             except CloudError as error:
                 if error.status != _FORBIDDEN:
                     raise
@@ -61,10 +60,8 @@ class ShowHost(base.ShowOne):
             else:
                 reserved, host = use.reserved, use.complete(host)
                 consumers = '\n'.join(map(_consumer, use.consumers)) or '(none)'
-        snapshot = structs.replace(view.snapshot, hosts=(host,))
-        found = api.capacity(
-            replace(view, snapshot=snapshot), question=question, constraints=constraints
-        )
+        only = structs.replace(view, hosts=(host,))
+        found = api.capacity(only, question=question, constraints=constraints)
         servers = host.servers
         fields = {
             'host': host.host,
@@ -86,9 +83,9 @@ def _state(host: Host) -> str:
     return f'{state} ({host.disabled_reason})' if host.disabled_reason else state
 
 
-def _aggregates(view: api.CloudView, host: Host) -> list[str]:
+def _aggregates(view: Cloud, host: Host) -> list[str]:
     """Return the names of the host's aggregates; their UUIDs if the aggregates are unknown."""
-    known = view.snapshot.aggregates_by_uuid
+    known = view.aggregates_by_uuid
     return sorted(known[uuid].name if uuid in known else uuid for uuid in host.aggregates)
 
 

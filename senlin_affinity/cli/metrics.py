@@ -30,9 +30,9 @@ from senlin_affinity.engine.parts import HOST
 from senlin_affinity.engine.resilience_report import OUTCOMES, Resilience
 from senlin_affinity.groups.audit import places
 from senlin_affinity.model.bounds import Bounds
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.snapshot import CloudSnapshot
 
 _PREFIX = 'senlin_affinity_'
 #: The states of hosts.
@@ -148,7 +148,7 @@ def _taken_at(text: str | None, cloud: str) -> Family:
 
 
 def of_resilience(
-    found: Iterable[Resilience], snapshot: CloudSnapshot, by: str, cloud: str = ''
+    found: Iterable[Resilience], snapshot: Cloud, by: str, cloud: str = ''
 ) -> list[Family]:
     """Return which domains of ``by`` can be lost, and the number of hosts by zone and verdict.
 
@@ -174,7 +174,7 @@ def of_resilience(
     return [domains, hosts]
 
 
-def of_snapshot(snapshot: CloudSnapshot, cloud: str = '') -> list[Family]:
+def of_snapshot(snapshot: Cloud, cloud: str = '') -> list[Family]:
     """Return the number of hosts by zone and state, and of groups, as far as they are known."""
     hosts = _family('hosts', 'Hosts by the state of their compute service.', 'zone', 'state')
     counts = Counter((host.availability_zone or '', _state(host)) for host in snapshot.hosts or ())

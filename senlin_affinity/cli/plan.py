@@ -18,6 +18,7 @@ from typing import Any
 from senlin_affinity import api, engine
 from senlin_affinity.cli import base, given, request_options, view_notes, workload
 from senlin_affinity.cli.view import show_plan
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.nova.actions import Action, ServerAction
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
@@ -163,8 +164,8 @@ class Plan(base.ShowOne):
         is_file = parsed_args.snapshot is not None
         decision = engine.plan(request, Scenario.of(cloud), constraints, remedies=is_file)
         if not is_file:
-            connection, timeout = self.connection(parsed_args.timeout), parsed_args.timeout
-            view = api.with_leftovers(connection, view, decision, timeout)
+            connection = self.connection(parsed_args.timeout)
+            view = api.with_leftovers(connection, view, decision)
             request, cloud = resolve_question(asked, view)
             decision = engine.plan(request, Scenario.of(cloud), constraints)
         self._answer = view_notes.Answer(
@@ -184,20 +185,19 @@ class Plan(base.ShowOne):
     def _of_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Fetch the server and the cloud, and return the decision about its action."""
         action = _checked_action(parsed_args)
-        timeout = parsed_args.timeout
         constraints, settings, found = request_options.read_settings(parsed_args)
         self._options = found
-        connection = self.cloud_in_place_of_file(timeout)
+        connection = self.cloud_in_place_of_file(parsed_args.timeout)
         from senlin_affinity.cloud import named_servers
 
-        server = named_servers.find(api.clients_of(connection), parsed_args.server, timeout)
+        server = named_servers.find(api.clients_of(connection), parsed_args.server)
         named = ServerAction(action, server)
         given = request_options.question(parsed_args, settings)
         asked = question_of(named, dataclasses.replace(given, host=parsed_args.host))
-        view = api.fetch(connection, asked, timeout)
+        view = api.fetch(connection, asked)
         repeated = asking(named, asked, view)
         decision = repeated.decide(constraints)
-        after = api.with_leftovers(connection, view, decision, timeout)
+        after = api.with_leftovers(connection, view, decision)
         if after is not view:
             view, repeated = after, asking(named, asked, after)
             decision = repeated.decide(constraints)
@@ -244,24 +244,24 @@ class Plan(base.ShowOne):
 
     def _view(
         self, parsed_args: argparse.Namespace, asked: api.Question | api.Workload
-    ) -> tuple[dict[str, Any], api.CloudView]:
+    ) -> tuple[dict[str, Any], Cloud]:
         """Return the ids of the project and the user that are named, and the snapshot."""
-        project, user, timeout = parsed_args.project, parsed_args.user, parsed_args.timeout
+        project, user = parsed_args.project, parsed_args.user
         if parsed_args.snapshot is not None:
             view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
-            given.check_ids(project, user, view.snapshot)
+            given.check_ids(project, user, view)
             return {}, view
-        connection = self.cloud_in_place_of_file(timeout)
+        connection = self.cloud_in_place_of_file(parsed_args.timeout)
         from senlin_affinity.cloud import projects
 
         owner, whose = api.clients_of(connection).owner, dict[str, Any]()
         if project is not None:
-            whose['project_id'] = projects.find(owner, project, timeout)
+            whose['project_id'] = projects.find(owner, project)
         if user is not None:
-            whose['user_id'] = projects.find_user(owner, user, timeout)
+            whose['user_id'] = projects.find_user(owner, user)
         if isinstance(asked, api.Workload):
-            return whose, api.fetch(connection, asked.but(**whose), timeout)
-        return whose, api.fetch(connection, dataclasses.replace(asked, **whose), timeout)
+            return whose, api.fetch(connection, asked.but(**whose))
+        return whose, api.fetch(connection, dataclasses.replace(asked, **whose))
 
 
 def _question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:

@@ -92,7 +92,7 @@ class ValidatePolicy(base.ShowOne):
         from senlin_affinity.cloud import clients
         from senlin_affinity.cloud.connection import ports
 
-        cloud = ports(clients.of(self.connection(timeout)), timeout)
+        cloud = ports(clients.of(self.connection(timeout)))
         mistakes, of_flavor, group = Mistakes(), '', None
         try:
             with mistakes.collected():

@@ -37,6 +37,7 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine.parts import HOST, ZONE
 from senlin_affinity.groups import audit
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import AffinityError, CloudError
 from senlin_affinity.preflight import judgements
 from senlin_affinity.preflight.failure_groups import cause_of_failure
@@ -105,7 +106,7 @@ class Refresher:
         self._up: dict[str, bool] = dict.fromkeys(_SERVICES, False)
         self._checks: Sequence[metrics.Family] = ()
         self._next_checks = 0.0
-        self._polled: api.CloudView | None = None
+        self._polled: Cloud | None = None
         self._failures: Counter[str] = Counter()
         self._judged: Counter[tuple[str, str]] = Counter(dict.fromkeys(judgements.CELLS, 0))
         self._connection: Any = None
@@ -192,7 +193,7 @@ class Refresher:
                 self._warn(error)
         return [*found, *self._checks]
 
-    def _poll(self, view: api.CloudView) -> None:
+    def _poll(self, view: Cloud) -> None:
         """Count what Nova has done between the last polled snapshot and this one."""
         before = self._polled
         seconds = _BETWEEN_POLLS if before is None else seconds_between(before, view)
@@ -227,15 +228,15 @@ def pause(interval: float, seconds: float) -> float:
     return max(changed - seconds, _PAUSES * seconds)
 
 
-def seconds_between(before: api.CloudView, after: api.CloudView) -> float:
+def seconds_between(before: Cloud, after: Cloud) -> float:
     """Return the seconds between two snapshots; 0 if a time is not known."""
-    times = before.snapshot.taken_at, after.snapshot.taken_at
+    times = before.taken_at, after.taken_at
     first, last = (datetime.fromisoformat((each or '1970-01-01')[:19]) for each in times)
     return (last - first).total_seconds() if all(times) else 0.0
 
 
 def judge(
-    clients: Any, views: tuple[api.CloudView, api.CloudView], wanted: Wanted, most_requests: int
+    clients: Any, views: tuple[Cloud, Cloud], wanted: Wanted, most_requests: int
 ) -> tuple[Counter[str], Counter[tuple[str, str]]]:
     """Return the failures between two snapshots by cause, and the judgements by cell.
 
@@ -244,14 +245,12 @@ def judge(
     """
     from senlin_affinity.cloud import failures
 
-    settings, constraints, timeout = wanted.question, wanted.constraints, wanted.timeout
-    since, until = (str(each.snapshot.taken_at) for each in views)
-    period = failures.listed(clients, since, timeout=timeout, most=_MOST_LISTED)
+    settings, constraints = wanted.question, wanted.constraints
+    since, until = (str(each.taken_at) for each in views)
+    period = failures.listed(clients, since, most=_MOST_LISTED)
     period = period.before(until)
-    cloud = views[-1].snapshot
-    read = failures.read(
-        clients, period, cloud, timeout, most=_MOST_FAILURES, most_requests=most_requests
-    )
+    cloud = views[-1]
+    read = failures.read(clients, period, cloud, most=_MOST_FAILURES, most_requests=most_requests)
     causes, judged = Counter[str](), Counter[tuple[str, str]]()
     causes[_NOT_EXPLAINED] += len(period.failures) - len(read)
     for failed in read:
@@ -270,18 +269,18 @@ def judge(
     return causes, judged
 
 
-def read_view(connection: Any, wanted: Wanted, cloud: str = '') -> api.CloudView:
+def read_view(connection: Any, wanted: Wanted, cloud: str = '') -> Cloud:
     """Read a cloud once. Raise CloudError and InvalidSpec, as api.fetch."""
     clients = api.clients_of(connection)
-    view = view_of(clients, wanted.question, wanted.flavors, wanted.timeout)
+    view = view_of(clients, wanted.question, wanted.flavors)
     for part in _NEEDED & view.unavailable.keys():
         LOG.warning('cloud %s: %s: %s', cloud, part, view.unavailable[part])
-    if view.snapshot.hosts is None:
+    if view.hosts is None:
         raise CloudError(f'the hosts are not known: {view.unavailable.get("hosts", "")}')
     return view
 
 
-def families(view: api.CloudView, wanted: Wanted, cloud: str = '') -> list[metrics.Family]:
+def families(view: Cloud, wanted: Wanted, cloud: str = '') -> list[metrics.Family]:
     """Return the metrics of a view."""
     found = api.capacity(
         view,
@@ -291,11 +290,11 @@ def families(view: api.CloudView, wanted: Wanted, cloud: str = '') -> list[metri
         question=wanted.question,
         constraints=wanted.constraints,
     )
-    return [*metrics.of_capacity(found, cloud), *metrics.of_snapshot(view.snapshot, cloud)]
+    return [*metrics.of_capacity(found, cloud), *metrics.of_snapshot(view, cloud)]
 
 
 def resilience(
-    connection: Any, view: api.CloudView, wanted: Wanted, cloud: str = ''
+    connection: Any, view: Cloud, wanted: Wanted, cloud: str = ''
 ) -> list[metrics.Family]:
     """Read the servers of all hosts, and return which losses they survive; [] if that fails."""
     from senlin_affinity.cloud import drained
@@ -303,7 +302,7 @@ def resilience(
     if wanted.resilience is None:
         return []
     try:
-        view = drained.with_every_server(api.clients_of(connection), view, wanted.timeout)
+        view = drained.with_every_server(api.clients_of(connection), view)
         found = [
             api.resilience(view, by, question=wanted.question, constraints=wanted.constraints)
             for by in dict.fromkeys((HOST, wanted.resilience))
@@ -311,7 +310,7 @@ def resilience(
     except AffinityError as error:
         LOG.warning('cloud %s: resilience: %s', cloud, base.one_line(error))
         return []
-    return metrics.of_resilience(found, view.snapshot, wanted.resilience, cloud)
+    return metrics.of_resilience(found, view, wanted.resilience, cloud)
 
 
 def checks(connection: Any, wanted: Wanted, cloud: str = '') -> list[metrics.Family]:
@@ -324,21 +323,17 @@ def checks(connection: Any, wanted: Wanted, cloud: str = '') -> list[metrics.Fam
     rows = [
         row
         for name, check in _CHECKS.items()
-        for row in status.rows_of(name, partial(check, clients, wanted.timeout))
+        for row in status.rows_of(name, partial(check, clients))
     ]
     return [*orphans, metrics.of_findings(prometheus.counts(rows), cloud)]
 
 
-def view_of(
-    clients: Any, question: api.Question, flavors: Sequence[str], timeout: float | None
-) -> api.CloudView:
+def view_of(clients: Any, question: api.Question, flavors: Sequence[str]) -> Cloud:
     """Fetch what the capacity of the flavors depends on, and all server groups."""
-    from senlin_affinity.cloud import whole_cloud
+    from senlin_affinity.cloud import flavor_answers, snapshot
 
-    scope = api.FetchScope(
-        project_id=question.project_id, question=question, flavors=tuple(flavors)
-    )
-    return whole_cloud.fetch(clients, scope, timeout)
+    cloud = snapshot.take(clients, project_id=question.project_id)
+    return flavor_answers.of_flavors(clients, cloud, question, flavors)
 
 
 def _orphans(clients: Any, wanted: Wanted, cloud: str) -> Iterator[metrics.Family]:
@@ -350,11 +345,11 @@ def _orphans(clients: Any, wanted: Wanted, cloud: str) -> Iterator[metrics.Famil
     from senlin_affinity.cloud.server_groups import NovaServerGroups
 
     try:
-        if not connection.has_clustering(clients.owner, wanted.timeout):
+        if not connection.has_clustering(clients.owner):
             return
-        compute = connection.compute(clients.owner, wanted.timeout)
+        compute = connection.compute(clients.owner)
         groups = NovaServerGroups(compute).of_every_project()
-        clustering = connection.clustering(clients.owner, wanted.timeout)
+        clustering = connection.clustering(clients.owner)
         found = senlin.fetch(clustering, None)
     except CloudError as error:
         LOG.warning('cloud %s: orphaned groups: %s', cloud, base.one_line(error))

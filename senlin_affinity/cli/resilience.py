@@ -24,6 +24,7 @@ from senlin_affinity import api
 from senlin_affinity.cli import base, given, progress, request_options, view_notes
 from senlin_affinity.engine.resilience import Loss
 from senlin_affinity.engine.resilience_report import OUTCOMES
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.numbers import listed
 
@@ -40,7 +41,7 @@ class Resilience(base.Lister):
     nothing = 'no host is in such a domain'
 
     _found: api.Resilience
-    _view: api.CloudView
+    _view: Cloud
 
     def _add_arguments(self, add: base.Add) -> None:
         add(
@@ -64,8 +65,8 @@ class Resilience(base.Lister):
         """Return a row for each domain."""
         constraints, question, _files = request_options.read_settings(parsed_args)
         view = self._view = self._fetched(parsed_args, question)
-        by_host = view.snapshot.servers_by_host
-        if any(name not in by_host for name in view.snapshot.hosts_by_name):
+        by_host = view.servers_by_host
+        if any(name not in by_host for name in view.hosts_by_name):
             raise CloudError(
                 'the servers of all hosts are not in the snapshot: save it with "snapshot save '
                 '--servers"'
@@ -84,12 +85,12 @@ class Resilience(base.Lister):
             self.print_texts(self._notes(is_long=parsed_args.long))
         return status
 
-    def _fetched(self, parsed_args: argparse.Namespace, question: api.Question) -> api.CloudView:
+    def _fetched(self, parsed_args: argparse.Namespace, question: api.Question) -> Cloud:
         if parsed_args.snapshot is not None:
             return given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
         connection = self.cloud_in_place_of_file(parsed_args.timeout)
         with progress.shown('Reading the cloud', self.app.stderr):
-            return api.fetch(connection, question, parsed_args.timeout, servers_on=['*'])
+            return api.fetch(connection, question, servers_on=['*'])
 
     def _notes(self, *, is_long: bool) -> Iterator[str]:
         """Yield the sum, what each verdict means, the caveats, and what is assumed."""

@@ -17,6 +17,7 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base, request_options, view_notes
 from senlin_affinity.cli.view import show_explanation
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import FailedServer, question_of
 from senlin_affinity.preflight.repetition import explain
@@ -28,7 +29,7 @@ class ExplainServer(base.ShowOne):
     example = 'web-4'
 
     _explained: Explanation
-    _view: api.CloudView
+    _view: Cloud
     _options: Mapping[str, Sequence[str]]
 
     def _add_arguments(self, add: base.Add) -> None:
@@ -67,15 +68,14 @@ class ExplainServer(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Fetch the server and the cloud, and explain the failure."""
         self.check_has_cloud()
-        timeout = parsed_args.timeout
         constraints, settings, self._options = request_options.read_settings(parsed_args)
-        connection = self.connection(timeout)
+        connection = self.connection(parsed_args.timeout)
         failed, given = self._find(api.clients_of(connection), settings, parsed_args)
         question = question_of(failed, given)
         host = getattr(parsed_args, 'host', None) or failed.host
-        self._view = api.fetch(connection, question, timeout)
+        self._view = api.fetch(connection, question)
         explained = explain(failed, question, self._view, constraints, host)
-        view = api.with_leftovers(connection, self._view, explained.decision, timeout)
+        view = api.with_leftovers(connection, self._view, explained.decision)
         if view is not self._view:
             self._view = view
             explained = explain(failed, question, view, constraints, host)
@@ -92,7 +92,7 @@ class ExplainServer(base.ShowOne):
         """Fetch the server; return it with the parts of its request that options specify."""
         from senlin_affinity.cloud import failed_servers
 
-        failed = failed_servers.find(clients, parsed_args.server, parsed_args.timeout)
+        failed = failed_servers.find(clients, parsed_args.server)
         values = {f'--{key.replace("_", "-")}': value for key, value in vars(parsed_args).items()}
         unset = {key: each for key, each in failed.hidden.items() if not values[key]}
         given = request_options.question(parsed_args, settings)

@@ -15,10 +15,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from senlin_affinity.engine.decision import Decision
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, Place, ServerGroup, places
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.topology import domain_of, domains_of, servers
 from senlin_affinity.preflight.headline import short_sentence
@@ -34,7 +34,7 @@ def in_words(spread: Spread) -> str:
     return f'{spread.by} (max_skew {spread.max_skew}{most}{"" if spread.is_hard else ", soft"})'
 
 
-def columns(request: Request, cloud: CloudSnapshot) -> dict[str, dict[str, str]]:
+def columns(request: Request, cloud: Cloud) -> dict[str, dict[str, str]]:
     """Return the domains of each host but zones: ``{'By rack': {'cmp-1': 'r1, r2'}}``."""
     return {
         f'By {spread.by}': {
@@ -49,9 +49,7 @@ def _names(domains: frozenset[str] | None) -> str:
     return '?' if domains is None else ', '.join(sorted(domains)) or '-'
 
 
-def in_domains(
-    request: Request, cloud: CloudSnapshot, spread: Spread, decision: Decision
-) -> Iterator[str]:
+def in_domains(request: Request, cloud: Cloud, spread: Spread, decision: Decision) -> Iterator[str]:
     """Yield a line for each number of servers, the largest first: ``2 servers: r1, r3``."""
     found = (domain_of(request, cloud, spread.by, host) for host in cloud.hosts or ())
     names = sorted({name for name in found if name is not None})
@@ -72,9 +70,7 @@ def in_domains(
         yield from _uncounted(request, cloud, spread, decision)
 
 
-def _uncounted(
-    request: Request, cloud: CloudSnapshot, spread: Spread, decision: Decision
-) -> Iterator[str]:
+def _uncounted(request: Request, cloud: Cloud, spread: Spread, decision: Decision) -> Iterator[str]:
     """Yield a sentence for each domain that the skew does not count, with the reasons."""
     why: dict[str, list[str | None]] = {}
     for host, report in zip(cloud.hosts or (), decision.hosts, strict=False):

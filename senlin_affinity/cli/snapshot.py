@@ -13,11 +13,11 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
-from senlin_affinity.preflight.question import EVERY_HOST, resolve_question
+from senlin_affinity.preflight.question import resolve_question
 
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
 _WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
@@ -48,33 +48,33 @@ class SaveSnapshot(base.ShowOne):
         if parsed_args.file == '-':
             raise base.UsageError('specify a file, not "-": a snapshot cannot be written to stdout')
         self.check_has_cloud()
-        from senlin_affinity.cloud import snapshot_file, whole_cloud
+        from senlin_affinity.cloud import drained, snapshot_file, whole_cloud
 
-        path, timeout = parsed_args.file, parsed_args.timeout
+        path = parsed_args.file
         flavor, zone = parsed_args.flavor, parsed_args.availability_zone
         if zone is not None and flavor is None:
             raise base.UsageError('--availability-zone requires --flavor')
         if flavor is not None and parsed_args.servers:
             raise base.UsageError('--servers and --flavor exclude each other')
         question = None if flavor is None else api.Question(1, flavor, availability_zone=zone)
-        servers_on = EVERY_HOST if parsed_args.servers else None
         with _writing(path):
             snapshot_file.check_place(path)  # fail before any request is sent
-        taken = whole_cloud.fetch(
-            api.clients_of(self.connection(timeout)),
-            api.FetchScope(question=question, servers_on=servers_on),
-            timeout,
-        )
+        clients = api.clients_of(self.connection(parsed_args.timeout))
+        taken = whole_cloud.fetch(clients)
+        if parsed_args.servers:
+            taken = drained.with_every_server(clients, taken)
+        if question is not None:
+            taken = whole_cloud.with_answer(clients, taken, question)
         # This fails if the flavor does not exist.
         resolved = None if question is None else resolve_question(question, taken)
         with _writing(path):
-            snapshot_file.save(taken.snapshot, path)
-        if taken.snapshot.hosts is None:
+            snapshot_file.save(taken, path)
+        if taken.hosts is None:
             words = 'the snapshot has no hosts: "plan" cannot determine whether servers fit'
             self.app.stderr.write(f'warning: {words}\n')
-        facts = {'file': path, **_counts(taken.snapshot)}
+        facts = {'file': path, **_counts(taken)}
         if parsed_args.servers:
-            facts['servers'] = sum(map(len, taken.snapshot.servers_by_host.values()))
+            facts['servers'] = sum(map(len, taken.servers_by_host.values()))
         if resolved is not None:
             facts['answer for the flavor'] = _answer(*resolved)
         facts['not known'] = '; '.join(f'{part}: {why}' for part, why in taken.unavailable.items())
@@ -92,7 +92,7 @@ def _writing(path: str) -> Iterator[None]:
         raise kind(f'{path} cannot be written: {error.strerror}') from error
 
 
-def _answer(request: Request, cloud: CloudSnapshot) -> str:
+def _answer(request: Request, cloud: Cloud) -> str:
     """Return how many hosts Placement's allocation candidates contain, or that it answers 400."""
     if candidate_query.rejection(request, cloud) is not None:
         return 'rejected: Placement answers 400'
@@ -102,7 +102,7 @@ def _answer(request: Request, cloud: CloudSnapshot) -> str:
     return f'{number} of {len(cloud.hosts or ())} hosts have room'
 
 
-def _counts(snapshot: CloudSnapshot) -> dict[str, Any]:
+def _counts(snapshot: Cloud) -> dict[str, Any]:
     hosts, groups = snapshot.hosts, snapshot.server_groups
     parts = {
         'hosts': hosts,

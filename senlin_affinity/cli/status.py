@@ -100,13 +100,13 @@ class Status(AuditGroups):
         parsed_args.all_projects = True
         self._asked = parsed_args
         checks: dict[str, _Check] = {
-            'engines': lambda: engines(self._clients(), self._asked.timeout),
+            'engines': lambda: engines(self._clients()),
             'credentials': self._credentials,
             'options': self._options,
             'filters': self._filters,
-            'aggregates': lambda: aggregates(self._clients(), self._asked.timeout),
+            'aggregates': lambda: aggregates(self._clients()),
             'groups': self._groups,
-            'actions': lambda: actions(self._clients(), self._asked.timeout),
+            'actions': lambda: actions(self._clients()),
         }
         rows = [row for name, check in checks.items() for row in self._rows(name, check)]
         states = {row[_STATE] for row in rows}
@@ -204,42 +204,42 @@ def rows_of(name: str, check: _Check) -> Iterator[tuple[Any, ...]]:
             yield name, OK, '', '', ''
 
 
-def engines(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
+def engines(clients: Any) -> Iterator[CheckResult]:
     """Check whether all engines of Senlin have the policy, and equal options."""
     from senlin_affinity.cloud import senlin
 
-    return configuration_check.engines(senlin.engines(_clustering(clients, timeout)))
+    return configuration_check.engines(senlin.engines(_clustering(clients)))
 
 
-def actions(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
+def actions(clients: Any) -> Iterator[CheckResult]:
     """Check for actions that an engine has abandoned."""
     from senlin_affinity.cloud.senlin import abandoned_actions
 
-    return configuration_check.abandoned(abandoned_actions(_clustering(clients, timeout)))
+    return configuration_check.abandoned(abandoned_actions(_clustering(clients)))
 
 
-def aggregates(clients: Any, timeout: float | None) -> Iterator[CheckResult]:
+def aggregates(clients: Any) -> Iterator[CheckResult]:
     """Check whether Nova and Placement have the same hosts in each aggregate."""
     from senlin_affinity.cloud import placement_aggregates
     from senlin_affinity.cloud.snapshot import take
 
-    taken = take(clients, server_groups=(), timeout=timeout)
-    snapshot, hidden = taken.snapshot, taken.unavailable
-    if snapshot.hosts is None or snapshot.aggregates is None:
+    cloud = take(clients, server_groups=())
+    hidden = cloud.unavailable
+    if cloud.hosts is None or cloud.aggregates is None:
         raise CloudError('; '.join(hidden[part] for part in _COMPARED if part in hidden))
-    sets = [frozenset({each.uuid}) for each in snapshot.aggregates]
-    compared = placement_aggregates.compare(clients.operator, taken, sets, timeout)
-    if sets and compared is snapshot:
+    sets = [frozenset({each.uuid}) for each in cloud.aggregates]
+    compared = placement_aggregates.compare(clients.operator, cloud, sets)
+    if sets and compared is cloud:
         raise CloudError(hidden.get('resources', 'Placement does not show the aggregates'))
     return configuration_check.differing_aggregates(compared)
 
 
-def _clustering(clients: Any, timeout: float | None) -> Any:
+def _clustering(clients: Any) -> Any:
     from senlin_affinity.cloud import connection
 
-    if not connection.has_clustering(clients.owner, timeout):
+    if not connection.has_clustering(clients.owner):
         raise Skipped('this cloud has no Senlin')
-    return connection.clustering(clients.owner, timeout)
+    return connection.clustering(clients.owner)
 
 
 def _is_allowed(service: Any, path: str, query: Mapping[str, str | int]) -> bool:

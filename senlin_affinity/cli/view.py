@@ -111,7 +111,7 @@ def _rest(
     yield from section('Based on', view_notes.basis(answer), width)
     yield from section('What is not known', view_notes.unknown(answer, is_long=is_long), width)
     yield from section('What uses the full hosts', view_hosts.uses(answer), width)
-    differences = host_status.differences(view.snapshot)
+    differences = host_status.differences(view)
     yield from section('Where Nova and Placement differ', differences, width)
     group = answer.request.server_group
     if group is not None and not decision.is_hosts_known:

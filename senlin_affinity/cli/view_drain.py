@@ -21,11 +21,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
-from senlin_affinity import api
 from senlin_affinity.cli import view, view_notes
 from senlin_affinity.cli.wrapping import lines
 from senlin_affinity.engine.drain import DrainPlan, Move, Stuck
 from senlin_affinity.engine.drain_batches import RollingPlan
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.terminal_text import signed
@@ -71,9 +71,9 @@ class Difference:
         }
 
 
-def differences(found: api.CloudView, hosts: Iterable[str]) -> Iterator[Difference]:
+def differences(found: Cloud, hosts: Iterable[str]) -> Iterator[Difference]:
     """Yield the servers of the hosts whose allocation differs from what a move requests."""
-    by_host = found.snapshot.servers_by_host
+    by_host = found.servers_by_host
     for each in (server for host in hosts for server in by_host.get(host, ())):
         if each.allocated and each.flavor is not None:
             is_volume = each.is_volume_booted
@@ -84,7 +84,7 @@ def differences(found: api.CloudView, hosts: Iterable[str]) -> Iterator[Differen
 
 def show(
     plan: DrainPlan | RollingPlan,
-    found: api.CloudView,
+    found: Cloud,
     stream: TextIO,
     *,
     is_long: bool = False,
@@ -100,9 +100,7 @@ def show(
         stream.write(f'{signed(line).rstrip()}\n')
 
 
-def _batches(
-    plan: RollingPlan, found: api.CloudView, width: int, *, is_long: bool
-) -> Iterator[str]:
+def _batches(plan: RollingPlan, found: Cloud, width: int, *, is_long: bool) -> Iterator[str]:
     """Yield each batch as a plan, and the hosts that are not emptied."""
     for number, each in enumerate(plan.batches, 1):
         title = f'Batch {number} of {len(plan.batches)}'
@@ -113,7 +111,7 @@ def _batches(
         yield from _rest(replace(each, moves=()), found, width, is_long=is_long)
 
 
-def _rest(plan: DrainPlan, found: api.CloudView, width: int, *, is_long: bool) -> Iterator[str]:
+def _rest(plan: DrainPlan, found: Cloud, width: int, *, is_long: bool) -> Iterator[str]:
     if plan.moves:
         yield from ('', 'Moves', *_table(plan.moves, width, is_long=is_long))
     if plan.stuck:
@@ -187,9 +185,9 @@ def _unsure(plan: DrainPlan) -> Iterator[str]:
         yield f'not checked: {text} ({counted(number, "move")})'
 
 
-def _hidden(found: api.CloudView, plan: DrainPlan) -> Iterator[str]:
+def _hidden(found: Cloud, plan: DrainPlan) -> Iterator[str]:
     """Yield what Nova does not show of the servers, with their number."""
-    by_host = found.snapshot.servers_by_host
+    by_host = found.servers_by_host
     every = (each for host in plan.hosts for each in by_host.get(host, ()))
     numbers = Counter(name for each in every for name in each.unknown if name in _WORDS)
     for name, number in sorted(numbers.items()):

@@ -76,7 +76,7 @@ def groups(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
 def uses(answer: Answer) -> Iterator[str]:
     """Yield what uses each full host that was read, unless it is servers alone."""
     reports = {report.host: report for report in answer.decision.hosts}
-    for host in answer.view.snapshot.hosts or ():
+    for host in answer.view.hosts or ():
         report = reports.get(host.host)
         if report is not None and report.rejected_by == ResourcesConstraint.name:
             facts = report.verdicts[ResourcesConstraint.name].facts
@@ -125,7 +125,7 @@ def _reason(
 
 def _zones(answer: Answer) -> dict[str, str]:
     """Return the zone of each host, or nothing if all hosts are in one zone."""
-    zones = {each.host: each.availability_zone or '?' for each in answer.view.snapshot.hosts or ()}
+    zones = {each.host: each.availability_zone or '?' for each in answer.view.hosts or ()}
     return zones if len(set(zones.values())) > 1 else {}
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from senlin_affinity import api
 from senlin_affinity.engine.scheduler_filters import KNOWN
+from senlin_affinity.model.cloud import DENIED, Cloud
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import DENIED, CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.suggestion import typo_of
 from senlin_affinity.model.verdict import sentence
@@ -38,8 +38,8 @@ class Answer:
 
     decision: api.Decision
     request: Request
-    cloud: CloudSnapshot
-    view: api.CloudView
+    cloud: Cloud
+    view: Cloud
     question: api.Question | None = None
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_file: bool = False
@@ -49,7 +49,7 @@ class Answer:
 
 
 def of_explanation(
-    explained: Explanation, view: api.CloudView, options: Mapping[str, Sequence[str]]
+    explained: Explanation, view: Cloud, options: Mapping[str, Sequence[str]]
 ) -> Answer:
     """Return the decision about the same request today, with the options of each file."""
     decision = explained.decision
@@ -67,7 +67,7 @@ def of_explanation(
 def of_remedies(answer: Answer) -> str:
     """Return a note if a remedy needs a new server group; '' otherwise."""
     is_named = any(remedy.data.get('server_group') for remedy in answer.decision.remedies)
-    group, known = answer.request.server_group, answer.view.snapshot.server_groups or ()
+    group, known = answer.request.server_group, answer.view.server_groups or ()
     # An attach would create a group that is not in the snapshot.
     is_there = group is not None and any(each.id == group.id for each in known)
     return _NEW_GROUP_NEEDED if is_named and is_there else ''
@@ -107,7 +107,7 @@ def unknown(answer: Answer, *, is_long: bool = False) -> Iterator[str]:
             yield f'{name}: {sentence(verdict, decision.reasons)}'
 
 
-def unavailable(view: api.CloudView, *, is_long: bool = False) -> Iterator[str]:
+def unavailable(view: Cloud, *, is_long: bool = False) -> Iterator[str]:
     """Yield each part that could not be read, with the reason."""
     for part, why in view.unavailable.items():
         if DENIED in why and not is_long:
@@ -147,12 +147,12 @@ def user(answer: Answer) -> str:
     return f'{request.user_id} (the creator of server group {group.name}; --user selects another)'
 
 
-def missing(request: Request, cloud: CloudSnapshot, view: api.CloudView) -> Iterator[str]:
+def missing(request: Request, cloud: Cloud, view: Cloud) -> Iterator[str]:
     """Yield a phrase for each relevant part that the snapshot lacks without a reported reason."""
     keys = ', '.join(item.by for item in request.spread if item.by != ZONE)
     of_keys = f'the domains by {keys} are not known'
     lacking = {
-        'hosts': (view.snapshot.hosts, _ADMINS),
+        'hosts': (view.hosts, _ADMINS),
         'aggregates': (
             cloud.aggregates if request.member_of or keys else (),
             'the names in member_of cannot be looked up' if request.member_of else of_keys,

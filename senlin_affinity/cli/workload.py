@@ -26,6 +26,7 @@ from senlin_affinity.cli.wrapping import fitted, lines
 from senlin_affinity.engine.decision import Decision, PlacedServer
 from senlin_affinity.engine.workload_plan import WorkloadPlan
 from senlin_affinity.model import terminal_text
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted
 from senlin_affinity.preflight import stack_file
 from senlin_affinity.preflight.headline import limiting_reason
@@ -79,7 +80,7 @@ class Shown:
         self,
         plan: WorkloadPlan,
         workload: Workload,
-        cloud_view: api.CloudView,
+        cloud_view: Cloud,
         options: Mapping[str, Sequence[str]],
         *,
         is_file: bool,
@@ -94,7 +95,7 @@ class Shown:
             self._answer = view_notes.Answer(
                 shown.decision,
                 requests[shown.name],
-                cloud_view.snapshot,
+                cloud_view,
                 cloud_view,
                 questions[shown.name],
                 options,

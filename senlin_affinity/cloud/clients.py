@@ -54,17 +54,26 @@ Responses: TypeAlias = Mapping[Hashable, Any]
 
 @dataclass(frozen=True)
 class OwnerClient:
-    """The owner's ``openstack.connection.Connection``. ``responses`` None: send each read."""
+    """The owner's ``openstack.connection.Connection``. ``responses`` None: send each read.
+
+    ``timeout`` is the seconds for which a service may be silent; None: that of the connection,
+    else 60.
+    """
 
     connection: Any
+    timeout: float | None = None
     responses: Responses | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class OperatorClient:
-    """The ``openstack.connection.Connection`` that sees all hosts. It only reads."""
+    """The ``openstack.connection.Connection`` that sees all hosts. It only reads.
+
+    ``timeout`` is that of :class:`OwnerClient`.
+    """
 
     connection: Any
+    timeout: float | None = None
     responses: Responses | None = field(default=None, compare=False, repr=False)
     recent: RecentReads | None = field(default=None, compare=False, repr=False)
 
@@ -95,6 +104,6 @@ class Clients:
         )
 
 
-def of(connection: Any) -> Clients:
-    """Return clients without operator credentials: both use this connection."""
-    return Clients(OwnerClient(connection), OperatorClient(connection))
+def of(connection: Any, timeout: float | None = None) -> Clients:
+    """Return clients without operator credentials: both use this connection and this timeout."""
+    return Clients(OwnerClient(connection, timeout), OperatorClient(connection, timeout))

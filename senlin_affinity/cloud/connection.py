@@ -1,7 +1,7 @@
 """Connect to the services of a cloud, and build the ports that the decisions use.
 
-Units: a timeout is the seconds for which a server may be silent. None: that of the connection
-(``api_timeout`` in clouds.yaml), or else 60.
+Units: a timeout is the seconds for which a server may be silent. That of a client None: that of
+its connection (``api_timeout`` in clouds.yaml), or else 60.
 
 Raises: CloudError without a connection (an unknown cloud in clouds.yaml, no Keystone).
 """
@@ -86,27 +86,25 @@ class Ports:
     candidates: PlacementCandidates
 
 
-def ports(clients: Clients, timeout: float | None = None) -> Ports:
+def ports(clients: Clients) -> Ports:
     """Return the adapters for both clients, and get the owner's token.
 
     The operator's client logs in on first use.
     """
-    owners = compute(clients.owner, timeout)
-    inventory = NovaInventory(owners, lambda: clouds_compute(clients, owners, timeout))
-    candidates = PlacementCandidates(lambda: placement(clients.operator, timeout))
+    owners = compute(clients.owner)
+    inventory = NovaInventory(owners, lambda: clouds_compute(clients, owners))
+    candidates = PlacementCandidates(lambda: placement(clients.operator))
     return Ports(NovaServerGroups(owners), inventory, candidates)
 
 
-def _service(
-    kind: str, name: str, client: OwnerClient | OperatorClient, timeout: float | None = None
-) -> Rest:
+def _service(kind: str, name: str, client: OwnerClient | OperatorClient) -> Rest:
     """Log in, and return the API of a service; raise CloudError if either fails.
 
     :param kind: openstacksdk's attribute, such as "compute".
     :param name: in errors, such as "Nova".
     """
     connection = client.connection
-    login.log_in(connection, timeout or REQUEST_TIMEOUT)
+    login.log_in(connection, client.timeout or REQUEST_TIMEOUT)
     session = connection.session
     try:
         # openstacksdk raises if the catalog lacks the service.
@@ -116,7 +114,9 @@ def _service(
         with contextlib.suppress(CloudError):  # the catalog may be malformed
             known = _other_regions(connection)
         raise CloudError(f'{error}{known}', error.status) from error
-    return Rest(getattr(connection, kind), name, timeout or session.timeout, client.responses)
+    return Rest(
+        getattr(connection, kind), name, client.timeout or session.timeout, client.responses
+    )
 
 
 def _other_regions(connection: Connection) -> str:
@@ -150,44 +150,42 @@ def _of_token(connection: Connection, read: Callable[[Any], T]) -> T | None:
     return find('Keystone', session.timeout, lambda: read(session.auth.get_access(session)))
 
 
-def compute(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
+def compute(owner: OwnerClient) -> OwnerRest:
     """Log in, and return Nova's API for the owner."""
-    return OwnerRest(_service('compute', 'Nova', owner, timeout))
+    return OwnerRest(_service('compute', 'Nova', owner))
 
 
-def clouds_compute(
-    clients: Clients, owners: OwnerRest, timeout: float | None = None
-) -> OperatorRest:
+def clouds_compute(clients: Clients, owners: OwnerRest) -> OperatorRest:
     """Log in, and return Nova's API for the operator; ``owners`` without operator credentials."""
     if not clients.has_operator:
         return OperatorRest(owners)
-    return OperatorRest(_service('compute', 'Nova', clients.operator, timeout))
+    return OperatorRest(_service('compute', 'Nova', clients.operator))
 
 
-def placement(cloud: OperatorClient, timeout: float | None = None) -> OperatorRest:
+def placement(cloud: OperatorClient) -> OperatorRest:
     """Log in, and return Placement's API for the operator."""
-    return OperatorRest(_service('placement', 'Placement', cloud, timeout))
+    return OperatorRest(_service('placement', 'Placement', cloud))
 
 
-def image(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
+def image(owner: OwnerClient) -> OwnerRest:
     """Log in, and return Glance's API for the owner."""
-    return OwnerRest(_service('image', 'Glance', owner, timeout))
+    return OwnerRest(_service('image', 'Glance', owner))
 
 
-def identity(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
+def identity(owner: OwnerClient) -> OwnerRest:
     """Log in, and return Keystone's API for the owner."""
-    return OwnerRest(_service('identity', 'Keystone', owner, timeout))
+    return OwnerRest(_service('identity', 'Keystone', owner))
 
 
-def clustering(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
+def clustering(owner: OwnerClient) -> OwnerRest:
     """Log in, and return Senlin's API for the owner."""
-    return OwnerRest(_service('clustering', 'Senlin', owner, timeout))
+    return OwnerRest(_service('clustering', 'Senlin', owner))
 
 
-def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
+def has_clustering(owner: OwnerClient) -> bool:
     """Check whether clouds.yaml or the catalog has Senlin's endpoint; True without a catalog."""
     connection = owner.connection
-    login.log_in(connection, timeout or REQUEST_TIMEOUT)
+    login.log_in(connection, owner.timeout or REQUEST_TIMEOUT)
 
     def has_endpoint(access: Any) -> bool:
         known = access.service_catalog.get_endpoints_data(service_type='clustering')
@@ -197,12 +195,12 @@ def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
     return has is not False or bool(connection.config.get_endpoint('clustering'))
 
 
-def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | None, str | None]:
+def project(owner: OwnerClient) -> tuple[str | None, str | None]:
     """Return the id and the name of the token's project; None for one that it lacks.
 
     The name is also None for an auth plugin without Keystone.
     """
-    login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
+    login.log_in(owner.connection, owner.timeout or REQUEST_TIMEOUT)
     found = _of_token(owner.connection, lambda access: (access.project_id, access.project_name))
     return found or (ids(owner)[1], None)
 

@@ -1,8 +1,7 @@
 """Fetch the servers of hosts, and what their moves to other hosts depend on.
 
-:func:`~senlin_affinity.cloud.whole_cloud.fetch` calls :func:`complete` for
-``FetchScope.servers_on``; the commands call :func:`with_servers`. Requests beyond those of a
-snapshot:
+They are added to a cloud that :mod:`~senlin_affinity.cloud.whole_cloud` fetched. Requests beyond
+those of a snapshot:
 
 * the servers and their allocations, as in :mod:`senlin_affinity.cloud.servers`;
 * their images, one for each 50, because Nova does not show the traits that an image requires;
@@ -10,16 +9,14 @@ snapshot:
   :data:`~senlin_affinity.cloud.members.MOST_NAMED`, and the migrations;
 * those of :func:`~senlin_affinity.cloud.flavor_answers.of_requests` for the requests of the moves.
 
-Raises: CloudError from :func:`complete`, also for a user who may not list the servers of all
-projects. Without Placement's allocations or Glance's images, ``CloudView.unavailable`` has the
-reason.
+Raises: CloudError from :func:`with_servers_on`, also for a user who may not list the servers of all
+projects. Without Placement's allocations or Glance's images, ``Cloud.unavailable`` has the reason.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
@@ -34,88 +31,72 @@ from senlin_affinity.cloud import (
 )
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.paging import allowed
-from senlin_affinity.cloud.snapshot import Taken
 from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
+from senlin_affinity.model.request import Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova import moves
-from senlin_affinity.preflight.question import EVERY_HOST, FetchScope, Question
 
-#: The keys of ``CloudView.unavailable`` for allocations and images that could not be read.
+#: The keys of ``Cloud.unavailable`` for allocations and images that could not be read.
 ALLOCATIONS, IMAGES = 'allocations', 'images'
 
 
-def complete(
-    clients: Clients,
-    taken: Taken,
-    view: CloudView,
-    needed: FetchScope,
-    timeout: float | None = None,
-) -> CloudView:
-    """Return the view with the servers of the hosts; unchanged if the hosts are unknown.
+def with_servers_on(
+    clients: Clients, cloud: Cloud, names: Sequence[str], settings: Settings
+) -> Cloud:
+    """Return the cloud with the servers of hosts; unchanged if the hosts are unknown.
 
-    Names without a host are left out.
-
-    :param taken: the snapshot of the view.
+    :param names: of service hosts or hypervisors, whose servers are read with what their moves
+        depend on under these settings. Names without a host are left out.
     """
-    wanted, cloud = needed.servers_on or (), view.snapshot
-    if wanted == EVERY_HOST:
-        return with_every_server(clients, view, timeout)
-    names = {*wanted}
-    chosen = [each for each in cloud.hosts or () if {each.host, each.hypervisor_hostname} & names]
     if cloud.hosts is None:
-        return view
-    view = _with(clients, view, chosen, timeout)
-    every = [each for of_host in view.snapshot.servers_by_host.values() for each in of_host]
-    cloud = view.snapshot
-    settings = (needed.question or Question(0)).settings
+        return cloud
+    chosen = [each for each in cloud.hosts if {each.host, each.hypervisor_hostname} & {*names}]
+    cloud = _with(clients, cloud, chosen)
+    every = [each for of_host in cloud.servers_by_host.values() for each in of_host]
     requests = [moves.request_of(each, cloud, settings) for each in every]
-    return flavor_answers.of_requests(clients, taken, view, requests, timeout)
+    return flavor_answers.of_requests(clients, cloud, requests)
 
 
-def with_every_server(clients: Clients, view: CloudView, timeout: float | None = None) -> CloudView:
-    """Return the view with the servers of all hosts; unchanged if the hosts are unknown."""
-    return view if view.snapshot.hosts is None else _with(clients, view, None, timeout)
+def with_every_server(clients: Clients, cloud: Cloud) -> Cloud:
+    """Return the cloud with the servers of all hosts; unchanged if the hosts are unknown."""
+    return cloud if cloud.hosts is None else _with(clients, cloud, None)
 
 
-def _with(
-    clients: Clients, view: CloudView, hosts: Sequence[Host] | None, timeout: float | None
-) -> CloudView:
-    """Return the view with the servers of these hosts, and their allocations; None: of all hosts.
+def _with(clients: Clients, cloud: Cloud, hosts: Sequence[Host] | None) -> Cloud:
+    """Return the cloud with the servers of these hosts, and their allocations; None: of all hosts.
 
     Those of all hosts are without their allocations.
     """
-    cloud, owners = view.snapshot, connection.compute(clients.owner, timeout)
-    compute = connection.clouds_compute(clients, owners, timeout)
+    owners = connection.compute(clients.owner)
+    compute = connection.clouds_compute(clients, owners)
     names = None if hosts is None else [*dict.fromkeys(each.host for each in hosts)]
     by_host: Mapping[str, tuple[Server, ...]] = servers.of_hosts(compute, names, cloud)
-    unavailable = dict(view.unavailable)
+    unavailable = dict(cloud.unavailable)
     if hosts is not None:
-        by_host, unknown = _with_allocations(clients, hosts, by_host, timeout)
+        by_host, unknown = _with_allocations(clients, hosts, by_host)
         unavailable |= unknown
-    by_host, unknown = _with_images(clients, by_host, timeout)
+    by_host, unknown = _with_images(clients, by_host)
     unavailable |= unknown
-    cloud = structs.replace(cloud, servers_by_host=by_host)
+    cloud = structs.replace(cloud, servers_by_host=by_host, unavailable=unavailable)
     every = [each for of_host in by_host.values() for each in of_host]
     hinted = {name for each in every for name in scheduler_hints.named(each.hints, None)}
-    if hinted:
-        found = {each.id: _member(each) for each in every if each.id in hinted}
-        named = members.by_ids(compute, sorted(hinted), found)
-        read = partial(members.migrations, compute)
-        located = members.moving(named, lambda: allowed(read))  # None if they may not be read
-        cloud = structs.replace(cloud, servers=located or named)
-    return replace(view, snapshot=cloud, unavailable=unavailable)
+    if not hinted:
+        return cloud
+    found = {each.id: _member(each) for each in every if each.id in hinted}
+    named = members.by_ids(compute, sorted(hinted), found)
+    read = partial(members.migrations, compute)
+    located = members.moving(named, lambda: allowed(read))  # None if they may not be read
+    return structs.replace(cloud, servers=located or named)
 
 
-def with_servers(
-    clients: Clients, cloud: CloudSnapshot, names: Iterable[str], timeout: float | None = None
-) -> CloudSnapshot:
-    """Return the snapshot with the servers of the first few hosts, for a remedy that moves one.
+def with_servers(clients: Clients, cloud: Cloud, names: Iterable[str]) -> Cloud:
+    """Return the cloud with the servers of the first few hosts, for a remedy that moves one.
 
     Unchanged if the servers, their allocations or their images cannot be read.
 
@@ -125,13 +106,13 @@ def with_servers(
     if not chosen:
         return cloud
     with contextlib.suppress(CloudError):
-        owners = connection.compute(clients.owner, timeout)
-        compute = connection.clouds_compute(clients, owners, timeout)
+        owners = connection.compute(clients.owner)
+        compute = connection.clouds_compute(clients, owners)
         found: Mapping[str, tuple[Server, ...]] = servers.of_hosts(compute, chosen, cloud)
         hosts = [each for each in cloud.hosts or () if each.host in found]
-        found, unknown = _with_allocations(clients, hosts, found, timeout)
+        found, unknown = _with_allocations(clients, hosts, found)
         if not unknown:
-            found, unknown = _with_images(clients, found, timeout)
+            found, unknown = _with_images(clients, found)
         return cloud if unknown else structs.replace(cloud, servers_by_host=found)
     return cloud
 
@@ -140,11 +121,10 @@ def _with_allocations(
     clients: Clients,
     hosts: Iterable[Host],
     by_host: Mapping[str, tuple[Server, ...]],
-    timeout: float | None,
 ) -> tuple[dict[str, tuple[Server, ...]], dict[str, str]]:
     """Return the servers with their allocations, and why these could not be read, if so."""
     found = dict(by_host)
-    placement = connection.placement(clients.operator, timeout)
+    placement = connection.placement(clients.operator)
     try:
         for host in hosts:
             if found[host.host]:
@@ -156,14 +136,14 @@ def _with_allocations(
 
 
 def _with_images(
-    clients: Clients, by_host: Mapping[str, tuple[Server, ...]], timeout: float | None
+    clients: Clients, by_host: Mapping[str, tuple[Server, ...]]
 ) -> tuple[dict[str, tuple[Server, ...]], dict[str, str]]:
     """Return the servers with all properties of their images, and why these are unknown, if so."""
     ids = {each.image for of_host in by_host.values() for each in of_host if each.image}
     found: dict[str, Image] = {}
     unknown = {}
     try:
-        found = images.by_ids(clients.owner, ids, timeout)
+        found = images.by_ids(clients.owner, ids)
     except CloudError as error:
         unknown[IMAGES] = str(error)
     return {

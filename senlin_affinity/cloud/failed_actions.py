@@ -53,7 +53,6 @@ def find(
     kind: str,
     named: str,
     settings: Question,
-    timeout: float | None = None,
 ) -> tuple[FailedServer, Question]:
     """Fetch what failed, and the question whether the same nodes would fit now.
 
@@ -65,7 +64,7 @@ def find(
     """
     entity = _entity(api, kind, named)
     with reading(f'read the actions of {kind} {named}'):
-        return _ActionReader(api, clients, kind, entity, timeout).read(settings)
+        return _ActionReader(api, clients, kind, entity).read(settings)
 
 
 class _ActionReader:
@@ -77,9 +76,8 @@ class _ActionReader:
         clients: Clients,
         kind: str,
         entity: Mapping[str, Any],
-        timeout: float | None,
     ) -> None:
-        self._api, self._clients, self._timeout = api, clients, timeout
+        self._api, self._clients = api, clients
         self._kind, self._entity = kind, entity
         self._what = f'{kind} {entity["name"]}'
         self._cluster = str(entity['id'] if kind == 'cluster' else entity['cluster_id'])
@@ -185,7 +183,7 @@ class _ActionReader:
         base = replace(base, name=str(node['name']), status=str(node['status']), failure=failure)
         try:
             server = str(node['physical_id'] or '')
-            found = failed_servers.find(self._clients, server, self._timeout) if server else base
+            found = failed_servers.find(self._clients, server) if server else base
         except InvalidSpec:  # it ran once, or Nova does not have it any more
             return base
         return replace(

@@ -55,15 +55,15 @@ RESERVATION, _INDEX = 'OS-EXT-SRV-ATTR:reservation_id', 'OS-EXT-SRV-ATTR:launch_
 LAUNCHED, _TERMINATED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
 
 
-def find(clients: Clients, named: str, timeout: float | None = None) -> FailedServer:
+def find(clients: Clients, named: str) -> FailedServer:
     """Fetch the server with this id or name whose creation, or last action, failed.
 
     Raise InvalidSpec for none or several, and if neither failed.
     """
-    nova = NamedServers(clouds.compute(clients.owner, timeout))
+    nova = NamedServers(clouds.compute(clients.owner))
     body = nova.find(named)
     with reading(_READ):
-        return Reader(nova, body, partial(images.find, clients.owner, timeout=timeout)).read()
+        return Reader(nova, body, partial(images.find, clients.owner)).read()
 
 
 class Reader:

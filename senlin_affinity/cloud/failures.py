@@ -42,11 +42,11 @@ from senlin_affinity.cloud.named_servers import DELETED, NamedServers, floored, 
 from senlin_affinity.cloud.paging import allowed, list_of, reading
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
 from senlin_affinity.cloud.servers import NEWEST, hints_of
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.scheduler_hints import named
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.preflight.failed_server import ActionFailure, FailedServer, cause_of
 
 #: The failures that are read, and the requests for these.
@@ -101,7 +101,6 @@ def listed(
     clients: Clients,
     since: str,
     project: str | None = None,
-    timeout: float | None = None,
     *,
     most: int | None = None,
 ) -> Period:
@@ -110,7 +109,7 @@ def listed(
     :param project: the id of the only project.
     :param most: the number of objects of each listing that are read, the newest first.
     """
-    nova = NamedServers(clouds.compute(clients.owner, timeout))
+    nova = NamedServers(clouds.compute(clients.owner))
     query = {'changes-since': floored(since)}
     of_project = {} if project is None else {'project_id': project}
     every = nova.listed(all_tenants='1', **query, **of_project)
@@ -131,8 +130,7 @@ def listed(
 def read(
     clients: Clients,
     period: Period,
-    cloud: CloudSnapshot,
-    timeout: float | None = None,
+    cloud: Cloud,
     *,
     most: int = MOST,
     most_requests: int = MOST_REQUESTS,
@@ -141,12 +139,12 @@ def read(
 
     :param cloud: shows the groups of the servers.
     """
-    reading_them = _Reading(clients, period, cloud, timeout, most_requests)
+    reading_them = _Reading(clients, period, cloud, most_requests)
     with reading(_READ):
         return [*reading_them.failures(most)]
 
 
-def started(period: Period, cloud: CloudSnapshot, until: str) -> list[Server]:
+def started(period: Period, cloud: Cloud, until: str) -> list[Server]:
     """Return the servers that were created and became ACTIVE in the period, before ``until``.
 
     :param cloud: shows the groups of the servers.
@@ -222,12 +220,11 @@ class _Reading:
         self,
         clients: Clients,
         period: Period,
-        cloud: CloudSnapshot,
-        timeout: float | None,
+        cloud: Cloud,
         most_requests: int,
     ) -> None:
-        self.nova = _LimitedServers(clouds.compute(clients.owner, timeout), most_requests)
-        self._clients, self._timeout, self.period = clients, timeout, period
+        self.nova = _LimitedServers(clouds.compute(clients.owner), most_requests)
+        self._clients, self.period = clients, period
         self.groups = cloud.server_group_ids
         self.find_image: Callable[[str], Image] = functools.cache(self._find_image)
 
@@ -265,7 +262,7 @@ class _Reading:
         if self.nova.left < 1:
             raise CloudError('too many images')
         self.nova.left -= 1
-        return images.find(self._clients.owner, identity, self._timeout)
+        return images.find(self._clients.owner, identity)
 
 
 class _ListedReader(Reader):

@@ -2,26 +2,28 @@
 
 The fetch becomes wider until the decision is final:
 
-1. *The owner's part*: the group, flavor, image and quotas, which may exceed a quota of instances.
-2. *A sample* of allocation candidates, at constant cost. It only accepts.
-3. *All candidates*, unless they are many. They accept, or reject.
-4. *The whole cloud*, which decides all other requests: pinned hosts, spreads, nested providers.
+1. ``SAMPLE``: the owner's part (the group, flavor, image and quotas), which may exceed a quota of
+   instances; then a sample of allocation candidates, at constant cost. It accepts the servers, or
+   those that the quota leaves, which completes the rejection.
+2. ``CANDIDATES``: all candidates, unless they are many. They accept, or reject.
+3. ``EVERYTHING``: the whole cloud, which decides all other requests: pinned hosts, spreads, nested
+   providers.
 
 The owner's client reads what the owner names, the operator's client the hosts. Within one request,
 a repeated GET is answered from memory. What an earlier request read within the last minute (all
 aggregates, the id of a flavor) only accepts: before a rejection, it is read again.
 
-Raises: BindingError for a cluster without a binding; CloudError if a service does not answer, or
-answers too much. After any other error response, the whole cloud follows, whose view gives the
-reason.
+Raises: CloudError if a service does not answer, or answers too much. After any other error
+response, the whole cloud follows, whose ``unavailable`` gives the reason.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 from msgspec import structs
@@ -43,162 +45,190 @@ from senlin_affinity.cloud.paging import allowed, reading
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING, HostInventory
 from senlin_affinity.cloud.rest import OperatorRest, OwnerRest
 from senlin_affinity.cloud.server_groups import NovaServerGroups
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.engine.changes import carry_out
+from senlin_affinity.model.cloud import Cloud, OtherHosts
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec, TooLarge
 from senlin_affinity.model.flavor import MEMORY_MB, Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.proposal import Change
+from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView, Coverage
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.preflight import candidates, sample
-from senlin_affinity.preflight.candidates import MOST_READ, CandidateQuery
-from senlin_affinity.preflight.question import FetchScope
-from senlin_affinity.preflight.sample import Outline, Query
-from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
+from senlin_affinity.preflight.candidates import MOST_READ
+from senlin_affinity.preflight.question import Question, resolve_question
+from senlin_affinity.preflight.sample import CandidateQuery
+from senlin_affinity.scenario.scenario import Scenario
 
 T = TypeVar('T')
-#: The most candidates that are fetched without the whole cloud.
-MOST = 250
 _FORBIDDEN = 403
 #: The most hosts in aggregates whose providers are listed, with a kilobyte each.
 _MOST_MIRRORED = 1000
 
 
-def fetch(request: ScaleRequest, clients: Clients, timeout: float | None = None) -> CloudView:
-    """Fetch wider parts of the cloud until one decides the request, and return its view.
+class Width(enum.Enum):
+    """How much of the cloud is fetched; see the module."""
 
-    ``CloudView()`` if nothing must be fetched.
+    SAMPLE = 'sample'
+    CANDIDATES = 'candidates'
+    EVERYTHING = 'everything'
+
+
+def fetch(
+    question: Question,
+    constraints: Sequence[Constraint],
+    clients: Clients,
+    *,
+    is_lasting: bool = False,
+) -> Cloud:
+    """Fetch wider parts of the cloud until one decides the question, and return it.
+
+    :param is_lasting: the answer must not depend on today's free capacity.
     """
-    scope = scope_of(request)
-    if scope is None:
-        return CloudView()
-    both, view = clients.remembering(), None
-    if scope.drs_pattern is None and _may_be_narrow(request):
-        try:
-            view = _Narrow(request, scope, both, timeout).view()
-        except InvalidSpec:
-            pass  # raised again when the request is decided
-        except CloudError as error:
-            if error.status is None or isinstance(error, TooLarge):
-                raise
-    return view or whole_cloud.fetch(both.recalling(), scope, timeout)
+    fetching = _Fetch(question, constraints, clients.remembering(), is_lasting)
+    widths = (*Width,) if _may_be_narrow(question, constraints) else (Width.EVERYTHING,)
+    found = filter(None, map(fetching.within, widths))
+    return next(found)
 
 
-def _may_be_narrow(request: ScaleRequest) -> bool:
-    """Check whether fewer hosts than the whole cloud may decide the request.
+def _may_be_narrow(question: Question, constraints: Sequence[Constraint]) -> bool:
+    """Check whether fewer hosts than the whole cloud may decide the question.
 
     False without constraints, if the request names its host or the policy chooses the hosts, and
     for a spread over zones.
     """
-    asked = request.question
-    is_of_host = asked.target.is_forced or asked.is_pinned or request.properties.is_drs_enabled
-    return bool(request.constraints) and not is_of_host and request.zones is None
+    is_of_host = question.target.is_forced or question.is_pinned
+    return bool(constraints) and not is_of_host and question.zone_spread is None
 
 
-class _Start(NamedTuple):
-    """The owner's part of the cloud, and what follows from it without any host."""
+class _Fetch:
+    """The parts of the cloud that were fetched for one question.
 
-    view: CloudView
-    outline: Outline
-
-
-class _Narrow:
-    """The parts of the cloud before the whole one, for one request."""
+    The owner's part is ``_cloud`` (None: it does not suffice), with all aggregates if a zone or one
+    of the ``_readers`` needs them. ``_left`` is the number that a quota of instances leaves.
+    """
 
     def __init__(
-        self, request: ScaleRequest, scope: FetchScope, clients: Clients, timeout: float | None
+        self,
+        question: Question,
+        constraints: Sequence[Constraint],
+        clients: Clients,
+        is_lasting: bool,
     ) -> None:
-        self._request, self._scope = request, scope
-        self._clients, self._timeout = clients, timeout
+        self._question, self._constraints = question, constraints
+        self._clients, self._is_lasting = clients, is_lasting
         self._answers: dict[str, tuple[int, Any]] = {}
+        self._cloud: Cloud | None = None
         self._aggregates_of: Mapping[str, frozenset[str]] = {}
+        self._readers: Sequence[Constraint] = ()
+        self._left: int | None = None
         self._recent = clients.operator.recent
         self._has_used_recent = False
         self._members_host: Hypervisor | None = None
+        self._has_failed = False
 
-    def view(self) -> CloudView | None:
-        """Return the first view that decides the request; None if only the whole cloud does."""
-        start = self._start()
-        view = self._of_start(start)
-        may_reject = view is None or not (view.coverage is Coverage.ENOUGH or view.unavailable)
-        if self._has_used_recent and may_reject:
+    def within(self, width: Width) -> Cloud | None:
+        """Return the cloud as far as it is fetched with this width; None if a wider one decides."""
+        if width is Width.EVERYTHING:
+            return whole_cloud.fetch(self._clients.recalling(), self._question)
+        try:
+            if self._has_failed:
+                return None
+            return self._of_sample() if width is Width.SAMPLE else self._of_candidates()
+        except InvalidSpec:
+            pass  # raised again when the question is decided
+        except CloudError as error:
+            if error.status is None or isinstance(error, TooLarge):
+                raise
+        self._has_failed = True
+        return None
+
+    def _resolve(self, cloud: Cloud) -> Request:
+        return resolve_question(self._question, cloud)[0]
+
+    # --- 1. the owner's part, and a sample
+
+    def _of_sample(self) -> Cloud | None:
+        """Return what accepts, or rejects by the owner's part; else None.
+
+        Before a rejection, what was read recently is read again.
+        """
+        self._start()
+        found = self._with_sample()
+        is_accepted = found is not None and found.hosts is not None
+        if self._has_used_recent and not (is_accepted or (found and found.unavailable)):
+            before = self._cloud, self._aggregates_of
             self._recent = None
-            now = self._start()
-            if now != start:
-                start, view = now, self._of_start(now)
-        if view is not None or start is None:
-            return view
-        if self._request.ignores_current_usage:
-            return None  # candidates have room now; others may have it later
-        return self._of_candidates(*start)
+            self._start()
+            if (self._cloud, self._aggregates_of) != before:
+                found = self._with_sample()
+        return found
 
-    def _of_start(self, start: _Start | None) -> CloudView | None:
-        """Return the view of the owner's part or of a sample; None if neither decides."""
-        if start is None or not start.view.snapshot.server_groups:
-            return start and start.view
-        return self._of_sample(*start)
-
-    # --- 1. the owner's part
-
-    def _start(self) -> _Start | None:
+    def _start(self) -> None:
         """Fetch the owner's part, and all aggregates if a zone or a constraint needs them.
 
-        A group that does not exist decides the request: the view has no groups. None if flavor or
-        image are missing, without a group or flavor, for another project or user, if extra specs
-        are hidden, and below 2.41 if aggregates are needed.
+        The cloud is None if the owner's part is, and below 2.41 if aggregates are needed.
         """
-        view = self._owners_part()
-        if view is None:
-            return None
-        if not view.snapshot.server_groups:
-            return _Start(view, Outline((), False, None))
-        outline = sample.outline(self._request, view)
-        if outline.left_by_quota == 0 or not outline.are_aggregates_needed:
-            return _Start(view, outline)
+        self._aggregates_of = {}
+        self._cloud = cloud = self._owners_part()
+        if cloud is None or not cloud.server_groups:
+            return
+        request = self._resolve(cloud)
+        evaluation = sample.without_hosts(request, cloud, self._constraints)
+        self._readers = sample.readers(evaluation, self._constraints)
+        self._left = None if self._is_lasting else sample.left_by_quota(evaluation)
+        if self._left == 0 or not (self._readers or wanted_zone(request)):
+            return
         compute = self._compute
         if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
-            return None
+            self._cloud = None
+            return
         reader = () if self._clients.has_operator else clouds.ids(self._clients.owner)
         key = 'aggregates', *reader
         known, self._aggregates_of = self._read_recently(key) or self._keep(
             key, hosts.aggregates(compute)
         )
-        view = replace(view, snapshot=structs.replace(view.snapshot, aggregates=known))
-        return _Start(view, outline._replace(sets={*self._aggregates_of.values()}))
+        self._cloud = structs.replace(cloud, aggregates=known)
 
-    def _owners_part(self) -> CloudView | None:
-        """Fetch the group, flavor, image and quotas as a view; see :meth:`_start`."""
-        scope, flavor = self._scope, self._request.question.flavor_name
+    def _owners_part(self) -> Cloud | None:
+        """Fetch the group, flavor, image and quotas.
+
+        A group that does not exist decides the request: the cloud has no groups. None if flavor or
+        image are missing, without a group or flavor, for another project or user, and if extra
+        specs are hidden.
+        """
+        question, flavor = self._question, self._question.flavor_name
         compute = self._owners  # logs in
         user, project = clouds.ids(self._clients.owner)
-        is_own = scope.project_id in (None, project) and scope.user_id in (None, user)
-        if not is_own or not scope.server_groups or not flavor:
+        is_own = question.project_id in (None, project) and question.user_id in (None, user)
+        if not is_own or question.named_group is None or not flavor:
             return None
-        group = NovaServerGroups(compute).get(scope.server_groups[0])
+        group = NovaServerGroups(compute).get(question.named_group)
         if group is None:
-            return CloudView(CloudSnapshot(server_groups=()))
+            return Cloud(server_groups=())
         found = self._flavor(flavor, (user, project, flavor))
         if found is None:
             return None
         found_images: dict[str, Image] = {}
-        if scope.image:
+        if question.named_image:
             try:
-                image = images.find(self._clients.owner, scope.image, self._timeout)
+                image = images.find(self._clients.owner, question.named_image)
             except AffinityError:
                 return None
-            found_images[scope.image] = image
-        inventory = clouds.ports(self._clients, self._timeout).inventory
-        snapshot = CloudSnapshot(
+            found_images[question.named_image] = image
+        inventory = clouds.ports(self._clients).inventory
+        return Cloud(
             flavors=(found,),
             server_groups=(group,),
             quotas=inventory.with_user(inventory.quotas(), project, user),
             user_id=user,
             project_id=project,
             nova_release=inventory.release(),
+            images=found_images,
+            owner_sees_hosts=not self._clients.has_operator,
         )
-        is_seen = not self._clients.has_operator
-        return CloudView(snapshot, images=found_images, owner_sees_hosts=is_seen)
 
     def _flavor(self, name: str, key: Hashable) -> Flavor | None:
         """Fetch the flavor with this id or name, whose id an earlier request may have read.
@@ -226,67 +256,78 @@ class _Narrow:
         """Keep the value for a minute, unless recent reads are not used any more; return it."""
         return value if self._recent is None else self._recent.keep(key, value)
 
-    # --- 2. a sample
+    def _with_sample(self) -> Cloud | None:
+        """Return the cloud with a sample that accepts, or without if a quota rejects; else None.
 
-    def _of_sample(self, view: CloudView, outline: Outline) -> CloudView | None:
-        """Return a view that accepts, or one that rejects by the quota of instances; else None.
-
-        If neither Placement nor Nova shows the hosts to anybody, return the view without them.
+        If neither Placement nor Nova shows the hosts to anybody, return the cloud without them. A
+        group that does not exist needs no hosts.
         """
-        left = outline.left_by_quota
+        cloud, left = self._cloud, self._left
+        if cloud is None or not cloud.server_groups:
+            return cloud
+        cloud = structs.replace(cloud, rest=OtherHosts.UNKNOWN)
         if left == 0:
-            return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
-        request = self._request
+            return cloud
+        request = self._resolve(cloud)
         if left is not None:
-            request = replace(request, question=replace(request.question, count=left))
+            request = replace(request, count=left)
         try:
-            found = self._sample(request, view, outline)
+            found = self._sample(request, cloud)
         except CloudError as error:
             if left is None and error.status == _FORBIDDEN and not self._may_show_hosts():
-                return replace(view, unavailable={'hosts': str(error)})
+                unavailable = {'hosts': str(error)}
+                return structs.replace(cloud, unavailable=unavailable, rest=OtherHosts.NONE)
             raise
         if not found:
             return None
-        if left is not None:
-            return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
-        snapshot = structs.replace(view.snapshot, hosts=found)
-        return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
+        return cloud if left is not None else structs.replace(cloud, hosts=found)
 
     def _may_show_hosts(self) -> bool:
         """Check whether the whole cloud may have hosts. One request by the owner."""
-        both = self._clients
-        return both.has_operator or clouds.ports(both, self._timeout).inventory.shows_hosts()
+        return self._clients.has_operator or clouds.ports(self._clients).inventory.shows_hosts()
 
-    def _sample(self, request: ScaleRequest, view: CloudView, outline: Outline) -> tuple[Host, ...]:
-        """Fetch a sample, or a larger one after it; return its hosts if all servers fit on them."""
+    def _sample(
+        self, request: Request, cloud: Cloud, *, is_certain: bool = False
+    ) -> tuple[Host, ...]:
+        """Fetch a sample, or a larger one after it; return its hosts if all servers fit on them.
+
+        :param is_certain: the number that fits must not be an upper bound.
+        """
+        others = [each for each in self._constraints if each not in self._readers]
+        enough = partial(sample.is_enough, request, cloud, others, is_certain=is_certain)
         smaller = None
         for is_large in (False, True):
-            query = sample.query(request, view, outline, is_large=is_large)
-            found = None if query is None or query == smaller else self._sampled_hosts(query)
+            query = sample.query(
+                *(request, cloud, others, self._readers, self._sets),
+                is_large=is_large,
+                is_certain=is_certain,
+            )
+            found = None if query is None or query == smaller else self._sampled(query, request)
             if query is None or found is None:
                 return ()
-            if sample.is_enough(query.request, view, found):
+            if enough(found):
                 return found
             if len(found) < query.limit:  # a larger limit would not return more hosts
-                return found if self._fits_beside_members(query, view, found) else ()
+                if not sample.depends_on_members(request, found):
+                    return ()
+                roots = self._member_roots(query, cloud)
+                return found if roots is not None and enough(found, roots) else ()
             smaller = query
         return ()
 
-    def _sampled_hosts(self, query: Query) -> tuple[Host, ...] | None:
+    @property
+    def _sets(self) -> frozenset[frozenset[str]]:
+        """The sets of aggregates that hosts are in."""
+        return frozenset(self._aggregates_of.values())
+
+    def _sampled(self, query: CandidateQuery, request: Request) -> tuple[Host, ...] | None:
         """Fetch the hosts of a sample; None if Placement is too old."""
         if self._placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
             return None
         rooms = allocations.lower_bounds(self._allocation_candidates(query.text, query.limit))
-        return tuple(query.host(root, room) for root, room in rooms.items() if room)
+        return tuple(query.host(root, room, request) for root, room in rooms.items() if room)
 
-    def _fits_beside_members(self, query: Query, view: CloudView, found: Sequence[Host]) -> bool:
-        """Check whether all servers fit with the members of the group on their hosts."""
-        if not sample.depends_on_members(query.request, view, found):
-            return False
-        roots = self._roots_of_members(query, view)
-        return roots is not None and sample.is_enough(query.request, view, found, roots)
-
-    def _roots_of_members(self, query: Query, view: CloudView) -> Mapping[str, str] | None:
+    def _member_roots(self, query: CandidateQuery, cloud: Cloud) -> Mapping[str, str] | None:
         """Return the host of each member, by server id: as in the sample, or else its name.
 
         A service host in the sample is found by the id of its hypervisor. None if it has several
@@ -301,7 +342,7 @@ class _Narrow:
         root_of = {each.service_host: each.id for each in found}
         if len(root_of) < len(roots):
             return None
-        groups = view.snapshot.server_groups or ()
+        groups = cloud.server_groups or ()
         if self._clients.has_operator:  # Nova hides the hosts from the owner
             servers = allowed(partial(members.servers_of, self._compute, groups))
         else:
@@ -314,32 +355,32 @@ class _Narrow:
             return None
         return {each: root_of.get(settled[each], settled[each]) for each in of_groups}
 
-    # --- 3. all candidates
+    # --- 2. all candidates
 
-    def _of_candidates(self, view: CloudView, outline: Outline) -> CloudView | None:
-        """Return a view of all candidates that accepts or rejects; None if it does not decide."""
-        request = self._request
-        is_joining = sample.must_join_members(request.resolve(view)[0])
-        root = self._root_of_members(view) if is_joining else None
-        query = candidates.query(request, view, outline.sets, root)
-        read = None if query is None else self._candidates(query, view)
+    def _of_candidates(self) -> Cloud | None:
+        """Return the cloud with all candidates if they accept or reject; else None."""
+        cloud = self._cloud
+        if cloud is None or self._is_lasting:  # others may have room later
+            return None
+        request = self._resolve(cloud)
+        root = self._affinity_root(cloud) if sample.must_join_members(request) else None
+        query = candidates.query(request, cloud, self._constraints, self._sets, root)
+        read = None if query is None else self._candidates(query, request, cloud, root)
         if read is None:
             return None
-        found, are_hosts_read = read
-        if are_hosts_read:
-            fits = candidates.fits(request, found)
-        else:
-            fits = False if candidates.are_too_few(request, found) else None
+        found, are_read = read
+        request = self._resolve(found)
+        fits = candidates.fits(request, found, self._constraints, are_read=are_read)
         if fits is None:
             return None
-        if are_hosts_read:
+        if are_read:
             found = candidates.compared(request, found)
         if fits:
             return found
         found = self._with_flavors(found)
-        return replace(found, helpful=(*self._helpful(found, view, outline),))
+        return structs.replace(found, helpful=(*self._helpful(found, cloud),))
 
-    def _root_of_members(self, view: CloudView) -> str | None:
+    def _affinity_root(self, cloud: Cloud) -> str | None:
         """Fetch the UUID of the root provider of the one host of all members.
 
         None for several or unknown hosts. Members without a host, such as shelved ones, do not
@@ -349,15 +390,17 @@ class _Narrow:
         if self._clients.has_operator:  # for hostId
             names = hosts.zones_of(self._compute)[0]
         known = members.with_hosts_by_id(members.own_servers(self._owners), names)
-        groups = members.with_members(view.snapshot.server_groups or (), known)
+        groups = members.with_members(cloud.server_groups or (), known)
         every = [each for group in groups for each in group.members if not each.is_nowhere]
         found = {each.host for each in every}
         name = found.pop() if len(found) == 1 else None
         self._members_host = None if name is None else hosts.hypervisor_of(self._compute, name)
         return None if self._members_host is None else self._members_host.id
 
-    def _candidates(self, query: CandidateQuery, view: CloudView) -> tuple[CloudView, bool] | None:
-        """Return the view with all candidates, and whether their hypervisors were read.
+    def _candidates(
+        self, query: CandidateQuery, request: Request, cloud: Cloud, root: str | None
+    ) -> tuple[Cloud, bool] | None:
+        """Return the cloud with all candidates, and whether their hypervisors were read.
 
         They are read if they are at most ten.
 
@@ -367,10 +410,10 @@ class _Narrow:
         is_new = self._placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
         if not is_new or self._compute.pick(hosts.UUIDS) < hosts.UUIDS:
             return None
-        answer = self._allocation_candidates(query.text, MOST + 1)
+        answer = self._allocation_candidates(query.text, query.limit)
         with reading(CANDIDATES):
             summaries, number = answer['provider_summaries'], len(answer['allocation_requests'])
-            if len(summaries) > MOST or not all(
+            if len(summaries) >= query.limit or not all(
                 each['root_provider_uuid'] == uuid and SHARING not in each['traits']
                 for uuid, each in summaries.items()
             ):
@@ -381,24 +424,22 @@ class _Narrow:
         if not (is_equal and self._is_complete(query.text, answer)):
             return None
         if are_few:
-            zone_of = self._zones(view)
+            zone_of = self._zones(cloud)
             rooms = {each.id: _room(summaries[each.id], each.largest) for each in found}
             built = hosts.hosts(found, zone_of, self._aggregates_of, rooms)
             roots = [each.id for each in found]
         else:
-            zone = wanted_zone(self._request.resolve(view)[0])
-            built, roots = tuple(_unread(summaries, zone)), [*summaries]
+            built, roots = tuple(_unread(summaries, wanted_zone(request))), [*summaries]
         granted = allocations.parse(answer, query.novas_query, built, roots, number + 1).grants
-        snapshot = structs.replace(
-            view.snapshot,
+        cloud = structs.replace(
+            cloud,
             hosts=tuple(host.but(grants=each) for host, each in zip(built, granted, strict=True)),
-            answered=frozenset(() if query.root is not None else {query.novas_query}),
-            closed_zones=frozenset(),  # hosts that are not in the snapshot may be enabled
+            aggregates=cloud.aggregates if are_few else None,
+            answered=frozenset(() if root is not None else {query.novas_query}),
+            closed_zones=frozenset(),  # hosts that were not fetched may be enabled
+            rest=OtherHosts.NOT_OFFERED,
         )
-        snapshot = self._with_members(snapshot, [each.service_host for each in found])
-        if not are_few:
-            snapshot = structs.replace(snapshot, aggregates=None)
-        return replace(view, snapshot=snapshot, coverage=Coverage.CANDIDATES), are_few
+        return self._with_members(cloud, [each.service_host for each in found]), are_few
 
     def _hypervisors(self, roots: Collection[str]) -> tuple[Hypervisor, ...]:
         """Fetch the hypervisors with these ids, unless it is the known one of all members."""
@@ -407,23 +448,23 @@ class _Narrow:
             return (one,)
         return hosts.hypervisors_of(self._compute, roots)
 
-    def _zones(self, view: CloudView) -> Mapping[str, str]:
+    def _zones(self, cloud: Cloud) -> Mapping[str, str]:
         """Return the zone by service host, without hosts that are in no aggregate with a zone."""
         zones = {
             each.uuid: each.availability_zone
-            for each in view.snapshot.aggregates or ()
+            for each in cloud.aggregates or ()
             if each.availability_zone
         }
         of_hosts = self._aggregates_of.items()
         return {host: zones[uuid] for host, its in of_hosts for uuid in its & zones.keys()}
 
-    def _with_members(self, snapshot: CloudSnapshot, names: Collection[str]) -> CloudSnapshot:
+    def _with_members(self, cloud: Cloud, names: Collection[str]) -> Cloud:
         """Add the hosts, the migrations and the soft-deleted members of the groups.
 
-        :param names: the service hosts of the snapshot. A member on another host has its
+        :param names: the service hosts of the cloud. A member on another host has its
             ``hostId``.
         """
-        groups: tuple[ServerGroup, ...] = snapshot.server_groups or ()
+        groups: tuple[ServerGroup, ...] = cloud.server_groups or ()
         if any(group.members for group in groups):
             known = members.with_hosts_by_id(members.own_servers(self._owners), names)
             located = members.with_members(
@@ -438,21 +479,21 @@ class _Narrow:
         deleted = None
         if members.has_anti_affinity(groups):
             deleted = allowed(partial(members.soft_deleted, self._compute, groups))
-        return structs.replace(snapshot, server_groups=groups, soft_deleted=deleted)
+        return structs.replace(cloud, server_groups=groups, soft_deleted=deleted)
 
-    def _with_flavors(self, view: CloudView) -> CloudView:
+    def _with_flavors(self, cloud: Cloud) -> Cloud:
         """Add all flavors of the owner; nothing if their extra specs are hidden."""
         if self._owners.pick(flavors.EXTRA_SPECS) < flavors.EXTRA_SPECS:
-            return view
-        every = flavors.flavors(self._owners) or view.snapshot.flavors
-        return replace(view, snapshot=structs.replace(view.snapshot, flavors=every))
+            return cloud
+        return structs.replace(cloud, flavors=flavors.flavors(self._owners) or cloud.flavors)
 
-    def _helpful(self, found: CloudView, view: CloudView, outline: Outline) -> Iterator[Change]:
+    def _helpful(self, found: Cloud, cloud: Cloud) -> Iterator[Change]:
         """Yield the changes with each of which a new sample is enough."""
-        snapshot = structs.replace(view.snapshot, flavors=found.snapshot.flavors)
-        view = replace(view, snapshot=snapshot)
-        for change in candidates.alternatives(self._request, found):
-            if self._sample(replace(self._request, change=change.data), view, outline):
+        cloud = structs.replace(cloud, flavors=found.flavors)
+        request = self._resolve(cloud)
+        for change in candidates.alternatives(self._resolve(found), found):
+            changed, scenario = carry_out(change.data, request, Scenario.of(cloud))
+            if self._sample(changed, scenario.cloud, is_certain=True):
                 yield change
 
     def _allocation_candidates(self, query: str, limit: int) -> Any:
@@ -503,17 +544,17 @@ class _Narrow:
     @cached_property
     def _owners(self) -> OwnerRest:
         """Return Nova's API for the owner."""
-        return clouds.compute(self._clients.owner, self._timeout)
+        return clouds.compute(self._clients.owner)
 
     @cached_property
     def _compute(self) -> OperatorRest:
         """Return Nova's API for the operator, or else the owner."""
-        return clouds.clouds_compute(self._clients, self._owners, self._timeout)
+        return clouds.clouds_compute(self._clients, self._owners)
 
     @cached_property
     def _placement(self) -> OperatorRest:
         """Return Placement's API for the operator."""
-        return clouds.placement(self._clients.operator, self._timeout)
+        return clouds.placement(self._clients.operator)
 
 
 def _room(summary: Mapping[str, Any], largest: Mapping[str, int]) -> HostInventory:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from senlin_affinity.cloud.paging import allowed, by_marker, check_identity, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OwnerRest
-from senlin_affinity.model.snapshot import Flavor
+from senlin_affinity.model.cloud import Flavor
 
 EXTRA_SPECS: Microversion = (2, 61)
 _FLAVORS = 'list the flavors'

@@ -37,9 +37,9 @@ from senlin_affinity.cloud.hosts import UUIDS, with_servers
 from senlin_affinity.cloud.paging import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import TREES, uses_of
 from senlin_affinity.cloud.rest import OperatorRest, malformed
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host, Leftover, Resource
-from senlin_affinity.model.snapshot import CloudSnapshot
 
 #: The largest number of hosts that :func:`with_use` reads.
 MOST = 10
@@ -96,9 +96,9 @@ class _Read:
             yield name, Resource(max(0, capacity), self.used.get(name, 0), *limits)
 
 
-def fetch(clients: Clients, hypervisor: str, timeout: float | None = None) -> HostUse:
+def fetch(clients: Clients, hypervisor: str) -> HostUse:
     """Fetch the use of the host with this hypervisor, by its hostname."""
-    compute, placement = _services(clients, timeout)
+    compute, placement = _services(clients)
     read = _read(compute, placement, hypervisor, is_tree=True)
     with reading(_PROVIDERS):
         reserved = read.reserved()
@@ -107,40 +107,38 @@ def fetch(clients: Clients, hypervisor: str, timeout: float | None = None) -> Ho
     return HostUse(reserved, _leftovers(read, servers), resources)
 
 
-def with_use(
-    clients: Clients, snapshot: CloudSnapshot, names: Iterable[str], timeout: float | None = None
-) -> CloudSnapshot:
-    """Return the snapshot with ``leftovers`` and reserved amounts of the first hosts with a name.
+def with_use(clients: Clients, cloud: Cloud, names: Iterable[str]) -> Cloud:
+    """Return the cloud with ``leftovers`` and reserved amounts of the first hosts with a name.
 
     A host whose resources are partial gets those of the root provider that it lacks.
 
     :param names: names of service hosts; at most ``MOST`` are read.
     """
     chosen = [*dict.fromkeys(names)][:MOST]
-    if not chosen or snapshot.hosts is None:
-        return snapshot
+    if not chosen or cloud.hosts is None:
+        return cloud
     with contextlib.suppress(CloudError):
-        compute, placement = _services(clients, timeout)
+        compute, placement = _services(clients)
         found: dict[int, _Read] = {}
-        for index, host in enumerate(snapshot.hosts):
+        for index, host in enumerate(cloud.hosts):
             if host.host in chosen and len(found) < MOST:
                 name = host.hypervisor_hostname
                 with contextlib.suppress(CloudError):
                     found[index] = _read(compute, placement, name, is_tree=host.is_nested)
         is_used = any(read.uses for read in found.values())
         servers = _servers_by_consumer(compute) if is_used else {}
-        hosts = [*snapshot.hosts]
+        hosts = [*cloud.hosts]
         for index, read in found.items():
             with contextlib.suppress(CloudError), reading(_PROVIDERS):
                 hosts[index] = _with(hosts[index], read, _leftovers(read, servers))
-        return replace(snapshot, hosts=tuple(hosts))
-    return snapshot
+        return replace(cloud, hosts=tuple(hosts))
+    return cloud
 
 
-def _services(clients: Clients, timeout: float | None) -> tuple[OperatorRest, OperatorRest]:
-    owners = connection.compute(clients.owner, timeout)
-    compute = connection.clouds_compute(clients, owners, timeout)
-    return compute, connection.placement(clients.operator, timeout)
+def _services(clients: Clients) -> tuple[OperatorRest, OperatorRest]:
+    owners = connection.compute(clients.owner)
+    compute = connection.clouds_compute(clients, owners)
+    return compute, connection.placement(clients.operator)
 
 
 def _read(

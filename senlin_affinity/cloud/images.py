@@ -29,13 +29,13 @@ _MOST_IDS = 50
 _ATTRIBUTES = frozenset(_SCHEMA.split())
 
 
-def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> Image:
+def find(owner: OwnerClient, name_or_id: str) -> Image:
     """Fetch the image with this UUID, or else the only one with this name. One request.
 
     A name that looks like a UUID is never searched for.
     """
     what = f"read the image '{name_or_id}'"
-    glance = image(owner, timeout)
+    glance = image(owner)
     if wanted := canonical(name_or_id):
         try:
             found = [glance.get(f'/images/{name_or_id}', what)]
@@ -52,22 +52,18 @@ def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> I
         return _image(only)
 
 
-def find_all(
-    owner: OwnerClient, names: Collection[str], timeout: float | None = None
-) -> dict[str, Image]:
+def find_all(owner: OwnerClient, names: Collection[str]) -> dict[str, Image]:
     """Fetch the images with these UUIDs or names, as :func:`find` does.
 
     One request for each 50 UUIDs, one for each name, and one for each UUID that Glance does not
     list, as those of hidden images.
     """
     ids = {name: uuid for name in names if (uuid := canonical(name))}
-    found = by_ids(owner, {*ids.values()}, timeout)
-    return {name: found.get(ids.get(name, '')) or find(owner, name, timeout) for name in names}
+    found = by_ids(owner, {*ids.values()})
+    return {name: found.get(ids.get(name, '')) or find(owner, name) for name in names}
 
 
-def by_ids(
-    owner: OwnerClient, ids: Collection[str], timeout: float | None = None
-) -> dict[str, Image]:
+def by_ids(owner: OwnerClient, ids: Collection[str]) -> dict[str, Image]:
     """Fetch the images with these ids, without those that Glance does not show.
 
     One request for each 50 ids.
@@ -77,7 +73,7 @@ def by_ids(
     for first in range(0, len(every), _MOST_IDS):
         some = every[first : first + _MOST_IDS]
         query = {'id': f'in:{",".join(some)}', 'limit': str(_MOST_IDS)}
-        body = image(owner, timeout).get('/images', _LIST, params=query)
+        body = image(owner).get('/images', _LIST, params=query)
         with reading(_LIST):
             made = map(_image, list_of(body, 'images', _LIST))
             found |= {each.id: each for each in made if each.id in some}

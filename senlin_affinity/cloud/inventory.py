@@ -19,9 +19,9 @@ from senlin_affinity.cloud.paging import allowed, check_identity, check_unique, 
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, shown
 from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Flavor, Quota
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.snapshot import Flavor, Quota
 from senlin_affinity.nova.quotas import (
     CORES,
     INSTANCES,

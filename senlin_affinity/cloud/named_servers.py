@@ -48,17 +48,17 @@ _REBUILD = 'rebuild'
 ALWAYS = '1970-01-01T00:00:00Z'
 
 
-def find(clients: Clients, named: str, timeout: float | None = None) -> Server:
+def find(clients: Clients, named: str) -> Server:
     """Fetch the server with this id or name, with the properties of its image.
 
     Raise InvalidSpec for none or several, and for a deleted one.
     """
-    nova = NamedServers(clouds.compute(clients.owner, timeout))
+    nova = NamedServers(clouds.compute(clients.owner))
     body = nova.find(named)
     with reading(_READ):
         if body['status'] == DELETED:
             raise InvalidSpec(f'server {body["name"]} is deleted')
-        image, is_complete = image_of(body, partial(images.find, clients.owner, timeout=timeout))
+        image, is_complete = image_of(body, partial(images.find, clients.owner))
         return server_of(body, image if is_complete else None, nova.actions(str(body['id'])))
 
 

@@ -12,8 +12,7 @@ from senlin_affinity.cloud.clients import OperatorClient
 from senlin_affinity.cloud.paging import allowed, reading
 from senlin_affinity.cloud.providers import TREES
 from senlin_affinity.cloud.rest import OperatorRest, malformed
-from senlin_affinity.cloud.snapshot import Taken
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.nova import queried_aggregates
 
 #: More would make the URL too long.
@@ -22,27 +21,23 @@ _PROVIDERS = 'list the resource providers of aggregates'
 
 
 def compare(
-    cloud: OperatorClient,
-    taken: Taken,
+    operator: OperatorClient,
+    cloud: Cloud,
     sets: Collection[frozenset[str]],
-    timeout: float | None = None,
-) -> CloudSnapshot:
-    """Return the snapshot with the differences between the aggregates of Nova and Placement.
+) -> Cloud:
+    """Return the cloud with the differences between the aggregates of Nova and Placement.
 
     A host is a member if the provider with the id of its hypervisor is one, whatever the name of
     the provider. Unchanged without ``sets`` (of aggregate UUIDs), below microversion 1.29, and for
     a 403.
     """
-    snapshot = taken.snapshot
     if not sets:
-        return snapshot
-    placement = clouds.placement(cloud, timeout)
+        return cloud
+    placement = clouds.placement(operator)
     if placement.pick(TREES) < TREES:
-        return snapshot
+        return cloud
     members = allowed(lambda: {each: providers_in(placement, each) for each in sets})
-    return (
-        snapshot if members is None else queried_aggregates.marked(snapshot, taken.roots, members)
-    )
+    return cloud if members is None else queried_aggregates.marked(cloud, cloud.roots, members)
 
 
 def providers_in(placement: OperatorRest, aggregates: Collection[str]) -> dict[str, str]:

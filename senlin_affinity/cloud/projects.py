@@ -15,33 +15,33 @@ from senlin_affinity.policy.group_lookup import is_keystone_id
 _FORBIDDEN = 403
 
 
-def find(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
+def find(owner: OwnerClient, named: str) -> str:
     """Return the id of the project with this name or id; an id is not verified.
 
     No request for an id, or for the connection's own project.
     """
-    own, own_name = clouds.project(owner, timeout)
+    own, own_name = clouds.project(owner)
     if own is not None and named in (own, own_name):
         return own
-    return _look_up(owner, 'project', named, timeout)
+    return _look_up(owner, 'project', named)
 
 
-def find_user(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
+def find_user(owner: OwnerClient, named: str) -> str:
     """Return the id of the user with this name or id; an id is not verified.
 
     No request for an id.
     """
-    return _look_up(owner, 'user', named, timeout)
+    return _look_up(owner, 'user', named)
 
 
-def _look_up(owner: OwnerClient, kind: str, named: str, timeout: float | None) -> str:
+def _look_up(owner: OwnerClient, kind: str, named: str) -> str:
     """Return the id of the project or user; a text that looks like an id is returned."""
     if is_keystone_id(named):
         return named
     what = f'look up the {kind} {named!r}'
     try:
         path = f'/{kind}s'
-        body = clouds.identity(owner, timeout).get(path, what, params={'name': named})
+        body = clouds.identity(owner).get(path, what, params={'name': named})
     except CloudError as error:
         if error.status != _FORBIDDEN:
             raise

@@ -35,12 +35,12 @@ from senlin_affinity.cloud.host_use import tree_of
 from senlin_affinity.cloud.paging import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import TREES, uses_of
 from senlin_affinity.cloud.rest import Microversion, OperatorRest
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU, Flavor, Group
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.demand import demand
 
@@ -87,7 +87,7 @@ _RESOURCES = 'resources:'
 
 
 def of_hosts(
-    compute: OperatorRest, names: Collection[str] | None, cloud: CloudSnapshot
+    compute: OperatorRest, names: Collection[str] | None, cloud: Cloud
 ) -> dict[str, tuple[Server, ...]]:
     """Fetch the servers of these service hosts, sorted by name; None: of all hosts.
 
@@ -132,7 +132,7 @@ def with_allocations(
 
 def server_of(body: Mapping[str, Any]) -> Server:
     """Convert the JSON of one server, which shows its groups from 2.71."""
-    found = _Reader(CloudSnapshot()).server(body, body.get(_HOST) or None)
+    found = _Reader(Cloud()).server(body, body.get(_HOST) or None)
     groups = body.get('server_groups')
     return replace(found, server_group=groups[0] if groups else found.server_group)
 
@@ -151,7 +151,7 @@ def with_image(server: Server, image: Image) -> Server:
 class _Reader:
     """The conversion of servers, whose equal flavors become one object."""
 
-    def __init__(self, cloud: CloudSnapshot) -> None:
+    def __init__(self, cloud: Cloud) -> None:
         self._are_groups_known = cloud.server_groups is not None
         self._groups = cloud.server_group_ids
         self._by_id = {each.id: each for each in cloud.flavors or ()}

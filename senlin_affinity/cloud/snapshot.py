@@ -1,7 +1,7 @@
 """Fetch a snapshot of the whole cloud, by at most 17 requests and further pages.
 
 A part that the user may not read (403), or that the cloud is too old to have, is None (unknown);
-:attr:`Taken.unavailable` gives the reason.
+``Cloud.unavailable`` gives the reason.
 
 Raises: CloudError for any other failure; InvalidSpec for a project that does not exist according to
 Nova.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -24,29 +23,14 @@ from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.paging import allowed
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups, are_named, called
+from senlin_affinity.model.cloud import Cloud, Flavor, Quota
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 
 T = TypeVar('T')
 _FORBIDDEN, _BAD_REQUEST = 403, 400
 _TIME = '%Y-%m-%dT%H:%M:%SZ'
-
-
-@dataclass(frozen=True)
-class Taken:
-    """A snapshot, and the reason for each part that is unknown.
-
-    ``roots`` are the UUIDs of the hosts' root providers, ``longest`` the number of allocation
-    requests in Placement's longest response. ``owner_sees_hosts``: the owner may list the hosts.
-    """
-
-    snapshot: CloudSnapshot
-    unavailable: Mapping[str, str] = field(default_factory=dict)
-    roots: tuple[str, ...] = ()
-    longest: int = 0
-    owner_sees_hosts: bool = True
 
 
 def take(
@@ -56,9 +40,8 @@ def take(
     project_id: str | None = None,
     is_project_of_group: bool = False,
     user_id: str | None = None,
-    timeout: float | None = None,
     servers: Collection[str] = (),
-) -> Taken:
+) -> Cloud:
     """Fetch a snapshot.
 
     :param server_groups: the groups that questions will be about, by id or name; None: all that the
@@ -72,72 +55,66 @@ def take(
     :param servers: the ids of the servers in scheduler hints.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
-    taking = _SnapshotBuilder(clients, timeout, project_id, user_id)
+    taking = _SnapshotBuilder(clients, project_id, user_id)
     return taking.take(wanted, servers, is_any=is_project_of_group)
 
 
-def with_candidates(
-    cloud: OperatorClient, taken: Taken, query: str, timeout: float | None = None
-) -> CloudSnapshot:
-    """Return the snapshot with the candidate capacity of each host for a query. One request.
+def with_candidates(operator: OperatorClient, cloud: Cloud, query: str) -> Cloud:
+    """Add the candidate capacity of each host for a query to the cloud. One request.
 
     Unchanged without hosts, or if Placement is older than the query. ``answered`` contains the
     query if the response is complete. If Placement answers 400, as it does to Nova, ``rejected``
     contains the query, and :func:`with_names` says what exists.
     """
-    placement, snapshot = clouds.placement(cloud, timeout), taken.snapshot
-    known = snapshot.hosts or ()
+    placement, known = clouds.placement(operator), cloud.hosts or ()
     if not known or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
-        return snapshot
+        return cloud
     try:
-        answer = allocations.fetch(placement, query, known, taken.roots, taken.longest)
+        answer = allocations.fetch(placement, query, known, cloud.roots, cloud.longest)
     except CloudError as error:
         if error.status != _BAD_REQUEST:
             raise
         message = str(error).partition(f' answered {_BAD_REQUEST}: ')[2] or str(error)
-        return with_names(cloud, replace(snapshot, rejected={query: message}), timeout)
+        return with_names(operator, replace(cloud, rejected={**cloud.rejected, query: message}))
+    hosts = tuple(
+        host.but(grants=(*host.grants, *each) if host.grants else each)
+        for host, each in zip(known, answer.grants, strict=True)
+    )
     return replace(
-        snapshot,
-        hosts=tuple(host.but(grants=each) for host, each in zip(known, answer.grants, strict=True)),
-        answered=frozenset([query] if answer.is_whole else ()),
+        cloud, hosts=hosts, answered=cloud.answered.union([query] if answer.is_whole else ())
     )
 
 
-def with_names(
-    cloud: OperatorClient, snapshot: CloudSnapshot, timeout: float | None = None
-) -> CloudSnapshot:
-    """Return the snapshot with the names of all traits and resource classes. Two requests.
+def with_names(operator: OperatorClient, cloud: Cloud) -> Cloud:
+    """Return the cloud with the names of all traits and resource classes. Two requests.
 
     Unchanged without hosts, if they are known or hidden, or if Placement is too old.
     """
-    placement = clouds.placement(cloud, timeout)
-    is_known = snapshot.traits is not None and snapshot.resource_classes is not None
-    if is_known or not snapshot.hosts or placement.pick(providers.TREES) < providers.TREES:
-        return snapshot
+    placement = clouds.placement(operator)
+    is_known = cloud.traits is not None and cloud.resource_classes is not None
+    if is_known or not cloud.hosts or placement.pick(providers.TREES) < providers.TREES:
+        return cloud
     names = allowed(partial(providers.existing, placement))
     if names is None:
-        return snapshot
+        return cloud
     traits, resource_classes = names
-    return replace(snapshot, traits=traits, resource_classes=resource_classes)
+    return replace(cloud, traits=traits, resource_classes=resource_classes)
 
 
 class _SnapshotBuilder:
     """The state of one fetch."""
 
-    def __init__(
-        self, clients: Clients, timeout: float | None, project: str | None, user: str | None
-    ) -> None:
+    def __init__(self, clients: Clients, project: str | None, user: str | None) -> None:
         self._clients = clients
-        self._timeout = timeout
-        self._owners = clouds.compute(clients.owner, timeout)
-        self._clouds = clouds.clouds_compute(clients, self._owners, timeout)
+        self._owners = clouds.compute(clients.owner)
+        self._clouds = clouds.clouds_compute(clients, self._owners)
         self._own_user, self._own = clouds.ids(clients.owner)
         self._named, self._named_user = project, user
         self._unknown: dict[str, str] = {}
 
     def take(
         self, wanted: Collection[str] | None, hinted: Collection[str], *, is_any: bool
-    ) -> Taken:
+    ) -> Cloud:
         """Fetch all parts. ``servers`` is None without ``hinted`` ones, or if the hosts are hidden.
 
         The parameters are ``server_groups``, ``servers`` and ``is_project_of_group`` of
@@ -189,33 +166,29 @@ class _SnapshotBuilder:
             by_ids = partial(members.by_ids, self._clouds, hinted, known or {})
             named = self._named_servers(by_ids)
         all_flavors, quotas = self._flavors(project), self._quotas(inventory, project, user)
-        return Taken(
-            CloudSnapshot(
-                hosts=built,
-                aggregates=aggregates,
-                flavors=all_flavors,
-                server_groups=groups,
-                quotas=quotas,
-                taken_at=datetime.datetime.now(datetime.timezone.utc).strftime(_TIME),
-                availability_zones=None if zones is None else frozenset(zones),
-                closed_zones=None
-                if zones is None
-                else frozenset(name for name, is_open in zones.items() if not is_open),
-                user_id=user,
-                project_id=project,
-                pools={
-                    uuid: has
-                    for room in inventories.rooms.values()
-                    for uuid, has in room.pools.items()
-                },
-                soft_deleted=soft_deleted,
-                servers=named,
-                nova_release=inventory.release(),
-            ),
-            self._unknown,
-            tuple(each.id for each in found or ()),
-            inventories.longest,
-            owner_sees_hosts,
+        return Cloud(
+            hosts=built,
+            aggregates=aggregates,
+            flavors=all_flavors,
+            server_groups=groups,
+            quotas=quotas,
+            taken_at=datetime.datetime.now(datetime.timezone.utc).strftime(_TIME),
+            availability_zones=None if zones is None else frozenset(zones),
+            closed_zones=None
+            if zones is None
+            else frozenset(name for name, is_open in zones.items() if not is_open),
+            user_id=user,
+            project_id=project,
+            pools={
+                uuid: has for room in inventories.rooms.values() for uuid, has in room.pools.items()
+            },
+            soft_deleted=soft_deleted,
+            servers=named,
+            nova_release=inventory.release(),
+            unavailable=self._unknown,
+            owner_sees_hosts=owner_sees_hosts,
+            roots=tuple(each.id for each in found or ()),
+            longest=inventories.longest,
         )
 
     def _part(
@@ -251,7 +224,6 @@ class _SnapshotBuilder:
         if wanted is None:
             return self._part('server_groups', nova.of_every_project)
         if not wanted:
-            self._unknown['server_groups'] = 'none was requested'
             return None
         is_elsewhere = self._is_elsewhere(wanted)
         project, needed = (self._named, PROJECTS) if is_elsewhere else (None, BASE)
@@ -283,7 +255,7 @@ class _SnapshotBuilder:
 
     def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.HostInventories:
         """Fetch the resources of the hypervisors; none if they are hidden."""
-        placement = clouds.placement(self._clients.operator, self._timeout)
+        placement = clouds.placement(self._clients.operator)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
         read = partial(providers.rooms, placement, largest, most)
         inventories = self._part('resources', read, providers.TREES, placement)

@@ -25,19 +25,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import fields, replace
 
 from senlin_affinity.cloud import input_file, json_mistake
 from senlin_affinity.cloud.json_mistake import wrong
 from senlin_affinity.model import suggestion
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import NO_LIMIT, OF_FETCH, Cloud, Quota
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.member_of import CanonicalUuids, spelt
+from senlin_affinity.model.member_of import spelt
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ServerGroup, check_policy, check_rules
-from senlin_affinity.model.snapshot import NO_LIMIT, CloudSnapshot, Quota
-from senlin_affinity.model.value import Decoding
+from senlin_affinity.model.value import Decoding, Value
 from senlin_affinity.nova import quotas
 
 #: The format without Placement's answers, and with them.
@@ -59,22 +59,24 @@ _SERVERS = 'servers_by_host'
 _GRANTS, _RESOURCES, _POOL = map(attrgetter, ('grants', 'resources', 'pool'))
 
 
-class SnapshotFile(CloudSnapshot, frozen=True, kw_only=True):
-    """The content of a file, in which each part may be null, as may each quota.
+_PARTS = tuple(each for each in fields(Cloud) if each.name not in OF_FETCH)
+_DEFAULTS = {each.name: getattr(Cloud(), each.name) for each in _PARTS}
+_TYPES = {each.name: each.type for each in _PARTS} | {'quotas': Mapping[str, Quota | None]}
+_CONTENT = (
+    'The content of a file: the parts of a cloud, each of which may be null, as may each quota. A '
+    'limit of -1 is no limit.'
+)
+SnapshotFile = msgspec.defstruct(
+    'SnapshotFile',
+    [*((name, kind | None, None) for name, kind in _TYPES.items()), ('format', int)],
+    bases=(Value,),
+    namespace={'__doc__': _CONTENT},
+    frozen=True,
+    kw_only=True,
+)
 
-    A limit of -1 is no limit.
-    """
 
-    format: int
-    quotas: Mapping[str, Quota | None] | None = None  # type: ignore[assignment]
-    pools: Mapping[str, Mapping[str, Resource]] | None = None  # type: ignore[assignment]
-    answered: frozenset[str] | None = None  # type: ignore[assignment]
-    compared_aggregates: frozenset[CanonicalUuids] | None = None  # type: ignore[assignment]
-    rejected: Mapping[str, str] | None = None  # type: ignore[assignment]
-    servers_by_host: Mapping[str, tuple[Server, ...]] | None = None  # type: ignore[assignment]
-
-
-def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> CloudSnapshot:
+def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> Cloud:
     """Read and check the snapshot in a file.
 
     Raise InvalidSpec if the file cannot be read, is larger than ``largest`` MiB, or is not valid.
@@ -96,21 +98,19 @@ def decoded(data: bytes | bytearray) -> str:
         raise InvalidSpec('is not UTF-8 text: write it with "snapshot save"') from error
 
 
-def parse(text: str) -> CloudSnapshot:
+def parse(text: str) -> Cloud:
     """Read and check the snapshot in a text; raise InvalidSpec if it is empty or invalid."""
     if not text or text.isspace():
         raise InvalidSpec('is empty: write it with "snapshot save"')
     try:
         if len(text) < _LARGE:
             _check_keys(text)
-        file = msgspec.json.decode(text, type=SnapshotFile, dec_hook=Decoding())
+        file: Any = msgspec.json.decode(text, type=SnapshotFile, dec_hook=Decoding())
     except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
         raise _mistake(text, error) from error
     _check_format(file.format)
-    parts = {name: getattr(file, name) for name in CloudSnapshot.__struct_fields__}
-    return _checked(
-        CloudSnapshot(**{name: part for name, part in parts.items() if part is not None})
-    )
+    parts = {name: getattr(file, name) for name in _DEFAULTS}
+    return _checked(Cloud(**{name: part for name, part in parts.items() if part is not None}))
 
 
 def _check_keys(text: str) -> None:
@@ -150,7 +150,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
         pass
 
 
-def save(snapshot: CloudSnapshot, path: str | os.PathLike[str]) -> None:
+def save(snapshot: Cloud, path: str | os.PathLike[str]) -> None:
     """Write the snapshot atomically; only the owner of the file may read it.
 
     Raise InvalidSpec for an empty path or a directory; OSError if the file cannot be written.
@@ -179,12 +179,12 @@ def _target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def render(snapshot: CloudSnapshot) -> Iterator[str]:
+def render(snapshot: Cloud) -> Iterator[str]:
     """Yield the text of the file in pieces, with a line for each item of a list."""
     yield f'{{"format": {FORMATS[bool(snapshot.queries)]}'
     limits = {name: _written(quota) for name, quota in (snapshot.quotas or {}).items()}
-    for name, value in asdict(snapshot).items():
-        if value == _DEFAULTS[name]:
+    for name, default in _DEFAULTS.items():
+        if (value := getattr(snapshot, name)) == default:
             continue
         yield f',\n "{name}": '
         if isinstance(value, tuple):
@@ -197,9 +197,6 @@ def render(snapshot: CloudSnapshot) -> Iterator[str]:
         else:
             yield _encoded(limits if name == 'quotas' else value)
     yield '}\n'
-
-
-_DEFAULTS = asdict(CloudSnapshot())
 
 
 def _lines(items: Iterable[Any]) -> Iterator[str]:
@@ -224,7 +221,7 @@ def _written(quota: Quota) -> Quota:
     return replace(quota, limit=limit, of_user=of_user)
 
 
-def _checked(snapshot: CloudSnapshot) -> CloudSnapshot:
+def _checked(snapshot: Cloud) -> Cloud:
     """Return the snapshot in its form in memory; raise InvalidSpec for parts that do not agree.
 
     In memory, no limit is None, UUIDs are in canonical form, and rules are numbers.
@@ -333,7 +330,7 @@ def _group(group: ServerGroup, number: int) -> ServerGroup:
     return replace(group, rules=check_rules(group.rules, policy, f'{path}.rules'))
 
 
-def _servers(snapshot: CloudSnapshot) -> dict[str, tuple[Server, ...]]:
+def _servers(snapshot: Cloud) -> dict[str, tuple[Server, ...]]:
     """Return the servers of each host, with the name of the host.
 
     Raise InvalidSpec for an unknown host, for a server of another host, and for a duplicate id.

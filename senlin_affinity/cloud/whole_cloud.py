@@ -1,11 +1,12 @@
-"""Fetch what a question needs of the cloud: the snapshot, the image and Placement's answer."""
+"""Fetch the whole cloud, with the image and Placement's answers that a question needs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Sequence
+
+from msgspec import structs
 
 from senlin_affinity.cloud import (
-    drained,
     flavor_answers,
     images,
     placement_aggregates,
@@ -13,81 +14,108 @@ from senlin_affinity.cloud import (
 )
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
+from senlin_affinity.model.cloud import IMAGE, Cloud
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
-from senlin_affinity.model.snapshot import IMAGE, CloudSnapshot, CloudView
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.queried_aggregates import asked_of_placement
-from senlin_affinity.preflight.question import FetchScope, Question, resolve_question
+from senlin_affinity.preflight.question import Question, resolve_question
 
 
-def fetch(clients: Clients, needed: FetchScope, timeout: float | None = None) -> CloudView:
-    """Fetch what is needed; for a DRS search, only the hosts that match.
+def fetch(
+    clients: Clients, question: Question | None = None, *, servers: Collection[str] = ()
+) -> Cloud:
+    """Fetch what the answer to a question needs; without one, all that needs no question.
+
+    :param servers: without a question, the ids of servers whose hosts are needed.
 
     Raise CloudError, and InvalidSpec for an image or project that does not exist and must.
-    ``unavailable`` of the view gives the reason for any other part that cannot be read.
+    ``unavailable`` of the cloud gives the reason for any other part that cannot be read.
     """
-    if needed.drs_pattern is not None:
-        inventory = ports(clients, timeout).inventory
-        found = inventory.hosts_named_like(needed.drs_pattern)
-        owner_sees_hosts = not clients.has_operator or inventory.shows_hosts()
-        return CloudView(CloudSnapshot(hosts=tuple(found)), owner_sees_hosts=owner_sees_hosts)
-    taken = snapshot.take(
-        clients,
-        server_groups=needed.server_groups,
-        project_id=needed.project_id,
-        user_id=needed.user_id,
-        servers=needed.servers,
-        is_project_of_group=needed.server_groups is not None,
-        timeout=timeout,
-    )
-    if needed.server_groups is None and needed.flavors is None:  # plans for any flavor follow
-        named = snapshot.with_names(clients.operator, taken.snapshot, timeout)
-        taken = replace(taken, snapshot=named)
-    unknown = dict(taken.unavailable)
-    if needed.server_groups == ():  # the reason would only be that none was requested
-        unknown.pop('server_groups', None)
-    view = CloudView(taken.snapshot, unknown, owner_sees_hosts=taken.owner_sees_hosts)
-    if needed.servers_on is not None:
-        return drained.complete(clients, taken, view, needed, timeout)
-    image = needed.image
-    if image is not None:
-        try:
-            view = replace(view, images={image: images.find(clients.owner, image, timeout)})
-        except AffinityError as error:
-            if needed.is_image_needed and isinstance(error, InvalidSpec):
-                raise
-            view = replace(view, unavailable={**unknown, IMAGE: str(error)})
-    if needed.questions:
-        return flavor_answers.of_questions(
-            clients, taken, _with_images(clients, view, needed, timeout), needed.questions, timeout
-        )
-    if needed.flavors is not None:
-        question = needed.question or Question(0)
-        return flavor_answers.complete(clients, taken, view, question, needed.flavors, timeout)
-    if needed.question is None or view.snapshot.hosts is None:
-        return view
+    if question is None:
+        return snapshot.with_names(clients.operator, snapshot.take(clients, servers=servers))
+    return with_answer(clients, _of_question(clients, question), question)
+
+
+def with_answer(clients: Clients, cloud: Cloud, question: Question) -> Cloud:
+    """Return the whole cloud with Placement's answer for a question, and its aggregates there."""
+    if cloud.hosts is None:
+        return cloud
     try:
-        request, cloud = resolve_question(needed.question, view)
+        request, resolved = resolve_question(question, cloud)
     except InvalidSpec:
-        return view  # raised again when the question is answered
+        return cloud  # raised again when the question is answered
     used = () if request.flavor is None else (request.flavor,)
-    shared = flavor_answers.with_access(
-        clients.owner, taken.snapshot, request.project_id, used, timeout
-    )
-    taken = replace(taken, snapshot=shared)
-    asked = asked_of_placement(request, cloud)
-    checked = placement_aggregates.compare(clients.operator, taken, asked, timeout)
-    by_query = {candidate_query.query(request, cloud): request}
-    return flavor_answers.with_answers(
-        clients, taken, replace(view, snapshot=checked), by_query, timeout
-    )
+    asked = asked_of_placement(request, resolved)
+    by_query = {candidate_query.query(request, resolved): request}
+    cloud = flavor_answers.with_access(clients.owner, cloud, request.project_id, used)
+    cloud = placement_aggregates.compare(clients.operator, cloud, asked)
+    return flavor_answers.with_answers(clients, cloud, by_query)
 
 
-def _with_images(
-    clients: Clients, view: CloudView, needed: FetchScope, timeout: float | None
-) -> CloudView:
-    """Add the images of a list; the reason if Glance cannot be read."""
+def fetch_for_flavors(
+    clients: Clients, flavors: Sequence[str], question: Question | None = None
+) -> Cloud:
+    """Fetch what the capacity of flavors depends on.
+
+    :param flavors: their ids, names or globs.
+    :param question: the other conditions, without a flavor; None: all server groups are read.
+    """
+    cloud = snapshot.take(clients) if question is None else _of_question(clients, question)
+    return flavor_answers.of_flavors(clients, cloud, question or Question(0), flavors)
+
+
+def fetch_for_list(clients: Clients, questions: Sequence[Question]) -> Cloud:
+    """Fetch what the answers to a list of questions need, for one project; each name once."""
+    first = questions[0] if questions else Question(0)
+    cloud = snapshot.take(
+        clients,
+        server_groups=_distinct(each.named_group for each in questions),
+        project_id=first.project_id,
+        user_id=first.user_id,
+        servers=_distinct(name for each in questions for name in each.named_servers),
+        is_project_of_group=True,
+    )
+    named = _distinct(each.named_image for each in questions)
     try:
-        return replace(view, images=images.find_all(clients.owner, needed.images, timeout))
+        cloud = structs.replace(cloud, images=images.find_all(clients.owner, named))
     except CloudError as error:
-        return replace(view, unavailable={**view.unavailable, IMAGE: str(error)})
+        cloud = _without_image(cloud, error)
+    return flavor_answers.of_questions(clients, cloud, questions)
+
+
+def fetch_drs_hosts(clients: Clients, pattern: str) -> Cloud:
+    """Fetch only the hosts with this text in their names."""
+    inventory = ports(clients).inventory
+    found = inventory.hosts_named_like(pattern)
+    owner_sees_hosts = not clients.has_operator or inventory.shows_hosts()
+    return Cloud(hosts=tuple(found), owner_sees_hosts=owner_sees_hosts)
+
+
+def _of_question(clients: Clients, question: Question) -> Cloud:
+    """Fetch the cloud with what the question names, before any answer of Placement."""
+    cloud = snapshot.take(
+        clients,
+        server_groups=_distinct([question.named_group]),
+        project_id=question.project_id,
+        user_id=question.user_id,
+        servers=question.named_servers,
+        is_project_of_group=True,
+    )
+    name = question.named_image
+    if name is None:
+        return cloud
+    try:
+        return structs.replace(cloud, images={name: images.find(clients.owner, name)})
+    except AffinityError as error:
+        if question.is_image_needed and isinstance(error, InvalidSpec):
+            raise
+        return _without_image(cloud, error)
+
+
+def _without_image(cloud: Cloud, error: AffinityError) -> Cloud:
+    return structs.replace(cloud, unavailable={**cloud.unavailable, IMAGE: str(error)})
+
+
+def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the names without None, each once, in their order."""
+    return (*dict.fromkeys(each for each in names if each is not None),)

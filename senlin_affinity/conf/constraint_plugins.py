@@ -19,9 +19,9 @@ from stevedore.extension import Extension
 
 from senlin_affinity.constraints.base import NAMESPACE, Constraint, Host
 from senlin_affinity.model import suggestion
+from senlin_affinity.model.cloud import OF_FETCH, Cloud
 from senlin_affinity.model.errors import PluginError, in_words
 from senlin_affinity.model.option import Option
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Reason
 from senlin_affinity.scenario.constraint import overrides
 from senlin_affinity.scenario.scenario import FREE
@@ -30,7 +30,7 @@ _BASE = 'senlin_affinity.constraints.base.Constraint'
 _DECLARED = ('name', 'order', 'summary', 'needs')
 #: The methods that check something, with the method that they need.
 _CHECKS = {'check': '', 'column': '', 'check_domains': 'domains', 'check_request': ''}
-_PARTS = CloudSnapshot.__struct_fields__
+_PARTS = tuple(each for each in Cloud.__struct_fields__ if each not in OF_FETCH)
 _PROPERTIES = tuple(name for name, value in vars(Host).items() if isinstance(value, property))
 #: ``free`` in place of ``resources``, whose values are no key of a class.
 _READABLE = ({*Host.__struct_fields__, *_PROPERTIES} - {'resources'}) | {FREE}

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Change,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Data,
     Evaluated,
@@ -80,7 +80,7 @@ class AggregateMetadataConstraint(Constraint):
         ),
     }
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Asked | Verdict:
+    def prepare(self, request: Request, cloud: Cloud) -> _Asked | Verdict:
         """Return the extra specs that the enabled filters compare.
 
         About every host: SKIP ``not_enforced`` without a filter; ``unknown`` without flavor or
@@ -98,7 +98,7 @@ class AggregateMetadataConstraint(Constraint):
             return asked.of_filters[0].check(())
         return asked
 
-    def check(self, asked: _Asked, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: _Asked, host: Host, cloud: Cloud) -> Verdict:
         """Return the first REJECT of the enabled filters, or else the verdict of the first filter.
 
         ``reservation_unknown`` if only keys that Nova may not compare reject the host.
@@ -113,7 +113,7 @@ class AggregateMetadataConstraint(Constraint):
             return Verdict.unknown(UNCERTAIN)
         return verdict
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[str]:
         """Yield ``NOVAS`` for an extra spec that it compares.
 
         ``OURS`` if an aggregate has ``force_metadata_check``.

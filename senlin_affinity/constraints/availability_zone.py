@@ -18,7 +18,7 @@ from typing import ClassVar
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Data,
     Evaluated,
@@ -133,7 +133,7 @@ class AvailabilityZoneConstraint(Constraint):
         UNKNOWN: Reason('it is not known whether the host is in the zone'),
     }
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Zone | Verdict:
+    def prepare(self, request: Request, cloud: Cloud) -> _Zone | Verdict:
         """Return the requested zone, or SKIP ``any`` if no server names a zone.
 
         The SKIP also holds if each names the zone of its host, and Nova only compares the names.
@@ -162,7 +162,7 @@ class AvailabilityZoneConstraint(Constraint):
             is_ignorable=not (is_by_name or is_asked),
         )
 
-    def check(self, asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: _Zone, host: Host, cloud: Cloud) -> Verdict:
         """Return :func:`_of_zone`; PASS ``not_asked``, at most, for a REJECT if Nova may not care.
 
         That is so without the query for the zone, AvailabilityZoneFilter and pinned hosts.
@@ -173,12 +173,12 @@ class AvailabilityZoneConstraint(Constraint):
         zone = asked.wanted or host.availability_zone
         return Verdict.passed('availability_zone.not_asked', is_at_most=True, wanted=zone)
 
-    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[Caveat]:
+    def caveats(self, request: Request, cloud: Cloud) -> Iterator[Caveat]:
         """Yield one phrase if Nova may send a server of a hard zone spread to another zone."""
         if is_hard_spread(request) and request.memo(_is_any_stale, cloud):
             yield STALE
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption]:
         """Yield NO_ZONE if no zone of several is requested, unless pinned or spread by zone.
 
         DEFAULT_ZONE if hosts are known, aggregates are not, and a zone other than the default is
@@ -236,7 +236,7 @@ def _default(request: Request) -> str:
     return str(request.option(DEFAULT_AVAILABILITY_ZONE))
 
 
-def _of_zone(asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
+def _of_zone(asked: _Zone, host: Host, cloud: Cloud) -> Verdict:
     """Check that the host is in the requested zone; the first that applies decides.
 
     * REJECT ``not_mirrored`` if Placement has the host in none of its aggregates of the zone.
@@ -272,7 +272,7 @@ def _of_zone(asked: _Zone, host: Host, cloud: CloudSnapshot) -> Verdict:
     return Verdict.rejected(OTHER_ZONE, zone=zone, wanted=wanted)
 
 
-def _is_any_stale(request: Request, cloud: CloudSnapshot) -> bool:
+def _is_any_stale(request: Request, cloud: Cloud) -> bool:
     """Check whether an aggregate that carries a zone has a usable host in Placement only.
 
     False with AvailabilityZoneFilter.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from senlin_affinity.model.bounds import Bounds as Bounds
+from senlin_affinity.model.cloud import Cloud as Cloud
 from senlin_affinity.model.host import Host as Host
 from senlin_affinity.model.option import Option as Option
 from senlin_affinity.model.proposal import Change as Change
@@ -17,7 +18,6 @@ from senlin_affinity.model.proposal import NewHosts as NewHosts
 from senlin_affinity.model.proposal import OneOf as OneOf
 from senlin_affinity.model.proposal import RaisedNumber as RaisedNumber
 from senlin_affinity.model.request import Request as Request
-from senlin_affinity.model.snapshot import CloudSnapshot as CloudSnapshot
 from senlin_affinity.model.verdict import Assumption as Assumption
 from senlin_affinity.model.verdict import OpenAssumption as OpenAssumption
 from senlin_affinity.model.verdict import Reason as Reason
@@ -29,3 +29,5 @@ from senlin_affinity.scenario.constraint import Switch as Switch
 from senlin_affinity.scenario.scenario import Scenario as Scenario
 
 NAMESPACE = 'senlin_affinity.constraints'
+#: The former name, for constraints of other packages.
+CloudSnapshot = Cloud

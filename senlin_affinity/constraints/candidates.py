@@ -24,8 +24,8 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Caveat
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.demand import demand_of
@@ -105,7 +105,7 @@ class CandidatesConstraint(Constraint):
         ),
     }
 
-    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
+    def check_request(self, request: Request, cloud: Cloud) -> Verdict:
         """Return a REJECT with the kind of the rejection as code, or else :func:`_verdict`."""
         found = request.memo(candidate_query.rejection, cloud)
         if found is None:
@@ -113,7 +113,7 @@ class CandidatesConstraint(Constraint):
         flavor = '' if request.flavor is None else request.flavor.name
         return Verdict.rejected(f'candidates.{found.kind}', names=found.names, flavor=flavor)
 
-    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[str | Caveat]:
+    def caveats(self, request: Request, cloud: Cloud) -> Iterator[str | Caveat]:
         """Yield a phrase for ``candidates.cut``, and for forbidden traits that may not exist."""
         if request.memo(_verdict, cloud).code == 'candidates.cut':
             limit = f'{LIMIT.key} ({request.option(LIMIT)})'
@@ -146,13 +146,13 @@ class CandidatesConstraint(Constraint):
             size = request.count
             yield Change('extra_specs', words, data, size, Kind.GIVEN_UP)
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption]:
         """Yield NO_SEGMENTS if Nova reads segments."""
         if request.option(ROUTED):
             yield NO_SEGMENTS
 
 
-def _verdict(request: Request, cloud: CloudSnapshot) -> Verdict:
+def _verdict(request: Request, cloud: Cloud) -> Verdict:
     """Return a SKIP ``all`` if hosts are pinned, or not more than ``max_placement_results``.
 
     Also if Nova passes no limit. Else ``enough`` if filters may reject fewer; else ``all`` if
@@ -168,7 +168,7 @@ def _verdict(request: Request, cloud: CloudSnapshot) -> Verdict:
     return Verdict.skipped('candidates.cut', limit=limit)
 
 
-def _offered(request: Request, cloud: CloudSnapshot) -> Flags:
+def _offered(request: Request, cloud: Cloud) -> Flags:
     """Return which hosts Placement may return: those in the zone, with free resources.
 
     A disabled host without the trait of one counts. Unknown resources and zones count; for the
@@ -205,7 +205,7 @@ def _is_unlimited(request: Request) -> bool:
     return is_hinted or request.is_forced or has_group
 
 
-def _most_rejected(request: Request, cloud: CloudSnapshot) -> int:
+def _most_rejected(request: Request, cloud: Cloud) -> int:
     """Return the number of hosts that Placement may return, and filters may reject.
 
     All with a filter that is not ``_HARMLESS``; else those that ComputeFilter rejects.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Data,
     Host,
@@ -61,14 +61,14 @@ class DrsConstraint(Constraint):
         'drs.not_asked': Reason('the policy does not enable the DRS extension'),
     }
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> str | Verdict:
+    def prepare(self, request: Request, cloud: Cloud) -> str | Verdict:
         """Return ``drs_pattern``; SKIP ``not_asked`` without the extension."""
         if not request.is_drs_required:
             return Verdict.skipped('drs.not_asked')
         pattern: str = request.option(PATTERN)
         return pattern
 
-    def check(self, asked: str, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: str, host: Host, cloud: Cloud) -> Verdict:
         """Return :func:`check_drs_host` with the pattern."""
         return check_drs_host(host, asked)
 

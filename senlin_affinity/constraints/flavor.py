@@ -20,7 +20,7 @@ from senlin_affinity.constraints.base import (
     Request,
     Verdict,
 )
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.verdict import tenant_reason
 from senlin_affinity.nova.combination_rules import NEWEST, Rejection, check
 from senlin_affinity.nova.guest_request import GuestRequest
@@ -62,7 +62,7 @@ class FlavorConstraint(Constraint):
         'flavor.unknown': Reason('the flavor is not known'),
     }
 
-    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
+    def check_request(self, request: Request, cloud: Cloud) -> Verdict:
         """Reject (``rejected``) a flavor that breaks a rule whatever is unknown.
 
         PASS ``undecided``, at most, for one that the newest Nova rejects with an image without

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Host,
     Reason,
@@ -46,7 +46,7 @@ class FlavorAggregatesConstraint(Constraint):
         ),
     }
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> str | Verdict:
+    def prepare(self, request: Request, cloud: Cloud) -> str | Verdict:
         """Return the name of the flavor.
 
         About every host: SKIP ``not_enforced`` without the filter; PASS ``unknown``, at most,
@@ -61,7 +61,7 @@ class FlavorAggregatesConstraint(Constraint):
             return Verdict.passed('flavor_aggregates.every')
         return flavor.name
 
-    def check(self, asked: str, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: str, host: Host, cloud: Cloud) -> Verdict:
         """Reject (``other``) a host whose aggregates name flavors, but not this one.
 
         The metadata key is ``instance_type``, with commas between names. PASS ``named`` if any
@@ -76,7 +76,7 @@ class FlavorAggregatesConstraint(Constraint):
         names = named(aggregates, KEY)
         return Verdict.rejected('flavor_aggregates.other', aggregates=names, flavor=asked)
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[str]:
         """Yield the filter if any aggregate names flavors."""
         if KEY in cloud.metadata_keys:
             yield _FILTER

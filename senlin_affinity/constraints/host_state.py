@@ -17,7 +17,7 @@ from typing import ClassVar
 from senlin_affinity.constraints.base import (
     Change,
     ChangedHosts,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Evaluated,
     Host,
@@ -80,7 +80,7 @@ class HostStateConstraint(Constraint):
         ),
     }
 
-    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
+    def check_request(self, request: Request, cloud: Cloud) -> Verdict:
         """Reject (``zone_unavailable``) a zone in which every compute service is disabled.
 
         Otherwise PASS ``zone_available``, also if services are down. SKIP ``any_zone`` without a
@@ -93,11 +93,11 @@ class HostStateConstraint(Constraint):
             return Verdict.rejected('host_state.zone_unavailable', zone=zone)
         return Verdict.passed('host_state.zone_available', zone=zone)
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> bool:
+    def prepare(self, request: Request, cloud: Cloud) -> bool:
         """Return whether every service that is disabled or down is rejected."""
         return host_status.is_filtered(request)
 
-    def check(self, asked: bool, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: bool, host: Host, cloud: Cloud) -> Verdict:
         """Return a PASS ``up`` for a service that is enabled and up.
 
         REJECT ``disabled``, else ``down``, else ``disabled_in_placement`` for a stale trait. On a

@@ -24,7 +24,7 @@ from senlin_affinity.constraints.base import (
     Request,
     Verdict,
 )
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.verdict import tenant_reason
 from senlin_affinity.nova.alternatives import flavor_change, larger_flavors
 from senlin_affinity.scenario.scenario import Scenario
@@ -69,7 +69,7 @@ class ImageConstraint(Constraint):
         'image.unknown': Reason('the flavor is not known'),
     }
 
-    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
+    def check_request(self, request: Request, cloud: Cloud) -> Verdict:
         """Reject an image: ``not_active``, else ``min_ram``, else ``size``, else ``min_disk``.
 
         Otherwise PASS ``fits``. SKIP ``not_told`` without an image; ``unknown`` for an active image
@@ -114,7 +114,7 @@ class ImageConstraint(Constraint):
         wanted = request.count
         yield OneOf('flavor', '', size=wanted, kind=Kind.REQUESTER, choices=choices)
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption]:
         """Yield MINIMUM if only properties of the image are known, and there are some.
 
         ZERO_DISK for a flavor with disk 0, and no boot from a volume.

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Assumption,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Host,
     Option,
@@ -70,7 +70,7 @@ class ImageAggregatesConstraint(Constraint):
     }
 
     def prepare(
-        self, request: Request, cloud: CloudSnapshot
+        self, request: Request, cloud: Cloud
     ) -> tuple[tuple[str, str | None], ...] | Verdict:
         """Return the properties of the image that aggregates restrict, and their values.
 
@@ -86,9 +86,7 @@ class ImageAggregatesConstraint(Constraint):
         restricted = ((key, value) for key, value in asked.items() if key in keys and value != '')
         return (*restricted,) or Verdict.passed('image_aggregates.matches')
 
-    def check(
-        self, asked: tuple[tuple[str, str | None], ...], host: Host, cloud: CloudSnapshot
-    ) -> Verdict:
+    def check(self, asked: tuple[tuple[str, str | None], ...], host: Host, cloud: Cloud) -> Verdict:
         """Reject (``mismatch``) a host whose aggregates have other values of an image property.
 
         The values of a key in all aggregates of a host are one set. PASS ``matches`` otherwise, or,
@@ -108,7 +106,7 @@ class ImageAggregatesConstraint(Constraint):
         code = 'image_aggregates.matches' if is_known else 'image_aggregates.unknown'
         return Verdict.passed(code, is_at_most=not is_known)
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption | Switch]:
         """Yield the filter if an aggregate has a key of the image.
 
         NO_NAMESPACE if the filter is enabled, the image has properties, and the option is not

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Assumption,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Host,
     Option,
@@ -96,9 +96,7 @@ class ImageHypervisorConstraint(Constraint):
         ),
     }
 
-    def prepare(
-        self, request: Request, cloud: CloudSnapshot
-    ) -> tuple[tuple[str, str], ...] | Verdict:
+    def prepare(self, request: Request, cloud: Cloud) -> tuple[tuple[str, str], ...] | Verdict:
         """Return the properties that the filter compares, and their values.
 
         SKIP ``nothing`` without any; without the filter, ``unknown``, at most.
@@ -108,9 +106,7 @@ class ImageHypervisorConstraint(Constraint):
             return Verdict.skipped('image_hypervisor.nothing')
         return (*asked.items(),) if request.is_enforced(_FILTER) else _unknown(asked.values())
 
-    def check(
-        self, asked: tuple[tuple[str, str], ...], host: Host, cloud: CloudSnapshot
-    ) -> Verdict:
+    def check(self, asked: tuple[tuple[str, str], ...], host: Host, cloud: Cloud) -> Verdict:
         """Reject (``unsupported``) a hypervisor that does not support a value of the image.
 
         PASS ``supported`` otherwise; at most, ``unknown`` if that is uncertain, or if the image
@@ -129,7 +125,7 @@ class ImageHypervisorConstraint(Constraint):
             doubtful.append(value)
         return _unknown(doubtful) if doubtful else Verdict.passed('image_hypervisor.supported')
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption]:
         """Yield NO_ARCHITECTURE if hosts have several native ones, and the image has none.
 
         Nothing without the filter, or for an explicit option.

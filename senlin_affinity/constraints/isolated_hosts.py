@@ -18,7 +18,7 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.model import image as images
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -95,7 +95,7 @@ class IsolatedHostsConstraint(Constraint):
         names = request.option(HOSTS)
         return Column.by_name(scenario.columns, other, dict.fromkeys(names, isolated))
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption | Switch]:
         """Yield the filter if the options isolate hosts or images.
 
         With the filter, NOTHING unless both options are explicit, and NO_IMAGE if images are

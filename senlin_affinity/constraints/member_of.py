@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Change,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Data,
     Evaluated,
@@ -61,12 +61,12 @@ class MemberOfConstraint(Constraint):
         'member_of.none': Reason('the request has no member_of'),
     }
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> Verdict | _Asked:
+    def prepare(self, request: Request, cloud: Cloud) -> Verdict | _Asked:
         """Return the expression; SKIP ``none`` without one."""
         asked = request.member_of
         return (asked, asked.required) if asked else Verdict.skipped('member_of.none')
 
-    def check(self, asked: _Asked, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: _Asked, host: Host, cloud: Cloud) -> Verdict:
         """Reject a host in a ``forbidden`` aggregate, or in none of a ``required`` set.
 
         ``unknown`` if the aggregates are unknown, and the host has none; otherwise PASS

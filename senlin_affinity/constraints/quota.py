@@ -22,8 +22,8 @@ from senlin_affinity.constraints.base import (
     Request,
     Verdict,
 )
+from senlin_affinity.model.cloud import Cloud, Quota
 from senlin_affinity.model.request import QUOTA
-from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova import quotas
 from senlin_affinity.nova.quota_charges import DRIVER as DRIVER
 from senlin_affinity.nova.quota_charges import USAGE as USAGE
@@ -49,7 +49,7 @@ class QuotaConstraint(Constraint):
         'quota.no_group': Reason('the request has no server group'),
     }
 
-    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
+    def check_request(self, request: Request, cloud: Cloud) -> Verdict:
         """Return the verdict of the quota that leaves the least room, with the bounds of all.
 
         The facts include a known ``project_id``. SKIP ``unknown`` without quotas of the servers'
@@ -60,7 +60,7 @@ class QuotaConstraint(Constraint):
             return verdict
         return replace(verdict, facts={**verdict.facts, 'project_id': request.project_id})
 
-    def _check(self, request: Request, cloud: CloudSnapshot) -> Verdict:
+    def _check(self, request: Request, cloud: Cloud) -> Verdict:
         """Return the verdict of ``check_request``, without the fact ``project_id``.
 
         REJECT ``metadata_items`` comes first; then REJECT with the name of another quota
@@ -84,7 +84,7 @@ class QuotaConstraint(Constraint):
         caveats = dict.fromkeys(text for verdict in least for text in verdict.caveats)
         return replace(_strictest(verdicts), bounds=bounds, caveats=(*caveats,))
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption]:
         """Yield METADATA if metadata items have no quota, NO_USERS if one has no ``of_user``.
 
         Only quotas that the request uses count. Nothing without quotas, and for a snapshot that
@@ -148,7 +148,7 @@ class QuotaConstraint(Constraint):
         yield Change('quota', change, {'quotas': data}, wanted - (verdict.room or 0))
 
 
-def are_quotas_known(request: Request, cloud: CloudSnapshot) -> bool:
+def are_quotas_known(request: Request, cloud: Cloud) -> bool:
     """Return whether every quota that limits the number of servers is known, also the user's.
 
     True for a snapshot without a project: it may omit the quotas.

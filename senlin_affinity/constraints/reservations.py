@@ -13,7 +13,7 @@ from typing import ClassVar
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Data,
     Evaluated,
@@ -77,7 +77,7 @@ class _Part:
     is_mirrored: bool = False
     query: str | None = None
 
-    def check(self, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, host: Host, cloud: Cloud) -> Verdict:
         """Return the verdict of this flow on a host.
 
         Unknown in a forbidden aggregate with ``opens``; PASS on a host that Placement grants;
@@ -154,9 +154,7 @@ class ReservationsConstraint(Constraint):
         'reservations.none': Reason('no aggregate is reserved'),
     }
 
-    def prepare(
-        self, request: Request, cloud: CloudSnapshot
-    ) -> tuple[_Part | Verdict, ...] | Verdict:
+    def prepare(self, request: Request, cloud: Cloud) -> tuple[_Part | Verdict, ...] | Verdict:
         """Return the requirements of the enabled flows that may reject a host.
 
         SKIP ``reservations.none`` without any enabled flow. A Verdict if none depends on the host.
@@ -168,15 +166,13 @@ class ReservationsConstraint(Constraint):
         verdicts = [part for part in limiting if isinstance(part, Verdict)]
         return limiting if len(verdicts) < len(limiting) else _worst(verdicts)
 
-    def check(
-        self, asked: tuple[_Part | Verdict, ...], host: Host, cloud: CloudSnapshot
-    ) -> Verdict:
+    def check(self, asked: tuple[_Part | Verdict, ...], host: Host, cloud: Cloud) -> Verdict:
         """Return the worst verdict of the flows: REJECT, else SKIP (unknown), else PASS."""
         return _worst(
             part if isinstance(part, Verdict) else part.check(host, cloud) for part in asked
         )
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption | Switch]:
         """Yield NO_IMAGE_RESERVED if images may have reservations and the image is unknown.
 
         Then the assumptions that Nova's request filters are off, and their options, for those that
@@ -224,7 +220,7 @@ def _worst(verdicts: Iterable[Verdict]) -> Verdict:
     )
 
 
-def kept_for_others(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
+def kept_for_others(request: Request, cloud: Cloud) -> frozenset[str]:
     """Return the UUIDs of aggregates kept for others: reserved, isolated, or another tenant's.
 
     They have a reservation key that the request lacks, a trait that it does not require, or only
@@ -253,7 +249,7 @@ def _keys(request: Request) -> tuple[str, ...]:
     return (*request.extra_specs, *of_image)
 
 
-def _parts(request: Request, cloud: CloudSnapshot) -> tuple[_Part | Verdict, ...]:
+def _parts(request: Request, cloud: Cloud) -> tuple[_Part | Verdict, ...]:
     """Return the requirement of each enabled flow, or a Verdict on every host."""
     flows = (
         (reserved_prefixes(request.settings), _reservations),
@@ -263,7 +259,7 @@ def _parts(request: Request, cloud: CloudSnapshot) -> tuple[_Part | Verdict, ...
     return tuple(flow(request, cloud) for is_on, flow in flows if is_on)
 
 
-def _reservations(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
+def _reservations(request: Request, cloud: Cloud) -> _Part | Verdict:
     """Return the aggregates that the request's reservations require, and that others forbid.
 
     REJECT ``no_reservation`` if no aggregate carries one; unknown without flavor or aggregates.
@@ -283,7 +279,7 @@ def _reservations(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
     return _Part(member_of, RESERVED, NOT_RESERVED, facts=facts, is_mirrored=is_mirrored)
 
 
-def _isolation(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
+def _isolation(request: Request, cloud: Cloud) -> _Part | Verdict:
     """Return the aggregates that are forbidden because they require other traits.
 
     Unknown without flavor or aggregates; an unknown image ``opens`` the part. Placement may grant
@@ -300,7 +296,7 @@ def _isolation(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
     return _Part(asked, forbidden=ISOLATED, opens=opens, is_mirrored=True, query=query)
 
 
-def _tenant(request: Request, cloud: CloudSnapshot) -> _Part | Verdict:
+def _tenant(request: Request, cloud: Cloud) -> _Part | Verdict:
     """Return the aggregates to which Nova restricts the project.
 
     If none names it: all, or REJECT ``no_tenant_aggregate`` if an option requires one. Unknown

@@ -13,9 +13,9 @@ from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import Constraint, Reason, Request, Verdict
 from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, OF_SERVERS, SAME_HOST
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.group_policy import may_count
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario
@@ -88,11 +88,11 @@ class SchedulerHintsConstraint(Constraint):
         verdict_of = {host: _verdict(read, host) for host in named}
         return Column.by_name(scenario.columns, _verdict(read, None), verdict_of)
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[str]:
         """Yield the filter of each hint that names servers."""
         return (OF_SERVERS[hint.name] for hint in request.memo(_hints, cloud))
 
-    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
+    def caveats(self, request: Request, cloud: Cloud) -> Iterator[str]:
         """Yield a phrase for each other hint that may reject hosts."""
         return scheduler_hints.unmodelled(request)
 
@@ -116,7 +116,7 @@ def _against(hint: _Hint, host: str | None) -> Verdict | None:
     return Verdict.rejected(f'scheduler_hints.{hint.name}', servers=servers)
 
 
-def _hints(request: Request, cloud: CloudSnapshot) -> tuple[_Hint, ...]:
+def _hints(request: Request, cloud: Cloud) -> tuple[_Hint, ...]:
     """Return the hints that name servers, ``same_host`` first."""
     return tuple(
         _hint(request, cloud, name, servers)
@@ -125,7 +125,7 @@ def _hints(request: Request, cloud: CloudSnapshot) -> tuple[_Hint, ...]:
     )
 
 
-def _hint(request: Request, cloud: CloudSnapshot, name: str, servers: tuple[str, ...]) -> _Hint:
+def _hint(request: Request, cloud: Cloud, name: str, servers: tuple[str, ...]) -> _Hint:
     """Return the hint with the hosts of these servers.
 
     Servers that cannot exist or have no host are skipped. Both hosts of a migration, and one that

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Assumption,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Host,
     Option,
@@ -41,7 +41,7 @@ class _Limits(NamedTuple):
     is_of_hosts: bool
     is_of_aggregates: bool
 
-    def of(self, cloud: CloudSnapshot, host: Host) -> int:
+    def of(self, cloud: Cloud, host: Host) -> int:
         """Return the number of servers that the enabled filters allow on the host.
 
         For AggregateNumInstancesFilter, the lowest ``max_instances_per_host`` of its aggregates;
@@ -91,7 +91,7 @@ class ServerCountConstraint(Constraint):
         ),
     }
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Limits | Verdict:
+    def prepare(self, request: Request, cloud: Cloud) -> _Limits | Verdict:
         """Return the limits.
 
         SKIP ``not_enforced`` without the filters; PASS ``unknown``, at most, if the limits of
@@ -105,7 +105,7 @@ class ServerCountConstraint(Constraint):
             return Verdict.passed('server_count.unknown', is_at_most=True)
         return limits
 
-    def check(self, asked: _Limits, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: _Limits, host: Host, cloud: Cloud) -> Verdict:
         """Return a PASS ``room`` with the limit less the servers on the host, or a REJECT ``full``.
 
         If the number of servers is unknown, PASS ``not_counted`` with the limit, at most.
@@ -119,7 +119,7 @@ class ServerCountConstraint(Constraint):
         room = most - host.servers
         return Verdict.passed('server_count.room', room=room, servers=host.servers, most=most)
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption | Switch]:
         """Yield NumInstancesFilter if the option is set, and the other one if an aggregate has it.
 
         DEFAULT if a filter is enabled, and the option is not explicit.

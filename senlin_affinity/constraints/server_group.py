@@ -26,13 +26,13 @@ from senlin_affinity.constraints.base import (
     Request,
     Verdict,
 )
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.server_group import (
     AFFINITY,
     ANTI_AFFINITY,
     MAX_SERVER_PER_HOST,
     ServerGroup,
 )
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Caveat
 from senlin_affinity.nova.alternatives import may_create_group, new_group, soft_group
 from senlin_affinity.nova.group_policy import (
@@ -75,7 +75,7 @@ ONLY_LATE_CHECK = OpenAssumption(
 )
 
 
-def new_group_change(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> Change:
+def new_group_change(request: Request, cloud: Cloud, group: ServerGroup) -> Change:
     """Return the change ``new_group``: the same group with an unused name, without servers."""
     data = {'server_group': new_group(request, cloud, group)}
     change = 'a new server group (with Senlin: another cluster, or policy)'
@@ -231,7 +231,7 @@ class ServerGroupConstraint(Constraint):
 
         return {domain: verdict(domain.name) for domain in rooms}
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption]:
         """Yield ONLY_LATE_CHECK if no filter enforces the policy.
 
         With a limit per host, NO_SOFT_DELETED if these are unknown, and LATE_CHECK if a filter
@@ -252,7 +252,7 @@ class ServerGroupConstraint(Constraint):
         if not is_only_checked_late(request) and request.memo(checked_late, cloud) and not is_set:
             yield LATE_CHECK
 
-    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterator[Caveat]:
+    def caveats(self, request: Request, cloud: Cloud) -> Iterator[Caveat]:
         """Yield one if the scheduler does not run the filter of the group's policy.
 
         nova-conductor then rejects every server of the group, if it has the same configuration
@@ -289,9 +289,7 @@ class ServerGroupConstraint(Constraint):
         if request.is_group_optional:
             yield no_group_change(request, group)
 
-    def _other_groups(
-        self, request: Request, cloud: CloudSnapshot, group: ServerGroup
-    ) -> Iterator[Change]:
+    def _other_groups(self, request: Request, cloud: Cloud, group: ServerGroup) -> Iterator[Change]:
         """Yield the changes to another group."""
         wanted = request.count
         same = {'server_group': new_group(request, cloud, group)}
@@ -313,7 +311,7 @@ class ServerGroupConstraint(Constraint):
         yield soft_policy_change(request, cloud, group)
 
 
-def soft_policy_change(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> Change:
+def soft_policy_change(request: Request, cloud: Cloud, group: ServerGroup) -> Change:
     """Return the change ``soft_policy``: a new group with a soft policy and no rules.
 
     "policies: soft-affinity" is a property of the policy that determines the group; otherwise "a

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Change,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Data,
     Domain,
@@ -97,7 +97,7 @@ class SpreadConstraint(Constraint):
         """Check whether the request has a hard spread."""
         return bool(_hard(request))
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Criteria | Verdict:
+    def prepare(self, request: Request, cloud: Cloud) -> _Criteria | Verdict:
         """Return the criteria; SKIP ``none`` without a hard spread."""
         of_spreads = (*(spread.by for spread in _hard(request)),)
         if not of_spreads:
@@ -106,7 +106,7 @@ class SpreadConstraint(Constraint):
             of_spreads, request.memo(default_zone, cloud) if ZONE in of_spreads else None
         )
 
-    def check(self, asked: _Criteria, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: _Criteria, host: Host, cloud: Cloud) -> Verdict:
         """Check that the host is in one domain of each hard spread: PASS ``in_domain``.
 
         REJECT ``no_domain``, ``several_domains`` or ``default_zone``; else ``unknown`` if any

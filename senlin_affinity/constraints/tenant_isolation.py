@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Change,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Evaluated,
     Host,
@@ -56,7 +56,7 @@ class TenantIsolationConstraint(Constraint):
         ),
     }
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> str | Verdict | None:
+    def prepare(self, request: Request, cloud: Cloud) -> str | Verdict | None:
         """Return the project of the servers; None if it is unknown.
 
         About every host: SKIP ``not_enforced`` without the filter; PASS ``unknown``, at most,
@@ -71,7 +71,7 @@ class TenantIsolationConstraint(Constraint):
             return Verdict.passed('tenant_isolation.everybody')
         return request.project_id
 
-    def check(self, asked: str | None, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: str | None, host: Host, cloud: Cloud) -> Verdict:
         """Reject (``other``) a host whose aggregates name projects, but not this one.
 
         The keys begin with ``filter_tenant_id``; a value may list several projects. PASS ``own`` if
@@ -89,7 +89,7 @@ class TenantIsolationConstraint(Constraint):
         names = named(aggregates, TENANT)
         return Verdict.rejected('tenant_isolation.other', aggregates=names, project=asked)
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[str]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[str]:
         """Yield the filter if any aggregate names projects."""
         if any(tenants(each.metadata) for each in cloud.aggregates or ()):
             yield _FILTER

@@ -13,7 +13,7 @@ from senlin_affinity.constraints.base import (
     Assumption,
     Change,
     ChangedHosts,
-    CloudSnapshot,
+    Cloud,
     Constraint,
     Data,
     Evaluated,
@@ -97,7 +97,7 @@ class TraitsConstraint(Constraint):
         'traits.unknown': Reason('it is not known whether the host has the required traits'),
     }
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> _Asked | Verdict:
+    def prepare(self, request: Request, cloud: Cloud) -> _Asked | Verdict:
         """Return the traits of the flavor and the image.
 
         About every host: ``unknown`` without flavor; SKIP ``none`` if Nova can require no trait.
@@ -115,7 +115,7 @@ class TraitsConstraint(Constraint):
         )
         return asked if asked.may_need_owner or asked.is_any else Verdict.skipped('traits.none')
 
-    def check(self, asked: _Asked, host: Host, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: _Asked, host: Host, cloud: Cloud) -> Verdict:
         """Check the required and forbidden traits of the flavor and the image.
 
         Without a grant: REJECT ``missing`` or ``forbidden``; ``unknown`` if a missing or forbidden
@@ -142,7 +142,7 @@ class TraitsConstraint(Constraint):
         required = ', '.join(sorted(asked.required)) or '(none)'
         return Verdict.passed('traits.present', is_at_most=is_at_most, required=required)
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterator[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption | Switch]:
         """Yield an assumption and the option for each that would make Nova require a trait.
 
         Nothing for an explicit option, nor if all hosts have the traits.
@@ -187,7 +187,7 @@ class TraitsConstraint(Constraint):
         return data | ({'removed_image_properties': of_image} if of_image else {})
 
 
-def _required(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
+def _required(request: Request, cloud: Cloud) -> frozenset[str]:
     """Return the required traits, with those of the root provider; none without a flavor."""
     demand = demand_of(request)
     return (

@@ -17,12 +17,12 @@ import numpy as np
 from senlin_affinity.engine.domains import DomainCapacity
 from senlin_affinity.engine.table import HostVerdicts, Table
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, limited
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import DISK_GB, UNIT_CLASSES
 from senlin_affinity.model.host import Host, is_vsphere
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import (
     UNMODELLED,
     Assumption,
@@ -150,7 +150,7 @@ def total_capacity(
 
 
 def _of_hosts(
-    request: Request, cloud: CloudSnapshot, table: Table, domains: DomainCapacity | None
+    request: Request, cloud: Cloud, table: Table, domains: DomainCapacity | None
 ) -> Bounds:
     """Return the bounds of all hosts together."""
     if cloud.hosts is None:
@@ -250,7 +250,7 @@ def _look(request: Request, scenario: Scenario, table: Table) -> Numbers:
 
 def _caveats(
     request: Request,
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     hosts: Iterable[tuple[Host, HostVerdicts]],
     reasons: Mapping[str, Reason],
 ) -> Iterator[Caveat]:
@@ -316,7 +316,7 @@ SAME_AGGREGATES = OpenAssumption(
 
 
 def find(
-    request: Request, cloud: CloudSnapshot, declared: Iterable[Assumption | Switch]
+    request: Request, cloud: Cloud, declared: Iterable[Assumption | Switch]
 ) -> tuple[Assumption, ...]:
     """Return the assumptions about the request, then those that are ``declared``, each once.
 
@@ -341,7 +341,7 @@ def mattering(assumptions: Iterable[Assumption], total: TotalCapacity) -> tuple[
 
 
 def of_constraint(
-    request: Request, cloud: CloudSnapshot, constraint: Constraint
+    request: Request, cloud: Cloud, constraint: Constraint
 ) -> Sequence[Assumption | Switch]:
     """Return the assumptions, filters and options that a constraint declares; they may repeat."""
     with attributing(constraint, 'assumptions'):
@@ -354,7 +354,7 @@ def of_constraint(
 
 
 def declared(
-    request: Request, cloud: CloudSnapshot, constraints: Iterable[Constraint]
+    request: Request, cloud: Cloud, constraints: Iterable[Constraint]
 ) -> Iterator[Assumption | Switch]:
     """Yield the answers of :func:`of_constraint`."""
     return (found for each in constraints for found in of_constraint(request, cloud, each))

@@ -41,11 +41,11 @@ from msgspec import structs
 
 from senlin_affinity.engine import commands
 from senlin_affinity.engine.resolution import resolve_member_of
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.proposal import Data, unused
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import read_all
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.nova import host_status, moves
@@ -63,7 +63,7 @@ class Action:
     ``is_for_tenants``: a user without administrator rights can run the commands.
     """
 
-    of_request: Callable[[Request, CloudSnapshot, Any], Request] | None = None
+    of_request: Callable[[Request, Cloud, Any], Request] | None = None
     of_scenario: Callable[[Scenario, Any, Request], Scenario] | None = None
     commands: commands.Commands | None = None
     needs_hardware: bool = False
@@ -179,13 +179,13 @@ def _host_traits(scenario: Scenario, value: Data, _request: Request) -> Scenario
     return scenario.change(value['hosts'], lambda host: host.but(traits=host.traits | added))
 
 
-def _flavor(request: Request, cloud: CloudSnapshot, value: Data) -> Request:
+def _flavor(request: Request, cloud: Cloud, value: Data) -> Request:
     """Replace the flavor with the cloud's flavor of this id."""
     flavor = next(each for each in cloud.flavors or () if each.id == value['id'])
     return replace(request, flavor=flavor)
 
 
-def _server_group(request: Request, _cloud: CloudSnapshot, value: Data | None) -> Request:
+def _server_group(request: Request, _cloud: Cloud, value: Data | None) -> Request:
     """Replace the server group with a new one without servers, whose id is its name; or with none.
 
     ``project_id`` defaults to that of the old group.
@@ -215,7 +215,7 @@ def _quotas(scenario: Scenario, value: Data, _request: Request) -> Scenario:
     return scenario.with_parts(quotas=raised)
 
 
-def _extra_specs(request: Request, _cloud: CloudSnapshot, keys: Iterable[str]) -> Request:
+def _extra_specs(request: Request, _cloud: Cloud, keys: Iterable[str]) -> Request:
     """Remove these extra specs from the flavor, whose id becomes ''; skip an unknown flavor."""
     if request.flavor is None:
         return request
@@ -223,7 +223,7 @@ def _extra_specs(request: Request, _cloud: CloudSnapshot, keys: Iterable[str]) -
     return replace(request, flavor=structs.replace(request.flavor, id='', extra_specs=left))
 
 
-def _set_extra_specs(request: Request, _cloud: CloudSnapshot, specs: Mapping[str, str]) -> Request:
+def _set_extra_specs(request: Request, _cloud: Cloud, specs: Mapping[str, str]) -> Request:
     """Set these extra specs of the flavor; skip an unknown flavor."""
     if request.flavor is None:
         return request
@@ -237,7 +237,7 @@ def _created_traits(scenario: Scenario, names: Iterable[str], _request: Request)
     return scenario.with_parts(traits=None if known is None else known.union(names))
 
 
-def _image_properties(request: Request, _cloud: CloudSnapshot, keys: Iterable[str]) -> Request:
+def _image_properties(request: Request, _cloud: Cloud, keys: Iterable[str]) -> Request:
     """Remove these properties from the image; unknown properties become {}."""
     image, left = request.image, _without(request.image_properties or {}, keys)
     image = None if image is None else replace(image, properties=left)

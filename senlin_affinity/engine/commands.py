@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import unused
 from senlin_affinity.model.request import Request
@@ -21,7 +22,6 @@ from senlin_affinity.model.server_group import (
     RULES_MICROVERSION,
     SOFT_POLICIES_MICROVERSION,
 )
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
 from senlin_affinity.nova.moves import LIVE
 
@@ -31,7 +31,7 @@ _PLACEMENT = ('--os-placement-api-version', '1.6')
 
 #: The arguments of ``openstack``, or a whole shell command.
 Words = tuple[str, ...] | str
-Commands = Callable[[Request, CloudSnapshot, Any], Iterator[Words]]
+Commands = Callable[[Request, Cloud, Any], Iterator[Words]]
 
 
 def _named(*names: str) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def _named(*names: str) -> tuple[str, ...]:
 
 
 def server_group(
-    request: Request, _cloud: CloudSnapshot, value: Mapping[str, Any] | None
+    request: Request, _cloud: Cloud, value: Mapping[str, Any] | None
 ) -> Iterator[Words]:
     """Yield the command that creates the group; nothing for none, or with none to replace.
 
@@ -61,7 +61,7 @@ def server_group(
     yield (*scope, *version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
 
 
-def enabled_hosts(request: Request, cloud: CloudSnapshot, names: Iterable[str]) -> Iterator[Words]:
+def enabled_hosts(request: Request, cloud: Cloud, names: Iterable[str]) -> Iterator[Words]:
     """Yield ``('compute', 'service', 'set', '--enable', <name>, 'nova-compute')`` for each host.
 
     If only the trait is stale, another command removes it, after all others.
@@ -78,7 +78,7 @@ def enabled_hosts(request: Request, cloud: CloudSnapshot, names: Iterable[str]) 
 _QUOTA: Mapping[str, str] = {'metadata_items': '--properties'}
 
 
-def quotas(request: Request, cloud: CloudSnapshot, value: Mapping[str, Any]) -> Iterator[Words]:
+def quotas(request: Request, cloud: Cloud, value: Mapping[str, Any]) -> Iterator[Words]:
     """Yield ``('quota', 'set', '--instances', '7', <project>)``.
 
     Nothing without a project or ``limits``.
@@ -97,7 +97,7 @@ def quotas(request: Request, cloud: CloudSnapshot, value: Mapping[str, Any]) -> 
     )
 
 
-def created_traits(request: Request, cloud: CloudSnapshot, names: Iterable[str]) -> Iterator[Words]:
+def created_traits(request: Request, cloud: Cloud, names: Iterable[str]) -> Iterator[Words]:
     """Yield a command that creates each trait."""
     for name in names:
         yield (*_PLACEMENT, 'trait', 'create', name)
@@ -111,7 +111,7 @@ def migration(kind: str, server: str, target: str, *options: str) -> tuple[str, 
 
 
 def moved_servers(
-    _request: Request, _cloud: CloudSnapshot, servers: Iterable[Mapping[str, str]]
+    _request: Request, _cloud: Cloud, servers: Iterable[Mapping[str, str]]
 ) -> Iterator[Words]:
     """Yield the command that migrates each server and waits, and the confirmation of a cold one."""
     for each in servers:
@@ -120,9 +120,7 @@ def moved_servers(
             yield ('server', 'migration', 'confirm', each['id'])
 
 
-def set_extra_specs(
-    request: Request, _cloud: CloudSnapshot, specs: Mapping[str, str]
-) -> Iterator[Words]:
+def set_extra_specs(request: Request, _cloud: Cloud, specs: Mapping[str, str]) -> Iterator[Words]:
     """Yield ``('flavor', 'set', '--property', <key=value>, ..., <flavor id>)``."""
     flavor = request.flavor
     if flavor is not None:
@@ -143,9 +141,7 @@ def _enabled_in_placement(host: Host) -> Iterator[str]:
     )
 
 
-def flavor_without(
-    request: Request, cloud: CloudSnapshot, keys: Collection[str]
-) -> Iterator[Words]:
+def flavor_without(request: Request, cloud: Cloud, keys: Collection[str]) -> Iterator[Words]:
     """Create a flavor of the same size without these extra specs, private to a known project.
 
     Its name is unused, such as "m1-2". Nothing without a flavor or ``keys``.

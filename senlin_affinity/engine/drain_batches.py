@@ -24,11 +24,11 @@ from msgspec import structs
 
 from senlin_affinity.engine.drain import drain
 from senlin_affinity.engine.drain_plan import DrainPlan, Move, all_fit
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.request import Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import moves
 from senlin_affinity.scenario.constraint import Constraint
 from senlin_affinity.scenario.scenario import Scenario
@@ -149,7 +149,7 @@ def _without_answers(scenario: Scenario) -> Scenario:
     return scenario.with_hosts(asked, answered=frozenset())
 
 
-def _located(cloud: CloudSnapshot, every: Sequence[Move]) -> dict[str, Any]:
+def _located(cloud: Cloud, every: Sequence[Move]) -> dict[str, Any]:
     """Return the parts of the cloud that say where the servers are."""
     moved = {each.server.id: each for each in every}
     by_host: dict[str, list[Server]] = {

@@ -23,11 +23,11 @@ from senlin_affinity.engine.drain_targets import Room, Task
 from senlin_affinity.engine.table import column_of
 from senlin_affinity.engine.workload_bounds import amounts_of
 from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import moves
 from senlin_affinity.nova.group_policy import FILTERS
@@ -72,12 +72,12 @@ class Evacuations:
         return replace(self, scenario=scenario, _rooms={}, _closed={})
 
     @cached_property
-    def cloud(self) -> CloudSnapshot:
+    def cloud(self) -> Cloud:
         """The cloud as it is."""
         return self.scenario.cloud
 
     @cached_property
-    def _lost(self) -> CloudSnapshot:
+    def _lost(self) -> Cloud:
         """The cloud with all hosts down, in which Nova accepts evacuations of all of them."""
         hosts = tuple(host.but(up=False) for host in self.cloud.hosts or ())
         return structs.replace(self.cloud, hosts=hosts)

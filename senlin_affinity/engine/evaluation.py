@@ -17,9 +17,9 @@ from senlin_affinity.engine.capacity import (
 )
 from senlin_affinity.engine.domains import DomainCapacity, domain_capacity
 from senlin_affinity.engine.table import Table, column_of, evaluate_hosts
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import UNMODELLED, Assumption, Caveat, Verdict
 from senlin_affinity.nova.candidate_query import placement_answer
 from senlin_affinity.nova.demand import demand_of
@@ -173,7 +173,7 @@ def coupled(
     return replace(found, bounds=found.bounds._replace(expected=len(tried)))
 
 
-def _of_request(constraint: Constraint, request: Request, cloud: CloudSnapshot) -> Verdict:
+def _of_request(constraint: Constraint, request: Request, cloud: Cloud) -> Verdict:
     """Return the verdict about the request."""
     with attributing(constraint, 'check_request'):
         return check_verdict(constraint, constraint.check_request(request, cloud))
@@ -181,7 +181,7 @@ def _of_request(constraint: Constraint, request: Request, cloud: CloudSnapshot) 
 
 def _unmodelled(
     request: Request,
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     constraints: Sequence[Constraint],
     table: Table,
     known: Mapping[str, Sequence[str | Caveat]],

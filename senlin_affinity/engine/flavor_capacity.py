@@ -38,10 +38,10 @@ from senlin_affinity.engine.parts import NO_PARTS, ZONE, Parts, parts_of
 from senlin_affinity.engine.stranded import FlavorOnHosts, FreeAmount, Remainder
 from senlin_affinity.engine.table import PASS, Table
 from senlin_affinity.model.bounds import NONE, Bounds
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import QUOTA, Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.model.verdict import Assumption, Caveat, sentence
 from senlin_affinity.scenario.column import limit
@@ -285,9 +285,7 @@ def _with_hosts(
     )
 
 
-def _of_quotas(
-    request: Request, cloud: CloudSnapshot, constraints: Iterable[Constraint]
-) -> Bounds | None:
+def _of_quotas(request: Request, cloud: Cloud, constraints: Iterable[Constraint]) -> Bounds | None:
     """Return the number of servers that the quotas allow; None if they are unknown."""
     waived = request.settings.waived - {QUOTA}
     counted = replace(request, settings=replace(request.settings, waived=waived))

@@ -1,7 +1,7 @@
 """Find the smallest server whose move to another host makes room for a request.
 
 Only few hosts may have what a request needs, such as GPUs, and be full of servers that do not need
-it. The servers of these hosts are read for it (``CloudSnapshot.servers_by_host``).
+it. The servers of these hosts are read for it (``Cloud.servers_by_host``).
 
 Example::
 

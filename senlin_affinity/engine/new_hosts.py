@@ -21,11 +21,11 @@ import numpy as np
 from msgspec import structs
 
 from senlin_affinity.engine.what_if import WhatIf, WhatIfResult
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.member_of import CanonicalUuids
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.flavor_features import OWNER
 from senlin_affinity.nova.host_status import started
@@ -198,7 +198,7 @@ def empty(host: Host) -> Host:
     )
 
 
-def described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
+def described(host: Host, snapshot: Cloud) -> dict[str, Any]:
     """Return an unused host as in the example of this module."""
     by_uuid = snapshot.aggregates_by_uuid
     named = [(by_uuid[uuid].name if uuid in by_uuid else uuid, uuid) for uuid in host.aggregates]
@@ -244,7 +244,7 @@ def _plain(what_if: WhatIf, host: Host, room: int) -> Host:
     return other if is_as_good(other) else host
 
 
-def _words(request: Request, cloud: CloudSnapshot, host: Host) -> Iterator[str]:
+def _words(request: Request, cloud: Cloud, host: Host) -> Iterator[str]:
     """Yield "VCPU 64" for each requested class, "zone az-1", "aggregate ssd", "trait CUSTOM_A".
 
     The zone only if hosts have several or an aggregate carries one; aggregates that do not carry
@@ -274,7 +274,7 @@ def _amount(resource_class: str, has: Resource) -> str:
     return str(has.max_unit) + ('' if _LEAST_RATIO <= ratio <= 1 else f' with ratio {ratio:g}')
 
 
-def _beside_zone(snapshot: CloudSnapshot, host: Host) -> frozenset[str]:
+def _beside_zone(snapshot: Cloud, host: Host) -> frozenset[str]:
     """Return the host's aggregates that do not carry its zone."""
     zone = host.availability_zone
     return host.aggregates - snapshot.zones.carried_by.get(zone or '', frozenset())

@@ -1,4 +1,4 @@
-"""Resolve the names of a request in the snapshot."""
+"""Replace the names of a request by values of the cloud."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.member_of import MemberOf, canonical, read
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.model.suggestion import nearest
 from senlin_affinity.nova import aggregates
@@ -24,7 +24,7 @@ Thing = TypeVar('Thing', Flavor, ServerGroup)
 
 
 def resolve(
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     count: int,
     flavor: str | Flavor,
     *,
@@ -89,14 +89,14 @@ def _check_text(value: object, path: str) -> None:
         raise InvalidSpec(f'must be a name or an id, as a string, not {shown}', path)
 
 
-def user_of(project: str | None, group: ServerGroup | None, cloud: CloudSnapshot) -> str | None:
+def user_of(project: str | None, group: ServerGroup | None, cloud: Cloud) -> str | None:
     """Return the user of the cloud's data, else the creator of the group, if of the project."""
     if cloud.user_id is not None and project == (cloud.project_id or project):
         return cloud.user_id
     return group.user_id if group is not None and group.project_id == project else None
 
 
-def _groups(wanted: str, project: str | None, cloud: CloudSnapshot) -> Sequence[ServerGroup] | None:
+def _groups(wanted: str, project: str | None, cloud: Cloud) -> Sequence[ServerGroup] | None:
     """Return ``server_groups_of`` the project if one has the requested id or name.
 
     Otherwise all groups (None: unknown), or with a project its groups and those with the id.
@@ -109,7 +109,7 @@ def _groups(wanted: str, project: str | None, cloud: CloudSnapshot) -> Sequence[
     return (*own, *(group for group in groups if group.id == wanted))
 
 
-def resolve_member_of(expressions: tuple[str, ...], cloud: CloudSnapshot) -> MemberOf:
+def resolve_member_of(expressions: tuple[str, ...], cloud: Cloud) -> MemberOf:
     """Return the parsed expressions, with UUIDs instead of aggregate names.
 
     Names stay if the aggregates are unknown; otherwise, raise InvalidSpec for an unknown or
@@ -142,23 +142,23 @@ def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | Non
     raise InvalidSpec(f'there is no {what} {wanted!r}{near}', path)
 
 
-def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
-    """Raise InvalidSpec if no host, no aggregate and no zone of the snapshot has this name.
+def _check_zone(zone: str | None, cloud: Cloud) -> None:
+    """Raise InvalidSpec if no host, no aggregate and no zone of the cloud has this name.
 
     Any name is valid if ``availability_zones`` and the hosts, or the zone of one, are unknown.
     """
     if zone is None:
         return
-    of_hosts = {None} if snapshot.hosts is None else {zone for zone, _of_host in snapshot.places}
-    zones = of_hosts | {aggregate.availability_zone for aggregate in snapshot.aggregates or ()}
-    zones |= snapshot.availability_zones or frozenset()
-    is_known = snapshot.availability_zones is not None or None not in of_hosts
+    of_hosts = {None} if cloud.hosts is None else {zone for zone, _of_host in cloud.places}
+    zones = of_hosts | {aggregate.availability_zone for aggregate in cloud.aggregates or ()}
+    zones |= cloud.availability_zones or frozenset()
+    is_known = cloud.availability_zones is not None or None not in of_hosts
     if is_known and zone not in zones:
         near = _near(zone, (name for name in zones if name is not None))
         raise InvalidSpec(f'there is no availability zone {zone!r}{near}', 'availability_zone')
 
 
-def _check_spreads(spreads: Iterable[Spread], cloud: CloudSnapshot) -> None:
+def _check_spreads(spreads: Iterable[Spread], cloud: Cloud) -> None:
     """Raise InvalidSpec for a ``by`` that is not ``availability_zone`` or a key of any aggregate.
 
     Any key is valid if the aggregates are unknown.

@@ -12,10 +12,10 @@ from senlin_affinity.engine.decision import Remedy
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.engine.table import evaluate_hosts
 from senlin_affinity.engine.unspecified import is_decisive
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.scenario.constraint import is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
@@ -52,7 +52,7 @@ class WhatIf:
         return self.before.request
 
     @property
-    def cloud(self) -> CloudSnapshot:
+    def cloud(self) -> Cloud:
         """The cloud."""
         return self.before.scenario.cloud
 

@@ -32,6 +32,7 @@ from senlin_affinity.groups.steps import (
     Step,
     Use,
 )
+from senlin_affinity.model.cloud import Quota
 from senlin_affinity.model.errors import (
     CloudError,
     GroupMayExist,
@@ -42,7 +43,6 @@ from senlin_affinity.model.errors import (
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.ports import Candidates, Inventory
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
-from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.verdict import Outcome, sentence
 from senlin_affinity.nova import quotas

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Flavor, Quota
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import Flavor, Quota
 
 
 class ServerGroups(Protocol):

@@ -11,12 +11,12 @@ from functools import cached_property
 from operator import is_
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import Spread
 
 _Worked = TypeVar('_Worked')
@@ -113,7 +113,7 @@ class Request:
     is_drs_required: bool = False
     is_pinned: bool = False
     settings: Settings = Settings()
-    elsewhere: tuple[Request, CloudSnapshot] | None = field(default=None, repr=False, compare=False)
+    elsewhere: tuple[Request, Cloud] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Take the properties of a known image."""

@@ -29,13 +29,13 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.nova import moves
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
@@ -142,7 +142,7 @@ class ServerAction:
 
 
 def obstacle(
-    asked: ServerAction, cloud: CloudSnapshot, settings: Settings, host: str | None = None
+    asked: ServerAction, cloud: Cloud, settings: Settings, host: str | None = None
 ) -> Verdict | None:
     """Return why Nova rejects the action for any host; None if nothing is known against it.
 
@@ -170,9 +170,7 @@ def obstacle(
     return None
 
 
-def _of_target(
-    server: Server, kind: moves.Kind, cloud: CloudSnapshot, host: str | None
-) -> Verdict | None:
+def _of_target(server: Server, kind: moves.Kind, cloud: Cloud, host: str | None) -> Verdict | None:
     """Return the rejection of the requested host, whatever it offers."""
     if host is not None and host == server.host:
         return Verdict.rejected('move.own_host', server=server.name, host=host)
@@ -213,9 +211,7 @@ def _is_alike(now: Flavor, new: Flavor) -> bool:
     return structs.replace(new, **same) == now
 
 
-def request_of(
-    asked: ServerAction, cloud: CloudSnapshot, settings: Settings
-) -> tuple[Request, CloudSnapshot]:
+def request_of(asked: ServerAction, cloud: Cloud, settings: Settings) -> tuple[Request, Cloud]:
     """Return the request for one server, and the cloud with the hosts that Nova considers.
 
     For a resize, nova-api checks the flavor again, and for a rebuild, the image. A server that is
@@ -279,7 +275,7 @@ def _checking(request: Request, name: str, settings: Settings) -> Request:
     return replace(request, settings=replace(request.settings, waived=waived))
 
 
-def _only(cloud: CloudSnapshot, is_considered: Callable[[Host], bool]) -> CloudSnapshot:
+def _only(cloud: Cloud, is_considered: Callable[[Host], bool]) -> Cloud:
     """Return the cloud with the hosts that Nova considers; unknown hosts stay."""
     if cloud.hosts is None:
         return cloud

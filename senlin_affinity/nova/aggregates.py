@@ -13,10 +13,10 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec, quoted
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf, canonical, hint, read, spelt
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 
 
@@ -78,7 +78,7 @@ def _odd(expressions: Sequence[str], names: Mapping[str, set[str]]) -> str:
     return ''
 
 
-def aggregates_of(cloud: CloudSnapshot, host: Host) -> Sequence[Aggregate]:
+def aggregates_of(cloud: Cloud, host: Host) -> Sequence[Aggregate]:
     """Return the known aggregates of the host in Nova, sorted by UUID."""
     known = cloud.aggregates_by_uuid
     return [known[uuid] for uuid in sorted(host.aggregates) if uuid in known]
@@ -96,7 +96,7 @@ def named(aggregates: Sequence[Aggregate], key: str) -> str:
 
 
 def check(
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     uuids: frozenset[str],
     asked: MemberOf,
     codes: tuple[str, str, str],
@@ -123,7 +123,7 @@ def unmirrored(host: Host, any_of: frozenset[str]) -> frozenset[str]:
     return here if here <= host.unmirrored else frozenset()
 
 
-def unmirrored_in_zone(cloud: CloudSnapshot, host: Host, zone: str | None) -> frozenset[str]:
+def unmirrored_in_zone(cloud: Cloud, host: Host, zone: str | None) -> frozenset[str]:
     """Return the host's aggregates that carry the zone, if Placement has it in none of them."""
     if zone is None or not host.unmirrored:
         return frozenset()
@@ -136,7 +136,7 @@ def in_placement(host: Host) -> frozenset[str]:
     return host.aggregates - host.unmirrored | host.stale_aggregates
 
 
-def names(cloud: CloudSnapshot, uuids: Iterable[str], joined: str = ', ') -> str:
+def names(cloud: Cloud, uuids: Iterable[str], joined: str = ', ') -> str:
     """Return the sorted names of aggregates; an unknown aggregate is named by its UUID."""
     known = cloud.aggregates_by_uuid
     return joined.join(sorted(known[uuid].name if uuid in known else uuid for uuid in uuids))

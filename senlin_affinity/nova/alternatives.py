@@ -16,13 +16,13 @@ from typing import Any
 from msgspec import structs
 
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import CanonicalUuids
 from senlin_affinity.model.proposal import Change, ChangedHosts, Kind, unused
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.quotas import quotas_of, room_for_group
 
 #: A flavor that keeps this part of each amount is close to the requested one.
@@ -36,14 +36,12 @@ _MOST_AGGREGATES = 50
 _PLACE = attrgetter('availability_zone', 'aggregates')
 
 
-def may_create_group(request: Request, cloud: CloudSnapshot, group: ServerGroup) -> bool:
+def may_create_group(request: Request, cloud: Cloud, group: ServerGroup) -> bool:
     """Check whether the quota allows another group; True for a group that does not exist yet."""
     return group.is_planned or bool(room_for_group(quotas_of(request, cloud) or {}))
 
 
-def new_group(
-    request: Request, cloud: CloudSnapshot, group: ServerGroup, **other: Any
-) -> dict[str, Any]:
+def new_group(request: Request, cloud: Cloud, group: ServerGroup, **other: Any) -> dict[str, Any]:
     """Return the same group without its servers, under an unused name."""
     name = group.name
     if not group.is_planned:
@@ -133,7 +131,7 @@ def larger_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
     return sorted((each for each in known if _is_beside(each, now, ge)), key=_size)
 
 
-def with_existing_flavor(request: Request, cloud: CloudSnapshot, change: Change) -> Change:
+def with_existing_flavor(request: Request, cloud: Cloud, change: Change) -> Change:
     """Return the change with an existing flavor in place of one without some extra specs.
 
     It has the same amounts, or else at least half of each; the largest, then the first by name.
@@ -172,7 +170,7 @@ def with_existing_flavor(request: Request, cloud: CloudSnapshot, change: Change)
     return replace(change, change=words, data={**others, **instead.data})
 
 
-def without_specs(request: Request, cloud: CloudSnapshot) -> Iterator[Change]:
+def without_specs(request: Request, cloud: Cloud) -> Iterator[Change]:
     """Yield changes to a few flavors that require less, such as no GPU, the nearest ones first.
 
     They have the same amounts, or else at least half of each.
@@ -242,7 +240,7 @@ def _joined(aggregates: CanonicalUuids, uuid: str) -> CanonicalUuids:
 
 
 def joining(
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     hosts: Sequence[Host],
     uuids: Iterable[str],
     kept: Collection[str],
@@ -290,7 +288,7 @@ def _is_empty(host: Host) -> bool:
     return bool(has) and not any(each.used for each in has.values())
 
 
-def _may_join(snapshot: CloudSnapshot, host: Host, aggregate: Aggregate) -> bool | None:
+def _may_join(snapshot: Cloud, host: Host, aggregate: Aggregate) -> bool | None:
     """Check whether Nova would add a host of this zone and these aggregates to the aggregate.
 
     None: only if it :func:`_is_empty`.

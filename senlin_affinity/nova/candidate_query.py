@@ -36,12 +36,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Demand, Group
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import flavor_features, queried_aggregates
 from senlin_affinity.nova.demand import demand_of, parts_of
@@ -56,13 +56,13 @@ MICROVERSION = '1.36'
 _SAFE = frozenset(b'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~')
 
 
-def query(request: Request, cloud: CloudSnapshot) -> str | None:
+def query(request: Request, cloud: Cloud) -> str | None:
     """Return the query for one server; None if there is not exactly one."""
     found = queries(request, cloud)
     return found[0] if len(found) == 1 else None
 
 
-def queries(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
+def queries(request: Request, cloud: Cloud) -> tuple[str, ...]:
     """Return all queries that Nova sends for one server; any of them may return a host.
 
     There are two if a policy pins CPUs, unless nova.conf disables the second; none if the flavor is
@@ -86,7 +86,7 @@ def queries(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     )
 
 
-def alternatives(request: Request, cloud: CloudSnapshot) -> Sequence[Sequence[Group]]:
+def alternatives(request: Request, cloud: Cloud) -> Sequence[Sequence[Group]]:
     """Return the groups of each query that Nova sends; () without a flavor.
 
     Aggregates add an empty group without a suffix, if there is none.
@@ -109,7 +109,7 @@ def are_aggregates_asked(request: Request) -> bool:
     return wanted_zone(request) is not None or bool(is_limited) or is_reserved
 
 
-def _member_of(request: Request, cloud: CloudSnapshot) -> list[str] | None:
+def _member_of(request: Request, cloud: Cloud) -> list[str] | None:
     """Return the ``member_of`` of the group without a suffix; None if Nova rejects the request."""
     known, zone = cloud.aggregates, wanted_zone(request)
     if known is None:
@@ -164,14 +164,14 @@ class PlacementAnswer(NamedTuple):
     is_complete: bool = False
 
 
-def placement_answer(request: Request, cloud: CloudSnapshot) -> PlacementAnswer:
+def placement_answer(request: Request, cloud: Cloud) -> PlacementAnswer:
     """Return the query of the request, if it was answered. For :meth:`Request.memo`."""
     known = cloud.queries
     asked = query(request, cloud) if known else None
     return PlacementAnswer(asked, asked in cloud.answered) if asked in known else PlacementAnswer()
 
 
-def may_take_of_pools(request: Request, cloud: CloudSnapshot, host: Host) -> bool:
+def may_take_of_pools(request: Request, cloud: Cloud, host: Host) -> bool:
     """Check whether servers on this host may use up a pool that other hosts share.
 
     If the host has several providers of the class, Placement chooses one of them.
@@ -180,7 +180,7 @@ def may_take_of_pools(request: Request, cloud: CloudSnapshot, host: Host) -> boo
     return any(name in has and has[name].is_sum for name in request.memo(scarce_classes, cloud))
 
 
-def scarce_classes(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
+def scarce_classes(request: Request, cloud: Cloud) -> frozenset[str]:
     """Return the resource classes of which a pool has less than its hosts together could use."""
     pools, demand = cloud.pools, demand_of(request)
     asked = {} if demand is None else demand.amounts
@@ -231,7 +231,7 @@ class Rejection(NamedTuple):
     extra_specs: tuple[str, ...] = ()
 
 
-def rejection(request: Request, cloud: CloudSnapshot) -> Rejection | None:
+def rejection(request: Request, cloud: Cloud) -> Rejection | None:
     """Return why Placement rejects the request; None if it may accept it.
 
     An unknown name counts only if the snapshot has all names, and no host has it. Names in a query
@@ -250,7 +250,7 @@ def rejection(request: Request, cloud: CloudSnapshot) -> Rejection | None:
     return None if message is None else Rejection(OTHER, message)
 
 
-def creatable(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
+def creatable(request: Request, cloud: Cloud) -> tuple[str, ...]:
     """Return the sorted traits that the request names and nobody has created, but somebody can."""
     groups = (group for groups in alternatives(request, cloud) for group in groups)
     names = {name for group in groups for names in group.traits for name in names}
@@ -258,7 +258,7 @@ def creatable(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     return tuple(sorted(name for name in unknown if _is_name(name) and name.startswith(_CUSTOM)))
 
 
-def uncertain_traits(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
+def uncertain_traits(request: Request, cloud: Cloud) -> tuple[str, ...]:
     """Return the sorted traits that the request forbids and that may not exist.
 
     Others need no check: without a host that has a required trait or a resource class, no server
@@ -272,12 +272,12 @@ def uncertain_traits(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
     return tuple(sorted(uncertain - _accepted(cloud))) if uncertain else ()
 
 
-def _is_answered(request: Request, cloud: CloudSnapshot) -> bool:
+def _is_answered(request: Request, cloud: Cloud) -> bool:
     """Check whether Placement has answered the query."""
     return request.memo(placement_answer, cloud).query is not None
 
 
-def _accepted(cloud: CloudSnapshot) -> frozenset[str]:
+def _accepted(cloud: Cloud) -> frozenset[str]:
     """Return the traits, and other words, in the queries for which any host has a grant.
 
     An answer without candidates does not show that they exist: Placement may not look them up.
@@ -302,9 +302,7 @@ def _of_groups(request: Request, groups: Sequence[Group]) -> Iterator[Rejection]
             yield Rejection(CONFLICT, _joined(both), keys)
 
 
-def _of_names(
-    request: Request, cloud: CloudSnapshot, groups: Sequence[Group]
-) -> Iterator[Rejection]:
+def _of_names(request: Request, cloud: Cloud, groups: Sequence[Group]) -> Iterator[Rejection]:
     """Yield each reason for which Placement rejects the names in these groups."""
     classes = {name for group in groups for name in group.amounts}
     traits = {name for group in groups for names in group.traits for name in names}

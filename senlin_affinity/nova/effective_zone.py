@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 
 DEFAULT_SCHEDULE_ZONE = Option(
@@ -82,7 +82,7 @@ def is_of_host(request: Request) -> bool:
     return request.is_pinned or any(item.by == ZONE for item in request.spread)
 
 
-def zones_held_to(request: Request, cloud: CloudSnapshot) -> tuple[str, ...]:
+def zones_held_to(request: Request, cloud: Cloud) -> tuple[str, ...]:
     """Return the zones that Nova may hold a server of the request to, sorted.
 
     One, if the request or nova.conf names it; all that aggregates carry, if each server names the
@@ -100,7 +100,7 @@ def is_hard_spread(request: Request) -> bool:
     return spread and not request.is_pinned
 
 
-def default_zone(request: Request, cloud: CloudSnapshot) -> str | None:
+def default_zone(request: Request, cloud: Cloud) -> str | None:
     """Return the zone for which Nova may use a host of any zone, or None if there is no such zone.
 
     No aggregate carries Nova's default zone, so Nova does not restrict a request for it. If the

@@ -27,10 +27,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import TRUE
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
 
 DEDICATED, MIXED = 'dedicated', 'mixed'
@@ -187,7 +187,7 @@ _TPM_SECRET = 'COMPUTE_SECURITY_TPM_SECRET_SECURITY_'
 TPM_SECRETS = frozenset(f'{_TPM_SECRET}{owner}' for owner in ('USER', 'HOST', 'DEPLOYMENT'))
 
 
-def root_required(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
+def root_required(request: Request, cloud: Cloud) -> frozenset[str]:
     """Return all traits that the root provider must have."""
     asked, secret = _asked(request), _tpm_secret(request)
     traits = set() if asked is None else _of_root(asked)
@@ -215,7 +215,7 @@ def disk_format(request: Request) -> str | None:
     return None if image is None else image.disk_format
 
 
-def is_open(request: Request, cloud: CloudSnapshot) -> bool:
+def is_open(request: Request, cloud: Cloud) -> bool:
     """Check whether Nova may require a trait that cannot be determined from a known image."""
     if is_tpm_secret_open(request, cloud):
         return True
@@ -223,7 +223,7 @@ def is_open(request: Request, cloud: CloudSnapshot) -> bool:
     return bool(is_asked) and disk_format(request) is None
 
 
-def is_tpm_secret_open(request: Request, cloud: CloudSnapshot) -> bool:
+def is_tpm_secret_open(request: Request, cloud: Cloud) -> bool:
     """Check whether the flavor has a TPM, and it is unknown whether Nova requires its owner."""
     return TPM_SECRETS.isdisjoint(cloud.traits_of_hosts) and _tpm_secret(request) is not None
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import Request, Settings
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.host_status import is_in_use
 from senlin_affinity.nova.options import NO_LATE_CHECK
 
@@ -92,7 +92,7 @@ def is_checked_late(request: Request) -> bool:
     return not request.option(NO_LATE_CHECK)
 
 
-def hidden_hosts(request: Request, cloud: CloudSnapshot) -> frozenset[str]:
+def hidden_hosts(request: Request, cloud: Cloud) -> frozenset[str]:
     """Return the hosts on which Nova may count members that the group does not show there."""
     group = request.server_group
     deleted = cloud.soft_deleted or ()
@@ -127,12 +127,12 @@ def may_count(request: Request, seconds: int) -> bool:
     return interval < 0 or seconds < (interval or _DEFAULT_SPACING)
 
 
-def is_any_hidden(request: Request, cloud: CloudSnapshot) -> bool:
+def is_any_hidden(request: Request, cloud: Cloud) -> bool:
     """Check whether any host may have soft-deleted servers that are not known."""
     return cloud.soft_deleted is None and bool(request.option(RECLAIM))
 
 
-def checked_late(request: Request, cloud: CloudSnapshot) -> int:
+def checked_late(request: Request, cloud: Cloud) -> int:
     """Return the greatest number of hosts that only the late check rejects, at most ATTEMPTS.
 
     Without the filter, they may be all hosts but one: that of the affinity group, or the last host
@@ -158,7 +158,7 @@ def checked_late(request: Request, cloud: CloudSnapshot) -> int:
     )
 
 
-def may_run_out(request: Request, cloud: CloudSnapshot) -> bool:
+def may_run_out(request: Request, cloud: Cloud) -> bool:
     """Check whether Nova may give up because it tried only hosts that the late check rejects."""
     number, is_chosen = request.memo(checked_late, cloud), request.is_pinned
     is_chosen = is_chosen or request.is_forced

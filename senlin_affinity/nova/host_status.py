@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host, Leftover
 from senlin_affinity.model.numbers import listed
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.aggregates import names
 
 DISABLED = 'COMPUTE_STATUS_DISABLED'
@@ -82,7 +82,7 @@ def disabled(host: Host) -> Host:
     return host.but(enabled=False, traits=host.traits | {DISABLED})
 
 
-def differences(snapshot: CloudSnapshot) -> Iterator[str]:
+def differences(snapshot: Cloud) -> Iterator[str]:
     """Yield a sentence for each difference between Nova and Placement, with its repair."""
     hosts = snapshot.hosts or ()
     for host in hosts:
@@ -100,7 +100,7 @@ def differences(snapshot: CloudSnapshot) -> Iterator[str]:
     yield from _of_aggregates(snapshot)
 
 
-def _of_aggregates(snapshot: CloudSnapshot) -> Iterator[str]:
+def _of_aggregates(snapshot: Cloud) -> Iterator[str]:
     for where, field, joined, change in _MEMBERSHIP:
         hosts_of: dict[frozenset[str], list[str]] = {}
         for host in snapshot.hosts or ():

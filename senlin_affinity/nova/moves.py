@@ -44,12 +44,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host, is_ironic
 from senlin_affinity.model.numbers import TRUE
 from senlin_affinity.model.request import QUOTA, Request, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE
 from senlin_affinity.nova.group_policy import FILTERS
@@ -143,9 +143,7 @@ def kind_of(server: Server) -> Kind:
     return LIVE if server.status in _STATES[LIVE] else COLD
 
 
-def obstacle(
-    server: Server, kind: Kind, cloud: CloudSnapshot, settings: Settings
-) -> Verdict | None:
+def obstacle(server: Server, kind: Kind, cloud: Cloud, settings: Settings) -> Verdict | None:
     """Return why Nova rejects this move to any host; None if nothing is known against it.
 
     :param cloud: shows the host and the group of the server.
@@ -200,7 +198,7 @@ def _of_devices(server: Server, kind: Kind) -> Verdict | None:
     return None
 
 
-def _of_host(server: Server, kind: Kind, cloud: CloudSnapshot) -> Verdict | None:
+def _of_host(server: Server, kind: Kind, cloud: Cloud) -> Verdict | None:
     """Return the rejection because of the host that the server is on."""
     host = cloud.hosts_by_name.get(server.host or '')
     if host is None:
@@ -212,7 +210,7 @@ def _of_host(server: Server, kind: Kind, cloud: CloudSnapshot) -> Verdict | None
     return None
 
 
-def _of_group(server: Server, cloud: CloudSnapshot, settings: Settings) -> Verdict | None:
+def _of_group(server: Server, cloud: Cloud, settings: Settings) -> Verdict | None:
     """Return the rejection because the filter of the group's policy does not run."""
     group = _group(server, cloud)
     name = None if group is None else FILTERS.get(group.policy)
@@ -232,7 +230,7 @@ def mismatch(kind: Kind, source: Host, target: Host) -> Verdict | None:
     return Verdict.rejected('move.hypervisor_type', type=target.hypervisor_type)
 
 
-def request_of(server: Server, cloud: CloudSnapshot, settings: Settings) -> Request:
+def request_of(server: Server, cloud: Cloud, settings: Settings) -> Request:
     """Return the request for one server on another host, which is that of any kind of move.
 
     The cloud of the request must not offer the source, which Nova ignores.
@@ -261,7 +259,7 @@ def request_of(server: Server, cloud: CloudSnapshot, settings: Settings) -> Requ
     )
 
 
-def _group(server: Server, cloud: CloudSnapshot) -> ServerGroup | None:
+def _group(server: Server, cloud: Cloud) -> ServerGroup | None:
     return cloud.server_groups_by_id.get(server.server_group or '')
 
 

@@ -28,12 +28,12 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import Request, Settings
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Assumption, Reason, Verdict
 from senlin_affinity.nova.effective_zone import zones_held_to
 from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
@@ -145,12 +145,12 @@ def tenants(metadata: Mapping[str, str]) -> frozenset[str]:
     return frozenset(one.strip() for text in texts for one in text.split(','))
 
 
-def assumed(request: Request, cloud: CloudSnapshot) -> Iterator[Assumption]:
+def assumed(request: Request, cloud: Cloud) -> Iterator[Assumption]:
     """Yield the assumptions that the unspecified request filters are off."""
     return (_ASSUMED[option.key] for option in unspecified(request, cloud))
 
 
-def unspecified(request: Request, cloud: CloudSnapshot) -> Iterator[Option]:
+def unspecified(request: Request, cloud: Cloud) -> Iterator[Option]:
     """Yield the unspecified options of request filters that would exclude some host."""
     known, rules = cloud.aggregates, request.settings
     if known is None or request.flavor is None:
@@ -166,9 +166,7 @@ def unspecified(request: Request, cloud: CloudSnapshot) -> Iterator[Option]:
             yield option
 
 
-def _limiting(
-    request: Request, cloud: CloudSnapshot, hosts: Sequence[frozenset[str]]
-) -> Sequence[Option]:
+def _limiting(request: Request, cloud: Cloud, hosts: Sequence[frozenset[str]]) -> Sequence[Option]:
     """Return the options that together exclude the project from some host.
 
     Without an aggregate of the project, both options are needed, and only metadata of another
@@ -187,7 +185,7 @@ def _limiting(
     return (TENANTS, TENANT_AGGREGATE) if is_aggregate_needed else ()
 
 
-def _is_key(cloud: CloudSnapshot, prefix: str) -> bool:
+def _is_key(cloud: Cloud, prefix: str) -> bool:
     """Check whether the metadata of any aggregate have a key with this prefix."""
     return any(str(key).startswith(prefix) for key in cloud.metadata_keys)
 
@@ -246,7 +244,7 @@ def counting(request: Request) -> tuple[str, ...]:
     return (*specs, *image)
 
 
-def asked_by_nova(request: Request, cloud: CloudSnapshot) -> MemberOf:
+def asked_by_nova(request: Request, cloud: Cloud) -> MemberOf:
     """Return the aggregates of reservations in Nova's query.
 
     If the image is unknown, nothing is forbidden, because the image may have the key. Raise
@@ -263,7 +261,7 @@ def asked_by_nova(request: Request, cloud: CloudSnapshot) -> MemberOf:
     )
 
 
-def asked_of_placement(request: Request, cloud: CloudSnapshot) -> tuple[frozenset[str], ...]:
+def asked_of_placement(request: Request, cloud: Cloud) -> tuple[frozenset[str], ...]:
     """Return the sets of aggregates whose members Nova requires or forbids in its query.
 
     An aggregate of a zone without hosts is left out: Nova rejects a request for such a zone.
@@ -285,7 +283,7 @@ def asked_of_placement(request: Request, cloud: CloudSnapshot) -> tuple[frozense
     return (*filter(None, dict.fromkeys(found)),)
 
 
-def is_assumed(request: Request, cloud: CloudSnapshot) -> bool:
+def is_assumed(request: Request, cloud: Cloud) -> bool:
     """Check whether the answer depends on aggregates of which Placement was not asked."""
     if cloud.hosts is None:
         return False
@@ -293,10 +291,10 @@ def is_assumed(request: Request, cloud: CloudSnapshot) -> bool:
 
 
 def marked(
-    snapshot: CloudSnapshot,
+    snapshot: Cloud,
     roots: Sequence[str],
     members: Mapping[frozenset[str], Collection[str]],
-) -> CloudSnapshot:
+) -> Cloud:
     """Return the snapshot with the aggregates of each host that differ between the services.
 
     :param roots: the UUID of the root provider of each host.

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from senlin_affinity.model.cloud import Quota
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.nova import quotas
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.quotas import Charged, Cost, Counting

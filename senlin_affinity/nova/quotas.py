@@ -26,10 +26,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from senlin_affinity.model.bounds import Bounds
+from senlin_affinity.model.cloud import Cloud, Flavor, Quota
 from senlin_affinity.model.flavor import MEMORY_MB, PCPU, VCPU, Demand
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 from senlin_affinity.model.value import Capacity
 from senlin_affinity.model.verdict import Outcome, Reason, Verdict, tenant_reason
 
@@ -284,7 +284,7 @@ def _doubt(quota: Quota) -> int:
     return quota.doubt if isinstance(quota, Charged) else 0
 
 
-def quotas_of(request: Request, cloud: CloudSnapshot) -> Mapping[str, Quota] | None:
+def quotas_of(request: Request, cloud: Cloud) -> Mapping[str, Quota] | None:
     """Return the quotas of the servers' project and user; None if unknown, or ignored.
 
     If the project of the cloud is unknown, its quotas are those of the servers' project.
@@ -298,7 +298,7 @@ def quotas_of(request: Request, cloud: CloudSnapshot) -> Mapping[str, Quota] | N
     return {name: replace(quota, of_user=None) for name, quota in cloud.quotas.items()}
 
 
-def has_hidden_quotas(request: Request, cloud: CloudSnapshot) -> bool:
+def has_hidden_quotas(request: Request, cloud: Cloud) -> bool:
     """Check whether the cloud lacks the quotas of the project.
 
     False for a cloud without a project: it may omit the quotas. False if they are ignored.

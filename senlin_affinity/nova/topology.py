@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.nova.effective_zone import default_zone
 
 
-def domains_of(snapshot: CloudSnapshot, by: str, host: Host) -> frozenset[str] | None:
+def domains_of(snapshot: Cloud, by: str, host: Host) -> frozenset[str] | None:
     """Return the names of the host's domains, normally one; None if unknown."""
     if by == ZONE:
         return None if host.availability_zone is None else frozenset((host.availability_zone,))
@@ -32,7 +32,7 @@ def domains_of(snapshot: CloudSnapshot, by: str, host: Host) -> frozenset[str] |
     )
 
 
-def domain_of(request: Request, cloud: CloudSnapshot, by: str, host: Host) -> str | None:
+def domain_of(request: Request, cloud: Cloud, by: str, host: Host) -> str | None:
     """Return the single domain of a host; None if there is none or several, or if it is unknown.
 
     The default zone is not a domain, because Nova does not restrict servers to it.
@@ -53,9 +53,7 @@ def lost(request: Request, by: str) -> int:
     )
 
 
-def servers(
-    request: Request, cloud: CloudSnapshot, by: str, placed: Mapping[str, int]
-) -> Counter[str]:
+def servers(request: Request, cloud: Cloud, by: str, placed: Mapping[str, int]) -> Counter[str]:
     """Count the servers of the group in each domain, with those that are ``placed``, by host.
 
     A server whose host is unknown counts in its own zone. A server on a host of several domains, or

@@ -25,14 +25,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from msgspec.structs import replace
-
 from senlin_affinity.constraints.drs import DrsConstraint, check_drs_host
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.errors import BindingError, InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.numbers import whole
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.model.verdict import sentence
 from senlin_affinity.policy.properties import PolicySpec
@@ -232,20 +229,6 @@ def kept_group(data: object) -> str | None:
     record = data.get(CLUSTER_KEY) if isinstance(data, Mapping) else None
     group = record.get(KEPT) if isinstance(record, Mapping) else None
     return group if isinstance(group, str) else None
-
-
-def remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapshot:
-    """Return the snapshot with the rules of the bound group, which an old Nova does not show."""
-    groups = snapshot.server_groups
-    if groups is None or binding is None or not binding.rules:
-        return snapshot
-    return replace(
-        snapshot,
-        server_groups=tuple(
-            replace(group, rules=binding.rules) if group.id == binding.servergroup_id else group
-            for group in groups
-        ),
-    )
 
 
 def reports(data: object) -> dict[str, dict[str, str]]:

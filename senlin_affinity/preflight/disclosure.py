@@ -25,13 +25,13 @@ from senlin_affinity.constraints.quota import are_quotas_known
 from senlin_affinity.engine.changes import carry_out
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.evaluation import evaluate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import AffinityError, BindingError, CloudError, InvalidSpec
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.model.server_group import AFFINITY
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.verdict import Reason, sentence
 from senlin_affinity.policy.senlin_data import NO_DRS_HOST, Refusal
@@ -80,7 +80,7 @@ class TenantReport:
 def tenant_report(
     decision: Decision,
     request: Request,
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     constraints: Sequence[Constraint],
     restricting: Collection[str] = (),
 ) -> TenantReport:
@@ -114,7 +114,7 @@ def tenant_report(
 def refusal(
     decision: Decision,
     request: Request,
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     constraints: Sequence[Constraint],
     restricting: Collection[str] = (),
 ) -> Refusal:
@@ -150,7 +150,7 @@ def redacted(error: Exception) -> AffinityError:
 def _limiting(
     decision: Decision,
     request: Request,
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     constraints: Sequence[Constraint],
     number: int,
     restricting: Collection[str],

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from senlin_affinity.engine.decision import Decision
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted, listed
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.actions import Action
 from senlin_affinity.nova.quotas import INSTANCES, SERVER_GROUP_MEMBERS
 from senlin_affinity.preflight.failed_server import (
@@ -62,7 +62,7 @@ class Explanation:
 
     failed: FailedServer
     request: Request
-    cloud: CloudSnapshot
+    cloud: Cloud
     decision: Decision
     counted: Decision | None = None
     notes: tuple[str, ...] = ()

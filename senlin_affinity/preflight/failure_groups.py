@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.numbers import counted, listed
-from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import (
     HEADLINES,
@@ -87,7 +87,7 @@ class FailureCause:
 
 
 def cause_of_failure(
-    failed: FailedServer, settings: Question, view: CloudView, constraints: Sequence[Constraint]
+    failed: FailedServer, settings: Question, view: Cloud, constraints: Sequence[Constraint]
 ) -> FailureCause:
     """Return the cause, as ``server explain`` finds it.
 

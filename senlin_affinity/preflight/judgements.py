@@ -22,11 +22,11 @@ from msgspec import structs
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine.decision import Decision
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.nova.actions import Action, ServerAction
 from senlin_affinity.nova.demand import demand
 from senlin_affinity.preflight.failed_server import Cause
@@ -63,7 +63,7 @@ def of_failure(found: FailureCause) -> str | None:
 def of_placed(
     server: Server,
     settings: Question,
-    view: CloudView,
+    view: Cloud,
     constraints: Sequence[Constraint],
     *,
     is_counted: bool,
@@ -74,7 +74,7 @@ def of_placed(
 
     :param is_counted: the snapshot has the server on its host.
     """
-    cloud = without(server, view.snapshot) if is_counted else view.snapshot
+    cloud = without(server, view) if is_counted else view
     flavor, known = server.flavor, cloud.flavors
     if flavor is not None and known is not None:  # that of this name may differ by now
         others = (each for each in known if each.name != flavor.name)
@@ -83,13 +83,13 @@ def of_placed(
     asked = ServerAction(Action.UNSHELVE, offloaded)
     try:
         question = replace(question_of(asked, settings), are_quotas_ignored=True)
-        request = asking(asked, question, replace(view, snapshot=cloud))
+        request = asking(asked, question, cloud)
     except InvalidSpec:  # its flavor or zone no longer exists
         return UNSURE
     return _answer(request.decide(constraints, remedies=False))
 
 
-def without(server: Server, cloud: CloudSnapshot) -> CloudSnapshot:
+def without(server: Server, cloud: Cloud) -> Cloud:
     """Return the cloud without what the server uses on its host and of shared providers."""
     named = server.host, server.hypervisor_hostname
     own = next(

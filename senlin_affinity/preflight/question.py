@@ -1,8 +1,8 @@
-"""Turn a question and the fetched view of a cloud into a request for the planner.
+"""Turn a question and a cloud into a request for the planner.
 
-A server group that the attach of the policy will create is added to the snapshot.
+A server group that the attach of the policy will create is a value of the request.
 
-Raises: InvalidSpec for an invalid spec, for a name that the snapshot does not have, and for an
+Raises: InvalidSpec for an invalid spec, for a name that the cloud does not have, and for an
 existing server group that contradicts the policy.
 """
 
@@ -19,6 +19,7 @@ from msgspec import structs
 from senlin_affinity.engine.resolution import resolve
 from senlin_affinity.model import scheduler_hints as hints
 from senlin_affinity.model import spread as spreads
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
@@ -30,7 +31,6 @@ from senlin_affinity.model.request import (
     Settings,
 )
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.model.suggestion import meant
 from senlin_affinity.nova.effective_zone import (
@@ -42,9 +42,6 @@ from senlin_affinity.nova.queried_aggregates import pins_reserved, reads_images
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import PolicySpec, load
-
-#: All hosts, in place of names.
-EVERY_HOST = ('*',)
 
 
 @dataclass(frozen=True)
@@ -67,6 +64,7 @@ class Question:
     * ``host`` is the only host that the request allows, as Nova's parameter ``host`` (2.74): the
       scheduler runs its filters, unlike for a zone ``zone:host``.
     * ``are_quotas_ignored``: no quota counts, so the answer is about hosts only.
+    * ``group_rules`` are the rules of the server group, which an old Nova does not show.
     * ``name`` tells it apart in a list of questions. ``metadata_items`` are added to the profile's.
     """
 
@@ -92,6 +90,7 @@ class Question:
     host: str | None = None
     name: str = ''
     metadata_items: int = 0
+    group_rules: Mapping[str, int] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         """Convert ``policy`` and ``spread`` to values."""
@@ -119,6 +118,11 @@ class Question:
         return (*{item.by: item for item in cast('tuple[Spread, ...]', every)}.values(),)
 
     @property
+    def zone_spread(self) -> Spread | None:
+        """The spread over zones; None without one."""
+        return next((item for item in self.spreads if item.by == ZONE), None)
+
+    @property
     def hints(self) -> Mapping[str, Any]:
         """The profile's scheduler hints, overridden by the question's; with ``group``."""
         return {**profile.scheduler_hints(self.profile or {}), **self.scheduler_hints}
@@ -127,6 +131,38 @@ class Question:
     def group_hint(self) -> str | None:
         """The server group that a scheduler hint names; None without one."""
         return profile.group_hint({'scheduler_hints': self.hints})
+
+    @property
+    def named_group(self) -> str | None:
+        """The id or name of the group: the question's, else a hint's, else the policy's."""
+        named = self.server_group or self.group_hint
+        if named is None and self.properties is not None:
+            named = self.properties.server_group_name
+        return named if isinstance(named, str) else None
+
+    @property
+    def named_image(self) -> str | None:
+        """The name or id of the image to fetch: the question's, else the profile's.
+
+        None for an ``Image``, and with ``image_properties`` and no image of the question's own.
+        """
+        if self.image is not None:
+            return self.image if isinstance(self.image, str) else None
+        return profile.image(self.profile or {}) if self.image_properties is None else None
+
+    @property
+    def is_image_needed(self) -> bool:
+        """Whether there is no answer without the image.
+
+        True if the question names one, if hosts are pinned, which needs the traits of the image,
+        and if reservations depend on images.
+        """
+        return self.image is not None or self.is_pinned or reads_images(self.settings)
+
+    @property
+    def named_servers(self) -> tuple[str, ...]:
+        """The ids of the servers whose hosts a scheduler hint refers to."""
+        return hints.named(self.hints, None if self.is_pinned else self.enabled_filters)
 
     @property
     def is_pinned(self) -> bool:
@@ -172,73 +208,7 @@ class Question:
         )
 
 
-@dataclass(frozen=True)
-class FetchScope:
-    """The parts of a cloud to fetch.
-
-    * ``server_groups`` are ids or names (None: all), ``image`` is a name or id. With
-      ``is_image_needed``, there is no answer without the image.
-    * ``drs_pattern`` limits the fetch to the hosts with this text in their names.
-    * ``question`` is the question whose allocation candidates are fetched.
-    * ``servers`` are the ids of servers whose hosts a scheduler hint refers to.
-    * ``flavors`` are ids, names or globs of the flavors whose capacity is counted under the
-      conditions of ``question``, which names no flavor; None: no capacity is counted.
-    * ``servers_on`` are the hosts whose servers are fetched, by the name of the service host or of
-      its hypervisor, with what a move of these depends on under the settings of ``question``;
-      :data:`EVERY_HOST`: the servers of all hosts, and no more.
-    * ``questions`` are those of a list, and ``images`` the names or ids of their images, all of
-      which must exist.
-    """
-
-    server_groups: tuple[str, ...] | None = None
-    project_id: str | None = None
-    image: str | None = None
-    is_image_needed: bool = False
-    drs_pattern: str | None = None
-    question: Question | None = None
-    servers: tuple[str, ...] = ()
-    user_id: str | None = None
-    flavors: tuple[str, ...] | None = None
-    servers_on: tuple[str, ...] | None = None
-    images: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
-
-
-def scope_of(question: Question) -> FetchScope:
-    """Return the parts of a cloud that the answer needs.
-
-    ``server_groups`` has the group of the question, else of a hint, else of the policy; () without
-    any. The image is needed if the question names one or pins hosts, or if reservations depend on
-    images.
-    """
-    named = question.server_group or question.group_hint
-    if named is None and question.properties is not None:
-        named = question.properties.server_group_name
-    return FetchScope(
-        (named,) if isinstance(named, str) else (),
-        question.project_id,
-        _image_name(question),
-        # A pinned host needs the traits of the image.
-        question.image is not None or question.is_pinned or reads_images(question.settings),
-        question=question,
-        servers=hints.named(
-            question.hints, None if question.is_pinned else question.enabled_filters
-        ),
-        user_id=question.user_id,
-    )
-
-
-def _image_name(question: Question) -> str | None:
-    """Return the name or id of the image to fetch: the question's, else the profile's.
-
-    None for an ``Image``, and if the question has ``image_properties`` and no image of its own.
-    """
-    if question.image is not None:
-        return question.image if isinstance(question.image, str) else None
-    return profile.image(question.profile or {}) if question.image_properties is None else None
-
-
-def image_of(question: Question, view: CloudView) -> tuple[Image | None, Mapping[str, str] | None]:
+def image_of(question: Question, cloud: Cloud) -> tuple[Image | None, Mapping[str, str] | None]:
     """Return the image with the question's properties added, and None.
 
     For an unknown image, return None and the question's ``image_properties`` (None if the question
@@ -246,49 +216,49 @@ def image_of(question: Question, view: CloudView) -> tuple[Image | None, Mapping
     """
     image = question.image
     if not isinstance(image, Image):
-        image = view.images.get(_image_name(question) or '')
+        image = cloud.images.get(question.named_image or '')
     if image is None:
         return None, question.image_properties if question.image is None else None
     properties = {**image.properties, **(question.image_properties or {})}
     return dataclasses.replace(image, properties=properties), None
 
 
-def resolve_question(question: Question, view: CloudView) -> tuple[Request, CloudSnapshot]:
-    """Return the request with values of the view in place of names, and the cloud to plan it on.
+def resolve_question(question: Question, cloud: Cloud) -> tuple[Request, Cloud]:
+    """Return the request with values of the cloud in place of names, and the cloud to plan it on.
 
     If the request names its host (``zone:host``), the cloud has no other, and no filter is enabled;
     the hosts are unknown if the owner may not list them. A flavor or group in an unknown part
-    (``flavors`` is None) is unknown. Raise InvalidSpec for any other name that the view lacks, but
+    (``flavors`` is None) is unknown. Raise InvalidSpec for any other name that the cloud lacks, but
     for the group of a policy, without a flavor, and for a host that does not exist.
     """
-    request, cloud = _resolved(question, view, question.target)
-    if not (question.target.is_forced and view.owner_sees_hosts):
-        return request, cloud
+    request, resolved = _resolved(question, cloud, question.target)
+    if not (question.target.is_forced and cloud.owner_sees_hosts):
+        return request, resolved
     with contextlib.suppress(InvalidSpec):  # Nova ignores another zone than that of the host
-        elsewhere = _resolved(question, view, Target(question.target.zone))
+        elsewhere = _resolved(question, cloud, Target(question.target.zone))
         request = dataclasses.replace(request, elsewhere=elsewhere)
-    return request, cloud
+    return request, resolved
 
 
-def _resolved(question: Question, view: CloudView, target: Target) -> tuple[Request, CloudSnapshot]:
+def _resolved(question: Question, cloud: Cloud, target: Target) -> tuple[Request, Cloud]:
     """Return the request with this zone, host and node, and the cloud to plan it on."""
     properties, spec = question.properties, question.profile or {}
     flavor = question.flavor if isinstance(question.flavor, Flavor) else question.flavor_name
     if flavor is None:
         raise InvalidSpec('names no flavor: add properties.flavor', 'profile')
-    cloud, settings = view.snapshot, question.settings
+    cloud, settings = _with_rules(question, cloud), question.settings
     group = _group(question, cloud)
     _check_zones(question)
     is_host_named = target.is_forced
     if target.is_forced:
-        if not view.owner_sees_hosts:  # the answer would tell about the host
+        if not cloud.owner_sees_hosts:  # the answer would tell about the host
             cloud = structs.replace(cloud, hosts=None)
         target, cloud = _forced(target, cloud, settings)
         settings = dataclasses.replace(settings, enabled_filters=())
     if question.host is not None:
         is_host_named = True
-        cloud = only_on(question.host, cloud, view)
-    image, image_properties = image_of(question, view)
+        cloud = only_on(question.host, cloud)
+    image, image_properties = image_of(question, cloud)
     request = resolve(
         cloud,
         question.count,
@@ -315,9 +285,19 @@ def _resolved(question: Question, view: CloudView, target: Target) -> tuple[Requ
     return request, cloud
 
 
-def _forced(
-    target: Target, cloud: CloudSnapshot, settings: Settings
-) -> tuple[Target, CloudSnapshot]:
+def _with_rules(question: Question, cloud: Cloud) -> Cloud:
+    """Return the cloud with ``group_rules`` in the group that the question names by its id."""
+    rules, groups = question.group_rules, cloud.server_groups
+    if not rules or groups is None:
+        return cloud
+    known = (
+        structs.replace(each, rules=rules) if each.id == question.server_group else each
+        for each in groups
+    )
+    return structs.replace(cloud, server_groups=tuple(known))
+
+
+def _forced(target: Target, cloud: Cloud, settings: Settings) -> tuple[Target, Cloud]:
     """Return the target with the zone that Nova uses, and the cloud with its hosts only.
 
     Nova ignores another zone than that of the host. For a node alone, it only checks that the
@@ -346,19 +326,19 @@ def _forced(
     return target, structs.replace(cloud, hosts=found)
 
 
-def only_on(host: str, snapshot: CloudSnapshot, view: CloudView) -> CloudSnapshot:
-    """Return the snapshot with the hypervisors of one service host only.
+def only_on(host: str, cloud: Cloud) -> Cloud:
+    """Return the cloud with the hypervisors of one service host only.
 
     The hosts are unknown if the owner may not list them. Raise InvalidSpec if there is no such
     host.
     """
-    if snapshot.hosts is None or not view.owner_sees_hosts:
-        return structs.replace(snapshot, hosts=None)
-    found = tuple(each for each in snapshot.hosts if each.host == host)
+    if cloud.hosts is None or not cloud.owner_sees_hosts:
+        return structs.replace(cloud, hosts=None)
+    found = tuple(each for each in cloud.hosts if each.host == host)
     if not found:
-        names = sorted({*snapshot.host_names})
+        names = sorted({*cloud.host_names})
         raise InvalidSpec(f'there is no host {host!r}: {meant(host, names)}', 'host')
-    return structs.replace(snapshot, hosts=found)
+    return structs.replace(cloud, hosts=found)
 
 
 def _check_zones(question: Question) -> None:
@@ -374,7 +354,7 @@ def _check_zones(question: Question) -> None:
         )
 
 
-def _group(question: Question, cloud: CloudSnapshot) -> str | ServerGroup | None:
+def _group(question: Question, cloud: Cloud) -> str | ServerGroup | None:
     """Return the group's id or name, or the group that an attach would create (``NOT_YET``).
 
     The question's group precedes the hint and the policy's name; None without these and a policy.

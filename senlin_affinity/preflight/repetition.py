@@ -19,10 +19,10 @@ from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU, Flavor
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ANTI_AFFINITY
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.nova.actions import SAME_HOST, Action, ServerAction
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM
 from senlin_affinity.preflight import disclosure, likely_cause, server_action
@@ -46,13 +46,13 @@ class NewServers:
     """A request for new servers, and the cloud to plan it on."""
 
     request: Request
-    cloud: CloudSnapshot
+    cloud: Cloud
 
     def decide(self, constraints: Sequence[Constraint], *, remedies: bool = True) -> Decision:
         """Return the decision about the request."""
         return engine.plan(self.request, Scenario.of(self.cloud), constraints, remedies=remedies)
 
-    def accepted(self, request: Request, cloud: CloudSnapshot) -> NewServers:
+    def accepted(self, request: Request, cloud: Cloud) -> NewServers:
         """Return another request for servers."""
         return NewServers(request, cloud)
 
@@ -63,7 +63,7 @@ Repetition: TypeAlias = NewServers | ActionRequest
 def explain(
     failed: FailedServer,
     question: Question,
-    view: CloudView,
+    view: Cloud,
     constraints: Sequence[Constraint],
     host: str | None = None,
     *,
@@ -99,7 +99,7 @@ def explain(
 
 
 def _action(
-    asked: ServerAction, question: Question, view: CloudView, notes: list[str]
+    asked: ServerAction, question: Question, view: Cloud, notes: list[str]
 ) -> ActionRequest:
     """Return the action that failed, with its extra specs accepted; add a note about its host."""
     repeated = server_action.asking(asked, question, view)
@@ -114,17 +114,17 @@ def _action(
 def _creation(
     failed: FailedServer,
     question: Question,
-    view: CloudView,
+    view: Cloud,
     host: str | None,
     notes: list[str],
 ) -> tuple[NewServers, NewServers | None]:
     """Return the request without the failed servers, and the one that counts them, if any."""
-    question = _with_known_group(question, view.snapshot, notes)
-    whole = _with_known_zone(question, view.snapshot, notes)
+    question = _with_known_group(question, view, notes)
+    whole = _with_known_zone(question, view, notes)
     if failed.flavor is not None and question.flavor == failed.flavor_name:
         whole = _with_flavor(whole, failed.flavor, notes)
-    snapshot = whole if host is None else only_on(host, whole, view)
-    request, cloud = _of_settings(*resolve_question(question, replace(view, snapshot=snapshot)))
+    snapshot = whole if host is None else only_on(host, whole)
+    request, cloud = _of_settings(*resolve_question(question, snapshot))
     is_optional = request.is_group_optional and failed.action is None  # else, of a policy
     request = replace(request, is_group_optional=is_optional)
     counted = None
@@ -132,14 +132,14 @@ def _creation(
         counted = NewServers(request, cloud)
         request, cloud = without_failed(request, cloud, failed)
     if host is not None:
-        elsewhere = _of_settings(*resolve_question(question, replace(view, snapshot=whole)))
+        elsewhere = _of_settings(*resolve_question(question, whole))
         if failed.remaining:
             elsewhere = without_failed(*elsewhere, failed)
         request = replace(request, is_host_named=True, elsewhere=elsewhere)
     return NewServers(request, cloud), counted
 
 
-def _of_settings(request: Request, cloud: CloudSnapshot) -> tuple[Request, CloudSnapshot]:
+def _of_settings(request: Request, cloud: Cloud) -> tuple[Request, Cloud]:
     """Return the request whose extra specs and image properties nova-api has accepted.
 
     A file of nova.conf may lack what nova-api has, such as PCI aliases.
@@ -192,7 +192,7 @@ def _with_cause(
     )
 
 
-def _accepted(request: Request, cloud: CloudSnapshot) -> tuple[Request, CloudSnapshot]:
+def _accepted(request: Request, cloud: Cloud) -> tuple[Request, Cloud]:
     """Return the request without what nova-api checks: quotas, image, and access to the flavor.
 
     Nova had accepted the request before it looked for hosts.
@@ -208,9 +208,7 @@ def _accepted(request: Request, cloud: CloudSnapshot) -> tuple[Request, CloudSna
     return accepted, structs.replace(cloud, quotas={}, project_id=None)
 
 
-def without_failed(
-    request: Request, cloud: CloudSnapshot, failed: FailedServer
-) -> tuple[Request, CloudSnapshot]:
+def without_failed(request: Request, cloud: Cloud, failed: FailedServer) -> tuple[Request, Cloud]:
     """Return the request and the cloud without the failed servers, in the group and in quotas.
 
     Of the quotas, only ``instances`` changes if nova.conf says that Nova counts cores and ram in
@@ -265,7 +263,7 @@ def _host_requirements(request: Request) -> Iterator[str]:
             yield f'scheduler hint {name}: {words}'
 
 
-def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[str]) -> Question:
+def _with_known_group(question: Question, snapshot: Cloud, notes: list[str]) -> Question:
     """Return the question without a group that no longer exists; add a note about it."""
     group, known = question.server_group, snapshot.server_groups
     if group is None or known is None or any(group in (each.id, each.name) for each in known):
@@ -274,9 +272,7 @@ def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[s
     return replace(question, server_group=None)
 
 
-def _with_known_zone(
-    question: Question, snapshot: CloudSnapshot, notes: list[str]
-) -> CloudSnapshot:
+def _with_known_zone(question: Question, snapshot: Cloud, notes: list[str]) -> Cloud:
     """Return the snapshot with the requested zone; add a note if it did not have the zone."""
     zone, known = question.availability_zone, snapshot.availability_zones
     if zone is None or question.target.is_forced or known is None or zone in known:
@@ -285,7 +281,7 @@ def _with_known_zone(
     return structs.replace(snapshot, availability_zones=known | {zone})
 
 
-def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> CloudSnapshot:
+def _with_flavor(snapshot: Cloud, then: Flavor, notes: list[str]) -> Cloud:
     """Return the snapshot with the flavor of the request; add a note if it differs from today's.
 
     The id and the access are today's.

@@ -17,7 +17,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice, repeat, zip_longest
 from typing import NamedTuple
 from urllib.parse import quote
@@ -26,19 +25,18 @@ from msgspec import structs
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import MEMORY_MB
 from senlin_affinity.model.host import CandidateCapacity, Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.candidate_query import excluding
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.effective_zone import ZONE_QUERY, wanted_zone
 from senlin_affinity.nova.group_policy import enforced_policy
-from senlin_affinity.preflight.scale_request import ScaleRequest
 from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, overrides
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -59,58 +57,50 @@ _ANY = Host('any', 'any')
 _INSTANCES = ('quota.instances', 'quota.user_instances')
 
 
-class Outline(NamedTuple):
-    """The facts about a request that need no host.
+class CandidateQuery(NamedTuple):
+    """A query for at most ``limit`` allocation candidates.
 
-    ``readers`` are the constraints that read the aggregates of a host and may reject it; ``sets``
-    are the sets of aggregates that hosts are in, if they were fetched. ``are_aggregates_needed``:
-    by a reader, or for a requested zone. ``left_by_quota`` is the number of servers that an
-    exceeded quota of instances leaves; None if it is not exceeded, if another constraint also
-    rejects the request as a whole, or if the answer must hold later.
-    """
-
-    readers: Sequence[Constraint]
-    are_aggregates_needed: bool
-    left_by_quota: int | None
-    sets: AggregateSets = ()
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query for a sample of allocation candidates.
-
-    ``request`` lacks the constraints on aggregates, which the query enforces. ``novas_query`` is
-    the query without their aggregates; the ``grants`` of a host refer to it. ``zone`` is that of
-    the returned hosts.
+    ``text`` is sent. ``novas_query`` is the part that Nova sends; the ``grants`` of a host refer to
+    it. Hosts are in one of ``aggregates`` (empty: in any, or the text excludes some).
     """
 
     text: str
-    limit: int
     novas_query: str
-    request: ScaleRequest
-    zone: str | None = None
+    limit: int
+    aggregates: frozenset[str] = frozenset()
 
-    def host(self, identity: str, room: int) -> Host:
-        """Return a host of this name in the query's zone, with room for ``room`` servers."""
+    def host(self, identity: str, room: int, request: Request) -> Host:
+        """Return a host of this name in the request's zone, with room for ``room`` servers."""
         grants = (CandidateCapacity(self.novas_query, room, room),)
-        return Host(identity, identity, availability_zone=self.zone, grants=grants)
+        return Host(identity, identity, availability_zone=wanted_zone(request), grants=grants)
 
 
-def outline(request: ScaleRequest, view: CloudView) -> Outline:
-    """Return the facts about a request, without ``sets``."""
-    asked, _scenario = _resolved(request, view, None)
-    zone = wanted_zone(asked)
-    hosts = [_ANY.but(availability_zone=zone)]
-    evaluation = evaluate(*_resolved(request, view, hosts), request.constraints)
-    readers = [
-        each
-        for each in request.constraints
-        if reads_aggregates(each) and not is_settled(each, evaluation)
+def without_hosts(request: Request, cloud: Cloud, constraints: Sequence[Constraint]) -> Evaluation:
+    """Evaluate the request on a host of which only the zone is known: the requested one."""
+    hosts = [_ANY.but(availability_zone=wanted_zone(request))]
+    return _evaluate(request, cloud, constraints, hosts)
+
+
+def readers(evaluation: Evaluation, constraints: Iterable[Constraint]) -> list[Constraint]:
+    """Return the constraints that read the aggregates of a host and may reject it.
+
+    :param evaluation: that of :func:`without_hosts`.
+    """
+    return [
+        each for each in constraints if reads_aggregates(each) and not is_settled(each, evaluation)
     ]
+
+
+def left_by_quota(evaluation: Evaluation) -> int | None:
+    """Return the number of servers that an exceeded quota of instances leaves.
+
+    None if it is not exceeded, or if another constraint also rejects the request as a whole.
+
+    :param evaluation: that of :func:`without_hosts`.
+    """
     rejected = [verdict for verdict in evaluation.verdicts.values() if not verdict]
     is_by_quota = [verdict.code in _INSTANCES for verdict in rejected] == [True]
-    left_by_quota = rejected[0].room if is_by_quota and not request.ignores_current_usage else None
-    return Outline(readers, bool(readers) or zone is not None, left_by_quota)
+    return rejected[0].room if is_by_quota else None
 
 
 def reads_aggregates(item: Constraint) -> bool:
@@ -120,75 +110,82 @@ def reads_aggregates(item: Constraint) -> bool:
 
 
 def query(
-    request: ScaleRequest,
-    view: CloudView,
-    outline: Outline,
+    request: Request,
+    cloud: Cloud,
+    others: Sequence[Constraint],
+    readers: Sequence[Constraint] = (),
+    sets: AggregateSets = (),
     *,
     is_large: bool = False,
-) -> Query | None:
+    is_certain: bool = False,
+) -> CandidateQuery | None:
     """Return the query for a sample; None if no sample of at most 1010 hosts can be enough.
 
     That is so if not even empty hosts would be enough, for example because a quota is exceeded.
 
+    :param readers: the :func:`readers`, whose aggregates the query names; ``others`` are the other
+        constraints.
+    :param sets: the sets of aggregates that hosts are in.
     :param is_large: as in :func:`_host_count`.
+    :param is_certain: as in :func:`is_enough`.
     """
-    (asked, bare), (in_aggregates, scenario) = _resolved(request, view, None), request.resolve(view)
-    number, wanted = _host_count(asked, is_large=is_large), wanted_zone(asked)
-    if must_join_members(in_aggregates) or not is_zone_in_query(in_aggregates, scenario.cloud):
+    number = _host_count(request, is_large=is_large)
+    if must_join_members(request) or not is_zone_in_query(request, cloud):
         return None  # the host of the members is unknown, or no aggregate carries the zone
-    if _may_be_nodes_of_ironic(asked):
+    if _may_be_nodes_of_ironic(request):
         return None  # many of them may share a service host, by which Nova counts members
-    text = candidate_query.query(in_aggregates, scenario.cloud)
-    novas_query = candidate_query.query(asked, bare.cloud)
+    text = candidate_query.query(request, cloud)
+    novas_query = candidate_query.query(request, structs.replace(cloud, aggregates=None))
     chosen: MemberOf | None = MemberOf()
-    if outline.readers:
-        chosen = _accepted_by_readers(in_aggregates, scenario.cloud, outline)
+    if readers:
+        chosen = _accepted_by_readers(request, cloud, readers, sets)
     if text is None or novas_query is None or chosen is None or number > _MOST:
         return None
     text += ''.join(f'&member_of={quote(value)}' for value in chosen.to_query())
-    others = tuple(each for each in request.constraints if each not in outline.readers)
-    request = dataclasses.replace(request, constraints=others)
-    sample_query = Query(text, number + SPARE, novas_query, request, wanted)
-    room = max(sample_query.limit, asked.count)
-    best = [sample_query.host(str(index), room) for index in range(sample_query.limit)]
-    return sample_query if is_enough(request, view, best) else None
+    found = CandidateQuery(text, novas_query, number + SPARE)
+    room = max(found.limit, request.count)
+    best = [found.host(str(index), room, request) for index in range(found.limit)]
+    return found if is_enough(request, cloud, others, best, is_certain=is_certain) else None
 
 
 def is_enough(
-    request: ScaleRequest,
-    view: CloudView,
+    request: Request,
+    cloud: Cloud,
+    others: Sequence[Constraint],
     hosts: Sequence[Host],
     member_roots: Mapping[str, str] | None = None,
+    *,
+    is_certain: bool = False,
 ) -> bool:
     """Check whether all servers fit on these hosts without the ten that can take the most servers.
 
     True only if no constraint could reject a host for a reason that the sample does not contain.
 
+    :param others: the constraints that the query does not enforce.
     :param member_roots: the host of each member, by server id; None: the least favourable hosts.
+    :param is_certain: the number that fits must not be an upper bound.
     """
     held = Counter((member_roots or {}).values())
-    most = None if member_roots is None else _most_per_host(request, view)
+    most = None if member_roots is None else _most_per_host(request)
     needed = _without_spare(hosts, lambda host: _room(host, most, held[host.host]))
-    evaluation = evaluate(*_resolved(request, view, needed, member_roots), request.constraints)
+    evaluation = _evaluate(request, cloud, others, needed, member_roots)
     least = evaluation.total.bounds.lower
-    if request.change and least is not None and least < request.question.count:
-        return False  # a change is proposed only if all servers surely fit
-    return evaluation.fits is True and all(
-        is_settled(each, evaluation) for each in request.constraints
-    )
+    if is_certain and least is not None and least < request.count:
+        return False
+    return evaluation.fits is True and all(is_settled(each, evaluation) for each in others)
 
 
-def depends_on_members(request: ScaleRequest, view: CloudView, hosts: Iterable[Host]) -> bool:
+def depends_on_members(request: Request, hosts: Iterable[Host]) -> bool:
     """Check whether the servers may fit on these hosts, if the group's members are on others."""
-    most = _most_per_host(request, view)
+    most = _most_per_host(request)
     if most is None:
         return False
-    return sum(_room(host, most) for host in _without_spare(hosts, _room)) >= request.question.count
+    return sum(_room(host, most) for host in _without_spare(hosts, _room)) >= request.count
 
 
-def _most_per_host(request: ScaleRequest, view: CloudView) -> int | None:
+def _most_per_host(request: Request) -> int | None:
     """Return ``max_server_per_host`` of a group that has members; None without one."""
-    group = request.resolve(view)[0].server_group
+    group = request.server_group
     return None if group is None or not group.members else group.max_server_per_host
 
 
@@ -238,7 +235,7 @@ def _host_count(request: Request, *, is_large: bool) -> int:
 
 
 def _accepted_by_readers(
-    request: Request, cloud: CloudSnapshot, outline: Outline
+    request: Request, cloud: Cloud, readers: Sequence[Constraint], sets: AggregateSets
 ) -> MemberOf | None:
     """Return a ``member_of`` that matches only hosts that the readers accept.
 
@@ -249,17 +246,17 @@ def _accepted_by_readers(
 
     def is_accepted(aggregates: frozenset[str]) -> bool:
         """Check whether all readers accept such hosts with exact bounds."""
-        verdicts = verdicts_in(aggregates, outline.readers, request, cloud)
+        verdicts = verdicts_in(aggregates, readers, request, cloud)
         return all(each and each.bounds.is_exact for each in verdicts)
 
-    return excluding({each: is_accepted(each) for each in {*outline.sets, frozenset()}})
+    return excluding({each: is_accepted(each) for each in {*sets, frozenset()}})
 
 
 def verdicts_in(
     aggregates: frozenset[str],
     readers: Iterable[Constraint],
     request: Request,
-    cloud: CloudSnapshot,
+    cloud: Cloud,
 ) -> Iterator[Verdict]:
     """Yield the verdicts of constraints on hosts, for a host in these aggregates."""
     host = _ANY.but(aggregates=aggregates)
@@ -279,7 +276,7 @@ def must_join_members(request: Request) -> bool:
     return group is not None and bool(group.members) and enforced_policy(request) == AFFINITY
 
 
-def is_zone_in_query(request: Request, cloud: CloudSnapshot) -> bool:
+def is_zone_in_query(request: Request, cloud: Cloud) -> bool:
     """Check whether an aggregate of the requested zone is queried; True without a zone."""
     wanted = wanted_zone(request)
     if wanted is None:
@@ -287,24 +284,24 @@ def is_zone_in_query(request: Request, cloud: CloudSnapshot) -> bool:
     return bool(request.option(ZONE_QUERY) and cloud.zones.carried_by.get(wanted))
 
 
-def _resolved(
-    request: ScaleRequest,
-    view: CloudView,
-    hosts: Sequence[Host] | None,
+def _evaluate(
+    request: Request,
+    cloud: Cloud,
+    constraints: Sequence[Constraint],
+    hosts: Sequence[Host],
     member_roots: Mapping[str, str] | None = None,
-) -> tuple[Request, Scenario]:
-    """Resolve the request for these hosts, with unknown aggregates.
+) -> Evaluation:
+    """Evaluate the request on these hosts (empty: unknown ones), with unknown aggregates.
 
-    :param hosts: those with the most free capacity first; None or empty: unknown.
+    :param hosts: those with the most free capacity first.
     :param member_roots: as in :func:`is_enough`.
     """
-    snapshot = structs.replace(view.snapshot, hosts=tuple(hosts or ()) or None, aggregates=None)
-    asked, scenario = request.resolve(dataclasses.replace(view, snapshot=snapshot))
-    group = asked.server_group
-    if group is None:
-        return asked, scenario
-    group = _placed(group, hosts or (), member_roots)
-    return dataclasses.replace(asked, server_group=group), scenario
+    group = request.server_group
+    if group is not None:
+        group = _placed(group, hosts, member_roots)
+        request = dataclasses.replace(request, server_group=group)
+    cloud = structs.replace(cloud, hosts=tuple(hosts) or None, aggregates=None)
+    return evaluate(request, Scenario.of(cloud), constraints)
 
 
 def _placed(

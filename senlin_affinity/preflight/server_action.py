@@ -28,13 +28,13 @@ from senlin_affinity.engine.decision import Decision, Remedy
 from senlin_affinity.engine.resolution import resolve
 from senlin_affinity.engine.scheduler_filters import KNOWN
 from senlin_affinity.extra_specs.releases import Releases
+from senlin_affinity.model.cloud import Cloud, Quota
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import QUOTA, Request, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView, Quota
 from senlin_affinity.model.value import Texts
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.nova.actions import (
@@ -94,7 +94,7 @@ class ActionRequest:
 
     asked: ServerAction
     request: Request
-    cloud: CloudSnapshot
+    cloud: Cloud
     obstacle: Verdict | None = None
     is_late_checked: bool = True
 
@@ -172,7 +172,7 @@ class ActionRequest:
             client = f'openstack --os-compute-api-version {_UNPIN}'
             yield f'{client} server unset --pinned-availability-zone {self.asked.server.id}'
 
-    def accepted(self, request: Request, cloud: CloudSnapshot) -> ActionRequest:
+    def accepted(self, request: Request, cloud: Cloud) -> ActionRequest:
         """Return the action as nova-scheduler gets it, with this request and cloud.
 
         The event of a check on a chosen host would have named that host.
@@ -200,14 +200,14 @@ def question_of(asked: ServerAction, given: Question) -> Question:
     )
 
 
-def asking(asked: ServerAction, question: Question, view: CloudView) -> ActionRequest:
+def asking(asked: ServerAction, question: Question, view: Cloud) -> ActionRequest:
     """Return the action with values in place of names, and the request for a host.
 
     Raise InvalidSpec for a flavor or a host that does not exist.
 
     :param question: that of :func:`question_of`. Its host is the requested target.
     """
-    cloud, settings = view.snapshot, question.settings
+    cloud, settings = view, question.settings
     if not view.owner_sees_hosts:
         cloud = structs.replace(cloud, hosts=None)
     image, _properties = image_of(question, view)
@@ -227,7 +227,7 @@ def asking(asked: ServerAction, question: Question, view: CloudView) -> ActionRe
     found = obstacle(asked, cloud, settings, question.host)
     if question.host is not None:
         elsewhere = request, known
-        known = only_on(question.host, known if found is None else cloud, view)
+        known = only_on(question.host, known if found is None else cloud)
         request = replace(request, is_host_named=True, elsewhere=elsewhere)
     return ActionRequest(asked, request, known, found)
 
@@ -261,12 +261,12 @@ def _specified(server: Server, question: Question, image: Image | None) -> Serve
     )
 
 
-def _flavor(question: Question, cloud: CloudSnapshot) -> Flavor | None:
+def _flavor(question: Question, cloud: Cloud) -> Flavor | None:
     """Return the flavor that the question names; None if the flavors are not known."""
     return resolve(cloud, 1, question.flavor or '').flavor
 
 
-def _group_id(question: Question, cloud: CloudSnapshot) -> str | None:
+def _group_id(question: Question, cloud: Cloud) -> str | None:
     """Return the id of the server group that the question names."""
     named = question.server_group
     if isinstance(named, ServerGroup):

@@ -17,10 +17,10 @@ from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.evaluation import Evaluation, evaluate
 from senlin_affinity.engine.remedies import ProposalInput
 from senlin_affinity.engine.what_if import WhatIf
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.proposal import Change, Kind, OneOf, RaisedNumber
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.alternatives import (
     CLOSE,
     HALF,
@@ -56,7 +56,7 @@ _OTHERWISE = 'delete own servers that are no longer needed, or wait'
 def suggested(
     decision: Decision,
     request: Request,
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     constraints: Sequence[Constraint],
     *,
     is_by_filters: bool | None = None,

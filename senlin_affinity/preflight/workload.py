@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec, Mistakes
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
-from senlin_affinity.preflight.question import FetchScope, Question, resolve_question, scope_of
+from senlin_affinity.preflight.question import Question, resolve_question
 
 _NO_HOST = 'must not name a host in a list of requests: plan its servers alone'
 
@@ -60,9 +60,7 @@ class Workload:
         return dataclasses.replace(self, questions=questions)
 
 
-def resolve_workload(
-    workload: Workload, view: CloudView
-) -> tuple[list[tuple[str, Request]], CloudSnapshot]:
+def resolve_workload(workload: Workload, view: Cloud) -> tuple[list[tuple[str, Request]], Cloud]:
     """Return the requests with their names, and the cloud to plan them on."""
     mistakes, found = Mistakes(), []
     for question in workload.questions:
@@ -72,7 +70,7 @@ def resolve_workload(
             request, _cloud = resolve_question(question, view)
             found.append((question.name, request))
     mistakes.check()
-    return found, view.snapshot
+    return found, view
 
 
 @contextlib.contextmanager
@@ -82,20 +80,3 @@ def _about(question: Question) -> Iterator[None]:
         yield
     except InvalidSpec as error:
         raise InvalidSpec(str(error), question.name) from error
-
-
-def scope_of_workload(workload: Workload) -> FetchScope:
-    """Return the parts of a cloud that the answer needs; each name is fetched once."""
-    scopes = [scope_of(each) for each in workload.questions]
-    first = scopes[0] if scopes else FetchScope(())
-    groups = (name for each in scopes for name in each.server_groups or ())
-    servers = (name for each in scopes for name in each.servers)
-    images = (each.image for each in scopes if each.image is not None)
-    return FetchScope(
-        tuple(dict.fromkeys(groups)),
-        first.project_id,
-        servers=tuple(dict.fromkeys(servers)),
-        user_id=first.user_id,
-        images=tuple(dict.fromkeys(images)),
-        questions=workload.questions,
-    )

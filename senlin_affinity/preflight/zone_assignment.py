@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from senlin_affinity.engine.decision import Decision, PlacedServer
 from senlin_affinity.engine.table import capacity_constraints
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova import aggregates, topology
 from senlin_affinity.nova.effective_zone import default_zone
@@ -38,7 +38,7 @@ class ZoneAssignment:
     spread: Spread
     decision: Decision
     request: Request
-    cloud: CloudSnapshot
+    cloud: Cloud
 
     def soft(self) -> tuple[str | None, ...]:
         """Return the planned zone of each node, then None for the others: ``('az-1', None)``.

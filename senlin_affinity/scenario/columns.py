@@ -26,8 +26,8 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.snapshot import CloudSnapshot
 
 _Arrays = TypeVar('_Arrays', bound=tuple[Any, ...])
 _Derived = TypeVar('_Derived')
@@ -67,7 +67,7 @@ class Columns:
 
     def __init__(
         self,
-        cloud: CloudSnapshot,
+        cloud: Cloud,
         base: Columns | None = None,
         changed: Sequence[int] = (),
         hosts: Sequence[Host] | None = None,
@@ -97,7 +97,7 @@ class Columns:
         return self._base is not None and _is_alike(self.cloud, self._base.cloud)
 
     @classmethod
-    def of(cls, cloud: CloudSnapshot) -> Columns:
+    def of(cls, cloud: Cloud) -> Columns:
         """Return the columns of a cloud, which are computed once."""
         known: Columns | None = vars(cloud).get('columns')
         if known is None:
@@ -107,7 +107,7 @@ class Columns:
     def with_hosts(
         self, changed: Mapping[int, Host], *, are_copies: bool = False, **parts: Any
     ) -> Columns:
-        """Return the columns with other hosts at these indexes, as ``CloudSnapshot.with_hosts``.
+        """Return the columns with other hosts at these indexes, as ``Cloud.with_hosts``.
 
         :param parts: other parts of the cloud, such as its quotas.
         """
@@ -291,9 +291,9 @@ def _keep(names: Iterable[str], old: object, new: object) -> None:
         vars(new)[name] = getattr(old, name)
 
 
-def _is_alike(one: CloudSnapshot, two: CloudSnapshot) -> bool:
+def _is_alike(one: Cloud, two: Cloud) -> bool:
     """Check whether the clouds differ at most in their hosts and quotas; the zones are equal."""
-    names = (name for name in CloudSnapshot.__struct_fields__ if name not in ('hosts', 'quotas'))
+    names = (name for name in Cloud.__struct_fields__ if name not in ('hosts', 'quotas'))
     same = all(getattr(one, name) is getattr(two, name) for name in names)
     return same and one.zones == two.zones
 

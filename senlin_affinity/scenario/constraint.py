@@ -37,12 +37,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import ConstraintError, in_words
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.proposal import Change, Data, Evaluated
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Assumption, Caveat, Reason, Verdict
 from senlin_affinity.scenario.column import Column, distinct
 from senlin_affinity.scenario.columns import Classes
@@ -106,7 +106,7 @@ class Constraint:
     is_waivable: bool = False
     enforced_by_placement: bool = False
 
-    def prepare(self, request: Request, cloud: CloudSnapshot) -> Any:
+    def prepare(self, request: Request, cloud: Cloud) -> Any:
         """Return what the request asks of hosts, for ``check``; or a Verdict about every host.
 
         The verdicts are kept for later requests that ask the same: if it is hashable, if the
@@ -114,7 +114,7 @@ class Constraint:
         """
         return None
 
-    def check(self, asked: Any, host: Any, cloud: CloudSnapshot) -> Verdict:
+    def check(self, asked: Any, host: Any, cloud: Cloud) -> Verdict:
         """Return whether servers may run on the hosts that equal this one, and how many.
 
         :param asked: the result of ``prepare``.
@@ -157,9 +157,7 @@ class Constraint:
         of_host = np.array(numbers, np.int64)[classes.of_host]
         return Column.of(found, of_host, is_counted=FREE in self.reads)
 
-    def _checked(
-        self, asked: Any, host: Any, cloud: CloudSnapshot, where: Callable[[], str]
-    ) -> Verdict:
+    def _checked(self, asked: Any, host: Any, cloud: Cloud, where: Callable[[], str]) -> Verdict:
         """Return the verdict of ``check``; raise ConstraintError if it fails or is invalid."""
         try:
             return check_verdict(self, self.check(asked, host, cloud))
@@ -168,7 +166,7 @@ class Constraint:
                 error = AttributeError(f'{error.name!r} is not in reads')
             raise attributed(self, 'check', error, where()) from error
 
-    def check_host(self, request: Request, cloud: CloudSnapshot, host: Host) -> Verdict:
+    def check_host(self, request: Request, cloud: Cloud, host: Host) -> Verdict:
         """Return the verdict about one host."""
         return self.column(request, Scenario.of_hosts(cloud, [host])).verdict(0)
 
@@ -194,11 +192,11 @@ class Constraint:
         """
         raise NotImplementedError
 
-    def check_request(self, request: Request, cloud: CloudSnapshot) -> Verdict:
+    def check_request(self, request: Request, cloud: Cloud) -> Verdict:
         """Return whether the request can be met, and by how many servers."""
         raise NotImplementedError
 
-    def assumptions(self, request: Request, cloud: CloudSnapshot) -> Iterable[Assumption | Switch]:
+    def assumptions(self, request: Request, cloud: Cloud) -> Iterable[Assumption | Switch]:
         """Return the assumptions about unspecified inputs that the number depends on.
 
         * An ``Assumption`` about an input that could change the number.
@@ -208,7 +206,7 @@ class Constraint:
         """
         return ()
 
-    def caveats(self, request: Request, cloud: CloudSnapshot) -> Iterable[str | Caveat]:
+    def caveats(self, request: Request, cloud: Cloud) -> Iterable[str | Caveat]:
         """Return why Nova may place fewer servers than the constraints allow.
 
         The capacity is then an upper bound. A text counts as something that nothing models.

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Request
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import topology
 from senlin_affinity.nova.demand import demand_of
 from senlin_affinity.nova.host_status import disabled
@@ -46,12 +46,12 @@ class Scenario:
     placements: tuple[tuple[Request, Numbers], ...] = ()
 
     @classmethod
-    def of(cls, cloud: CloudSnapshot) -> Scenario:
+    def of(cls, cloud: Cloud) -> Scenario:
         """Return the cloud without changes."""
         return cls(Columns.of(cloud))
 
     @classmethod
-    def of_hosts(cls, cloud: CloudSnapshot, hosts: Sequence[Host]) -> Scenario:
+    def of_hosts(cls, cloud: Cloud, hosts: Sequence[Host]) -> Scenario:
         """Return the same cloud with these hosts only."""
         return cls(Columns.of(cloud).of_hosts(hosts))
 
@@ -144,7 +144,7 @@ class Scenario:
         return self.with_hosts(dict(enumerate(hosts, len(self.hosts))), are_copies=True)
 
     @property
-    def cloud(self) -> CloudSnapshot:
+    def cloud(self) -> Cloud:
         """The cloud, without the new servers."""
         return self.columns.cloud
 

@@ -32,6 +32,7 @@ from senlin_affinity import api
 from senlin_affinity.cli import drain_script
 from senlin_affinity.engine.drain import DrainPlan
 from senlin_affinity.engine.drain_batches import RollingPlan
+from senlin_affinity.model.cloud import Cloud
 from tests.accuracy import loop
 from tests.accuracy.asking import optional_input
 from tests.accuracy.case import HOSTS, Ask, Case
@@ -301,12 +302,12 @@ def open_again(stage: Stage, drain: Drain, hosts: Sequence[str]) -> None:
 def run(
     stage: Stage,
     plan: DrainPlan | RollingPlan,
-    view: api.CloudView,
+    view: Cloud,
     path: str,
     more: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run the script with bash, and with more variables."""
-    off = [each.host for each in view.snapshot.hosts or () if not each.enabled]
+    off = [each.host for each in view.hosts or () if not each.enabled]
     auth = {f'OS_{name.upper()}': value for name, value in stage.cloud.auth().items()}
     environment = {
         **os.environ,
@@ -317,7 +318,7 @@ def run(
         **(more or {}),
     }
     environment['OS_IDENTITY_API_VERSION'] = '3'
-    text = '\n'.join([*drain_script.lines(plan, off, '', view.snapshot.taken_at), ''])
+    text = '\n'.join([*drain_script.lines(plan, off, '', view.taken_at), ''])
     return subprocess.run(
         ['/bin/bash', '-c', text],
         env=environment,

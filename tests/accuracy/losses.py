@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from senlin_affinity import api
 from senlin_affinity.engine.resilience import Loss
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.nova.moves import EVACUATE
 from tests.accuracy import loop
 from tests.accuracy.asking import optional_input
@@ -71,9 +72,7 @@ def judged(stage: Stage, drain: Drain) -> Iterator[Outcome]:
     let_up(stage.cloud.log_dir, stage.admin, lost)
 
 
-def _lose(
-    stage: Stage, drain: Drain, view: api.CloudView, loss: Loss, rng: random.Random
-) -> Outcome:
+def _lose(stage: Stage, drain: Drain, view: Cloud, loss: Loss, rng: random.Random) -> Outcome:
     """Force a host down, evacuate its servers, and compare with the verdict."""
     nova, wrong, refusals = stage.admin, list[str](), list[str]()
     set_service(nova, loss.name, forced_down=True)
@@ -82,7 +81,7 @@ def _lose(
     for each in loss.plan.stuck:
         if not move(nova, each.server.id, EVACUATE, None):
             wrong.append(f'{each.server.name} is stuck by {each.code}, and Nova evacuates it')
-    servers = view.snapshot.servers_by_host[loss.name]
+    servers = view.servers_by_host[loss.name]
     others = [each.id for each in servers if each.id not in stuck | moves.keys()]
     rng.shuffle(others)
     for server, target in (*moves.items(), *((each, None) for each in others)):

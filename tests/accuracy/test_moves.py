@@ -59,11 +59,11 @@ def test_nova_rejects_exactly_the_moves_with_an_obstacle(cloud, nova, row):
         set_service(nova, host, forced_down=True)
     try:
         view = api.fetch(cloud.connection(), servers_on=[host])
-        found = [each for each in view.snapshot.servers_by_host[host] if each.id == made]
+        found = [each for each in view.servers_by_host[host] if each.id == made]
         if row['code'] == 'move.no_host':
             assert found == []
         else:
-            obstacle = moves.obstacle(found[0], row['kind'], view.snapshot, Settings())
+            obstacle = moves.obstacle(found[0], row['kind'], view, Settings())
             assert (None if obstacle is None else obstacle.code) == row['code'], found[0]
         refusal = move(nova, made, row['kind'], TARGET)
         assert bool(refusal) == (row['code'] is not None), refusal

@@ -6,17 +6,18 @@ import pickle
 from types import SimpleNamespace
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity import api
 from senlin_affinity.cli.plan import Plan
 from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.host_state import HostStateConstraint
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import NONE, Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.plugins.senlin import preflight
 from senlin_affinity.policy import properties
@@ -73,11 +74,10 @@ def of_hook(edge, policy, profile, count, group):
     spec = SimpleNamespace(spec=profile)
     entity = SimpleNamespace(rt={'profile': spec}, project='admin-project')
     bound = Binding(group, is_inherited=True)
-    scale_request = preflight.scale_request(entity, count, properties.load(policy), bound)
-    return hook.place_nodes(
-        scale_request,
-        preflight.fetch(scale_request, lambda: api.clients_of(edge.connection())),
-    ).answer
+    constraints = load_constraints()
+    asked = preflight.question_of(entity, count, properties.load(policy), bound, constraints)
+    found = preflight.fetch(asked, constraints, lambda: api.clients_of(edge.connection()))
+    return hook.place_nodes(asked, constraints, found).answer
 
 
 @pytest.mark.parametrize('count', [3, 4])
@@ -189,18 +189,17 @@ def test_the_properties_of_an_image(edge, group, image, properties, capacity, co
 
 
 def test_the_hosts_of_a_drs_search(edge):
-    seen = whole_cloud.fetch(api.clients_of(edge.connection()), api.FetchScope(drs_pattern='MP-1'))
-    assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
+    seen = whole_cloud.fetch_drs_hosts(api.clients_of(edge.connection()), 'MP-1')
+    assert [host.host for host in seen.hosts] == ['cmp-1']
 
 
 def test_a_view_for_any_question(edge, group, tmp_path):
     view = api.fetch(edge.connection())
-    assert [item.id for item in view.snapshot.server_groups] == [group]
+    assert [item.id for item in view.server_groups] == [group]
     assert (view.unavailable, view.images) == ({}, {})
     api.save(view, tmp_path / 'cloud.json')
-    assert api.load(tmp_path / 'cloud.json') == replace(
-        view, snapshot=replace(view.snapshot, closed_zones=frozenset())
-    )
+    saved = structs.replace(view, closed_zones=frozenset(), roots=(), longest=0)
+    assert api.load(tmp_path / 'cloud.json') == saved
 
 
 @pytest.mark.parametrize('text', ['', '{"format": 7}'])
@@ -242,7 +241,7 @@ def test_errors_have_the_path_in_the_question(said, path):
     assert caught.value.path == path
 
 
-DRS = api.CloudView(CloudSnapshot(hosts=(Host('cmp-1', 'esx-1'), Host('cmp-2', 'cmp-2'))))
+DRS = Cloud(hosts=(Host('cmp-1', 'esx-1'), Host('cmp-2', 'cmp-2')))
 
 
 @pytest.mark.parametrize('name', ['drs_pattern', 'placement_req_required_member_prefix'])
@@ -263,7 +262,7 @@ def test_options_are_those_of_the_constraints(name):
 )
 def test_an_invalid_option(options, words):
     with pytest.raises(InvalidSpec, match=words):
-        api.answer(api.Question(1, 'small', options=options), api.CloudView())
+        api.answer(api.Question(1, 'small', options=options), Cloud())
 
 
 def test_the_evaluated_constraints():

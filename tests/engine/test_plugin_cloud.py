@@ -14,10 +14,8 @@ from senlin_affinity import api
 from senlin_affinity.cloud import service_user, transport
 from senlin_affinity.cloud.transport import AnswerTooLarge
 from senlin_affinity.plugins.senlin import clients, preflight
-from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.policy.senlin_data import Binding
+from senlin_affinity.policy.properties import TYPE, load
 from senlin_affinity.preflight import disclosure
-from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost
@@ -75,13 +73,18 @@ def configured():
 def request_of(**properties):
     """Return a request that needs the whole cloud."""
     policy = {'type': TYPE, 'version': '1.1', 'properties': properties}
-    question = api.Question(1, policy=policy, options={'drs_pattern': 'cmp'})
-    return ScaleRequest(question, Binding('7d1d4b4c', is_inherited=True))
+    options = {'drs_pattern': 'cmp'}
+    return api.Question(1, server_group='7d1d4b4c', policy=load(policy), options=options)
+
+
+def fetched(request, connection):
+    constraints = preflight.constraints_for(request.count, request.policy)
+    return preflight.fetch(request, constraints, lambda: clients.clients_of(connection))
 
 
 def view(edge, owner='demo'):
     request = request_of(spread=[{'by': 'availability_zone'}])
-    return preflight.fetch(request, lambda: clients.clients_of(edge.connection(owner)))
+    return fetched(request, edge.connection(owner))
 
 
 def warnings(caplog):
@@ -98,7 +101,7 @@ def test_without_operator_credentials_the_owners_are_used_and_logged_once(edge, 
     assert f'[{GROUP}] has no credentials' in said
     seen = view(edge)
     assert seen.owner_sees_hosts
-    assert seen.snapshot.hosts is None
+    assert seen.hosts is None
     assert warnings(caplog) == [said]
 
 
@@ -125,7 +128,7 @@ def test_one_login_serves_all_owners(edge, configured, caplog, section):
     assert f'with the credentials of [{section or GROUP}]' in caplog.text
     for _time in range(2):
         seen = view(edge)
-        assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
+        assert [host.host for host in seen.hosts] == ['cmp-1']
         assert not seen.owner_sees_hosts
     assert edge.tokens == 3  # a connection of Senlin's driver each time, and this one
     assert {each.user for each in edge.nova.asked if each.path == '/os-services'} == {'admin'}
@@ -162,7 +165,7 @@ def test_concurrent_hooks_share_one_login(edge, configured):
 
     def hook(_number):
         at_once.wait()
-        return [host.host for host in view(edge).snapshot.hosts]
+        return [host.host for host in view(edge).hosts]
 
     with ThreadPoolExecutor(number) as pool:
         assert [*pool.map(hook, range(number))] == [['cmp-1']] * number
@@ -192,12 +195,12 @@ def test_after_a_rejected_login_the_owners_credentials_are_used(edge, configured
     edge.fail('POST', '/auth/tokens', at_edge.UNAUTHORIZED, skip=1, times=1)
     seen = view(edge)
     assert seen.owner_sees_hosts
-    assert seen.snapshot.hosts is None
-    assert seen.snapshot.quotas
+    assert seen.hosts is None
+    assert seen.quotas
     (said,) = warnings(caplog)
     assert f'could not log in at {at_edge.KEYSTONE}: ' in said
     assert SECRET not in caplog.text
-    assert view(edge).snapshot.hosts  # the next time it does
+    assert view(edge).hosts  # the next time it does
 
 
 @pytest.mark.parametrize('owner', ['demo', 'admin'])
@@ -234,6 +237,24 @@ def test_the_engines_limits_apply_to_the_connection(edge, configured, option):
         )
 
 
+@pytest.mark.parametrize(('own', 'operators'), [(3, 3), (None, 7)], ids=['own', 'default'])
+def test_a_timeout_of_the_operator_applies_to_all_of_its_requests(
+    edge, configured, option, monkeypatch, own, operators
+):
+    seen, original = {}, requests.Session.request
+
+    def request(self, method, url, **more):
+        seen.setdefault(url.partition('?')[0].rpartition('/')[2], set()).add(more['timeout'])
+        return original(self, method, url, **more)
+
+    configured(**LOGIN, timeout=own)
+    option('request_timeout', 7)
+    monkeypatch.setattr(requests.Session, 'request', request)
+    assert view(edge).hosts
+    assert seen['os-services'] == seen['allocation_candidates'] == {operators}
+    assert seen['limits'] == {7}
+
+
 @pytest.mark.parametrize(
     'wanted',
     [{'pin_hosts': True}, {'enable_drs_extension': True, 'preflight': 'off'}],
@@ -244,7 +265,7 @@ def test_hosts_are_chosen_only_for_permitted_owners(edge, configured, wanted):
 
     def view(owner):
         owns = edge.connection(owner)
-        return preflight.fetch(request_of(**wanted), lambda: clients.clients_of(owns))
+        return fetched(request_of(**wanted), owns)
 
     assert 'Nova does not let the owner of the cluster choose the hosts' in str(view('demo'))
     asked = [(each.user, each.body) for each in edge.nova.asked if each.method == 'POST']
@@ -252,5 +273,5 @@ def test_hosts_are_chosen_only_for_permitted_owners(edge, configured, wanted):
         ('demo', 'nova:')
     ]
     seen = view('admin')
-    assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
+    assert [host.host for host in seen.hosts] == ['cmp-1']
     assert len(asked) == 1

@@ -14,9 +14,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from senlin_affinity.groups.audit import FOREIGN
 from senlin_affinity.groups.steps import GroupUser, Leave, LockGroup, LockName, Use
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import AffinityError, CloudError, GroupBusy
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.plugins.senlin import bound_group
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.group_driver import Driver
@@ -33,13 +33,13 @@ NAMED = plain(servergroup={'name': NAME})
 def seen(*groups):
     """Return a cloud in which the preflight has read these groups."""
     known = tuple(ServerGroup(each, each, 'anti-affinity') for each in groups)
-    return CloudView(CloudSnapshot(server_groups=known))
+    return Cloud(server_groups=known)
 
 
 def test_a_group_that_the_preflight_has_read_is_not_read_again(desk, caplog):
     cluster, policy = desk.bound()
     asked = []
-    for view in (seen(GROUP, OTHER), seen(OTHER), CloudView(), CloudError('no answer')):
+    for view in (seen(GROUP, OTHER), seen(OTHER), Cloud(), CloudError('no answer')):
         asked.append(0)
 
         def groups():
@@ -71,7 +71,7 @@ def test_only_an_enabled_policy_with_another_group_is_in_conflict(desk):
 
 def test_a_defect_in_the_check_of_a_hint_is_logged_with_its_traceback(caplog):
     action = SimpleNamespace(entity=SimpleNamespace(rt={}))
-    bound_group.warn_of_hint('policy', action, BOUND, CloudView(), lambda: None)
+    bound_group.warn_of_hint('policy', action, BOUND, Cloud(), lambda: None)
     assert 'Traceback' in caplog.text
 
 
@@ -80,7 +80,7 @@ def test_a_group_that_the_preflight_has_read_is_not_read_for_a_hint(caplog):
     action = SimpleNamespace(entity=SimpleNamespace(rt=rt))
     bound = Binding('the id', is_inherited=True)
     known = (ServerGroup('the id', GROUP, 'anti-affinity'),)
-    view = CloudView(CloudSnapshot(server_groups=known))
+    view = Cloud(server_groups=known)
     with caplog.at_level('WARNING'):
         bound_group.warn_of_hint('policy', action, bound, view, lambda: None)
     assert caplog.text == ''

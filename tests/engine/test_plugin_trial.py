@@ -9,7 +9,8 @@ from senlin.common import consts
 
 from senlin_affinity import engine
 from senlin_affinity.cloud import fetch as cloud_fetch
-from senlin_affinity.model.errors import ConstraintError
+from senlin_affinity.model.errors import ConstraintError, PluginError
+from senlin_affinity.plugins.senlin import preflight
 from senlin_affinity.preflight import disclosure
 from tests.engine.support import PROJECT, USER, Desk, spec
 from tests.support.edge import Edge
@@ -30,8 +31,8 @@ def desk(_database, monkeypatch):
     """Return a desk whose owner may not list the hosts."""
     fetch = cloud_fetch.fetch
 
-    def hidden(*arguments):
-        return replace(fetch(*arguments), owner_sees_hosts=False)
+    def hidden(*arguments, **more):
+        return replace(fetch(*arguments, **more), owner_sees_hosts=False)
 
     monkeypatch.setattr(cloud_fetch, 'fetch', hidden)
     aggregates = (FakeAggregate('hidden-agg', ('cmp-1',)),)
@@ -109,6 +110,20 @@ def test_only_operators_read_errors_with_host_names(desk, caplog, monkeypatch):
         assert [secret for secret in SECRETS if secret in read.all] == []
         assert "KeyError: 'win-1'" in read.operators
     assert read.data['reason'] == disclosure.NOT_KNOWN
+
+
+@pytest.mark.parametrize(('mode', 'status'), [('enforce', 'ERROR'), ('warn', 'NONE')])
+def test_a_constraint_that_does_not_load_fails_closed(desk, caplog, monkeypatch, mode, status):
+    """Its owner does not read why: the text is about the operator's machine."""
+
+    def broken():
+        raise PluginError('constraint cmp-1 does not load')
+
+    monkeypatch.setattr(preflight, 'load_constraints', broken)
+    read = Read(desk, caplog, spec(preflight=mode))
+    assert read.data['status'] == status
+    assert [secret for secret in SECRETS if secret in read.all] == []
+    assert 'constraint cmp-1 does not load' in read.operators
 
 
 # -- the operators' limit of a spec's preflight

@@ -5,8 +5,7 @@ A tenant may still not choose hosts, which Nova reserves for administrators.
 
 import pytest
 
-from senlin_affinity import api
-from senlin_affinity.cloud import whole_cloud
+from senlin_affinity.cloud import snapshot
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from tests.support.cloud_fixtures import Tenant, Truth, asked
 from tests.support.sandbox import SandboxCloud
@@ -47,7 +46,7 @@ def demo(cloud):
 
 def view(cloud, group, owner='demo'):
     clients = Clients(OwnerClient(cloud.connection(owner)), OperatorClient(cloud.connection(EYES)))
-    return whole_cloud.fetch(clients, api.FetchScope((group,)))
+    return snapshot.take(clients, server_groups=(group,), is_project_of_group=True)
 
 
 def log(cloud):
@@ -127,7 +126,7 @@ def test_members_count_on_the_hosts_of_nova(cloud, demo):
 
     cloud.clear_requests()
     seen = view(cloud, group)
-    (known,) = seen.snapshot.server_groups
+    (known,) = seen.server_groups
     found = {member.server: member for member in known.members}
     assert {name: each.host for name, each in found.items()} == {
         each: nova.server(each).compute_host for each in servers

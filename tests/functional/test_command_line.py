@@ -35,7 +35,7 @@ ON_A_FILE = ('plan', '--count', '1', '--flavor', 'm1.small', '--snapshot', CLOUD
 @pytest.mark.parametrize(
     ('arguments', 'heavy'),
     [
-        (('--help',), HEAVY | {'numpy', 'yaml', 'senlin_affinity.model.snapshot'}),
+        (('--help',), HEAVY | {'numpy', 'yaml', 'senlin_affinity.model.cloud'}),
         (('plan', '--help'), HEAVY),
         (ON_A_FILE, HEAVY),
         ((*ON_A_FILE, '-f', 'json'), HEAVY | {'yaml'}),

@@ -8,10 +8,10 @@ from msgspec import structs
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.engine import scheduler_filters
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import POLICIES, Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.demand import STANDARD_CLASSES, demand, demand_of
 from tests.support.asked import NamedRequest, with_values
 from tests.support.nova_judge import HOST, Judge
@@ -159,7 +159,7 @@ def test_the_filter_of_a_row_agrees_with_nova(nova, row):
 def test_a_filter_without_effect_passes_every_host(nova, name, flavor, image):
     """Unless the result is "at most", the filter passes every host."""
     request = NamedRequest(1, 'f', image_properties=image, enabled_filters=(name,))
-    resolved = with_values(request, CloudSnapshot(), flavor)
+    resolved = with_values(request, Cloud(), flavor)
     assume(
         not scheduler_filters.unmodelled(resolved.request, ())
         and not demand_of(resolved.request).unmodelled
@@ -171,7 +171,7 @@ def test_every_host_attribute_counts_as_a_capability(nova):
     """A key without a namespace is a capability if nova-scheduler has an attribute of that name."""
     request = NamedRequest(1, 'f', enabled_filters=('ComputeCapabilitiesFilter',))
     for name in nova('attributes'):
-        resolved = with_values(request, CloudSnapshot(), flavor_of({'extra_specs': {name: 'x'}}))
+        resolved = with_values(request, Cloud(), flavor_of({'extra_specs': {name: 'x'}}))
         assert scheduler_filters.unmodelled(resolved.request, ()), name
 
 
@@ -191,7 +191,7 @@ def test_the_server_group_constraint_agrees_with_novas_filters(
     rules = {} if limit is None or policy != 'anti-affinity' else {'max_server_per_host': limit}
     members = tuple(Member(f's{number}', host) for number, host in enumerate(hosts))
     group = ServerGroup('g', 'web', policy, rules, members)
-    resolved = with_values(NamedRequest(1, 'f', 'g'), CloudSnapshot(), server_group=group)
+    resolved = with_values(NamedRequest(1, 'f', 'g'), Cloud(), server_group=group)
     verdict = ServerGroupConstraint().check_host(*resolved, Host(HOST, HOST))
     group_data = {
         'policy': policy,

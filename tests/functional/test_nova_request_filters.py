@@ -7,8 +7,8 @@ import pytest
 from hypothesis import strategies as st
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
+from senlin_affinity.model.cloud import Aggregate, Cloud
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import queried_aggregates
 from tests.support.asked import Given, NamedRequest, with_values
@@ -113,7 +113,7 @@ def test_the_zone_constraint_agrees_with_nova(nova, carried, members, wanted, is
     )
     hosts = tuple(host_in(f'cmp-{number}', known, places) for number, places in enumerate(members))
     hypothesis.assume(wanted in {*carried, *(host.availability_zone for host in hosts)})
-    snapshot = CloudSnapshot(hosts, known)
+    snapshot = Cloud(hosts, known)
     request = NamedRequest(1, 'f', availability_zone=wanted)
     resolved = with_values(request, snapshot, given=Given.of(is_pinned=is_pinned))
     found, forbidden = ask_nova(nova, aggregates, zone=wanted, forced=['cmp'] if is_pinned else [])

@@ -12,8 +12,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud import providers
+from senlin_affinity.model.cloud import Cloud, Flavor
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 from tests.support.asked import NamedRequest, plan
 from tests.support.placement_judge import SHARING
 from tests.support.small_cloud import CONSTRAINTS
@@ -207,7 +207,7 @@ def check(forest, trees, found, requested, is_gold):
             shape = {'is_nested': room.is_nested, 'is_partial': room.is_partial}
             host = Host('cmp', 'cmp', traits=room.traits, resources=room.resources, **shape)
         flavor = Flavor('f', 'f', 1, 1, 1, extra_specs=specs)
-        snapshot = CloudSnapshot((host,), (), (flavor,), (), {}, pools=room.pools if room else {})
+        snapshot = Cloud((host,), (), (flavor,), (), {}, pools=room.pools if room else {})
         decision = plan(NamedRequest(1, 'f'), snapshot, CONSTRAINTS)
         is_granted = any(tree & request for request in granted)
         details = (requested, is_gold, room, granted, decision.line())

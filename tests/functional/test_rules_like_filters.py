@@ -14,9 +14,9 @@ from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstrai
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstraint
+from senlin_affinity.model.cloud import Aggregate, Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.nova_judge import Judge
 from tests.support.small_cloud import flavor_of
@@ -127,9 +127,7 @@ def test_the_constraint_and_the_filter_pass_equal_hosts(
         1, 'f', image=image, project_id=project, enabled_filters=constraint.filters
     )
     rules = Given(options=options)
-    resolved = with_values(
-        request, CloudSnapshot(tuple(hosts), tuple(aggregates)), flavor, given=rules
-    )
+    resolved = with_values(request, Cloud(tuple(hosts), tuple(aggregates)), flavor, given=rules)
     verdicts = {host.host: constraint().check_host(*resolved, host) for host in hosts}
     assert set(passing) <= {name for name, verdict in verdicts.items() if verdict}
     certain = {
@@ -186,7 +184,7 @@ def test_the_constraint_and_the_filter_pass_equal_hypervisors(nova, properties, 
     )
     assume(passing is not None)
     request = NamedRequest(1, 'f', image_properties=properties, enabled_filters=constraint.filters)
-    resolved = with_values(request, CloudSnapshot(tuple(hosts)), given=Given(options=options))
+    resolved = with_values(request, Cloud(tuple(hosts)), given=Given(options=options))
     verdicts = {host.host: constraint.check_host(*resolved, host) for host in hosts}
     rejected = {name for name, verdict in verdicts.items() if not verdict}
     certain = {name for name, verdict in verdicts.items() if not verdict.bounds.is_at_most}

@@ -12,17 +12,16 @@ from unittest import mock
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from senlin_affinity.cloud import allocations
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor, Quota
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, CloudView, Flavor, Quota
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.policy.senlin_data import Binding
 from senlin_affinity.preflight import sample
-from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.preflight.question import Question, resolve_question
 from tests.functional.test_rooms_like_placement import A_HOST, NOT_MINIMIZED, Forest
 from tests.support.our_constraints import OURS
 from tests.support.placement_judge import SHARING
@@ -96,7 +95,7 @@ def test_hosts_in_rejected_aggregates_do_not_count(judge, monkeypatch, count, ex
     with Forest(judge) as forest:
         for each in places:
             forest.add({'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, aggregates=[one.uuid for one in each])
-        request, view = request_and_view(
+        request, cloud = request_and_cloud(
             {'VCPU': 1, 'MEMORY_MB': 1, 'DISK_GB': 0},
             ServerGroup('g', 'g', 'anti-affinity'),
             count,
@@ -105,9 +104,8 @@ def test_hosts_in_rejected_aggregates_do_not_count(judge, monkeypatch, count, ex
             aggregates=(ssd, hdd),
         )
         sets = [frozenset(one.uuid for one in each) for each in places]
-        outline = sample.outline(request, view)._replace(sets=sets)
-        query = sample.query(request, view, outline)
-        assert is_query_enough(forest, query, view) == expected
+        asked = (*query_of(request, cloud, sets), request, cloud)
+        assert is_query_enough(forest, *asked) == expected
 
 
 def check(judge, hosts, sharing, questions, seed):
@@ -139,16 +137,23 @@ def is_sample_enough(forest, roots, amounts, group, count, *, are_places_known=F
     policy, limit, members = group
     rules = {'max_server_per_host': limit} if policy == 'anti-affinity' else {}
     held = tuple(Member(f's{number}') for number in members)
-    request, view = request_and_view(amounts, ServerGroup('g', 'g', policy, rules, held), count)
+    request, cloud = request_and_cloud(amounts, ServerGroup('g', 'g', policy, rules, held), count)
     places = {f's{number}': roots[number] for number in members}
-    query = sample.query(request, view, sample.outline(request, view))
-    if is_query_enough(forest, query, view, roots):
+    asked = (*query_of(request, cloud), request, cloud)
+    if is_query_enough(forest, *asked, roots=roots):
         return True
-    return are_places_known and is_query_enough(forest, query, view, roots, places)
+    return are_places_known and is_query_enough(forest, *asked, roots=roots, places=places)
 
 
-def request_and_view(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggregates=None):
-    """Return a scale request and the owner's view."""
+def query_of(request, cloud, sets=()):
+    """Return the query for a sample, and the constraints that it does not enforce."""
+    readers = sample.readers(sample.without_hosts(request, cloud, RULES), RULES)
+    others = [each for each in RULES if each not in readers]
+    return sample.query(request, cloud, others, readers, sets), others
+
+
+def request_and_cloud(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggregates=None):
+    """Return the request and the owner's part of the cloud."""
     of_amounts = {f'resources:{name}': str(amount) for name, amount in amounts.items()}
     question = Question(
         count,
@@ -157,23 +162,23 @@ def request_and_view(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=()
         profile={'properties': {'flavor': 'f', 'image': 'cirros'}},
         enabled_filters=filters,
     )
-    snapshot = CloudSnapshot(
+    snapshot = Cloud(
         aggregates=aggregates,
         flavors=(Flavor('f', 'f', 1, 1, 1, extra_specs=of_amounts | dict(specs)),),
         server_groups=(group,),
         quotas={'instances': Quota(None, 0)},
     )
-    request = ScaleRequest(question, Binding('g', True), RULES)
-    return request, CloudView(snapshot, images={'cirros': Image()})
+    cloud = structs.replace(snapshot, images={'cirros': Image()})
+    return resolve_question(question, cloud)[0], cloud
 
 
-def is_query_enough(forest, query, view, roots=None, places=None):
+def is_query_enough(forest, query, others, request, cloud, *, roots=None, places=None):
     if query is None:
         return False
     rooms = allocations.lower_bounds(allocations.candidates(forest, query.text, query.limit))
     assert roots is None or rooms.keys() <= {*roots}
-    found = [query.host(root, room) for root, room in rooms.items()]
-    return sample.is_enough(query.request, view, found, places)
+    found = [query.host(root, room, request) for root, room in rooms.items()]
+    return sample.is_enough(request, cloud, others, found, places)
 
 
 def boot(forest, roots, amounts, group, held, dice):

@@ -565,10 +565,10 @@ def test_the_failures_of_a_period_are_grouped_as_server_explain_explains_each(no
 def of_another_project(view):
     """Return the view with every host in an aggregate of another project."""
     other = Aggregate('a' * 32, 'other', metadata={'filter_tenant_id': 'f' * 32})
-    cloud = view.snapshot
+    cloud = view
     hosts = tuple(each.but(aggregates=each.aggregates | {other.uuid}) for each in cloud.hosts)
     cloud = replace(cloud, hosts=hosts, aggregates=(*cloud.aggregates, other))
-    return replace(view, snapshot=cloud)
+    return cloud
 
 
 @pytest.mark.long
@@ -583,14 +583,14 @@ def test_a_provoked_miss_is_in_the_cell_of_false_rejections(nova):
         return refresh.judge(clients, views, wanted, 20)
 
     def view():
-        return refresh.view_of(clients, api.Question(0), refresh.ALL, None)
+        return refresh.view_of(clients, api.Question(0), refresh.ALL)
 
     views = (view(),)
     nova.boot('placed', 'cmp-1')
     failed = fails(nova, 'failed', 'big')
     at = nova.show(failed)['fault']['created']
     # The period ends before the second of the snapshot.
-    later = until(lambda: [each for each in [view()] if each.snapshot.taken_at > at], 30)
+    later = until(lambda: [each for each in [view()] if each.taken_at > at], 30)
     views = (*views, *later)
     causes, cells = judged(FILTERS, views)
     assert causes == {'resources.too_large': 1, 'not_explained': 0}

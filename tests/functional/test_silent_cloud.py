@@ -73,17 +73,17 @@ def test_an_endless_response_is_given_up(drip, part, is_tls):
     with HttpCloud(FakeNova(), drip=drip, part=part, is_tls=is_tls) as cloud:
         connection = cloud.connection()
         with pytest.raises(CloudError) as caught:
-            ended(lambda: ports(clients.of(connection), timeout).server_groups.named('web'))
+            ended(lambda: ports(clients.of(connection, timeout)).server_groups.named('web'))
         assert str(caught.value) == f'{action.format(url=cloud.url)}{deadline_message(timeout)}'
         assert cloud.dripped.is_set()
         cloud.drip = None
-        assert ports(clients.of(connection), 600).server_groups.named('web') == ()
+        assert ports(clients.of(connection, 600)).server_groups.named('web') == ()
 
 
 def test_a_write_is_not_repeated_if_the_renewal_of_its_token_is_given_up():
     post = 'POST /compute/v2.1/os-server-groups'
     with HttpCloud(FakeNova()) as cloud:
-        groups = ports(clients.of(cloud.connection()), LONGER).server_groups
+        groups = ports(clients.of(cloud.connection(), LONGER)).server_groups
         groups.check('anti-affinity', {})
         cloud.refused = post
         cloud.drip = 'POST /identity/v3/auth/tokens'
@@ -95,7 +95,7 @@ def test_a_write_is_not_repeated_if_the_renewal_of_its_token_is_given_up():
 
 def test_a_compressed_response_over_tls_is_read():
     with HttpCloud(FakeNova(), is_tls=True, is_packed=True) as cloud:
-        groups = ports(clients.of(cloud.connection()), 600).server_groups
+        groups = ports(clients.of(cloud.connection(), 600)).server_groups
         assert groups.named('web') == ()
 
 
@@ -181,5 +181,5 @@ def test_a_silent_keystone_is_requested_once(silent, path):
     url = f'{silent.url}{path}'
     words = f'could not log in at {url}: Request to .* timed out'
     with pytest.raises(CloudError, match=words):
-        ports(clients.of(fake_keystone.connect(url)), TIMEOUT).server_groups.named('web')
+        ports(clients.of(fake_keystone.connect(url), TIMEOUT)).server_groups.named('web')
     assert silent.connections() == 1

@@ -7,8 +7,8 @@ import pytest
 
 from senlin_affinity.cloud import clients, snapshot, snapshot_file
 from senlin_affinity.cloud.connection import ports
+from senlin_affinity.model.cloud import Flavor, Quota
 from senlin_affinity.model.host import Resource
-from senlin_affinity.model.snapshot import Flavor, Quota
 from tests.support import command
 from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
@@ -78,7 +78,7 @@ def group(cloud, demo, admin):
 
 
 def by_name(taken):
-    return {host.host: host for host in taken.snapshot.hosts}
+    return {host.host: host for host in taken.hosts}
 
 
 def asked(cloud, service):
@@ -103,7 +103,7 @@ def test_the_hosts_are_those_of_the_definition(admin, group):
         assert host.up
         assert not host.is_nested
         assert ('COMPUTE_STATUS_DISABLED' in host.traits) != host.enabled
-    assert taken.snapshot.availability_zones == {'nova', 'az1', 'tiny', 'vsphere'}
+    assert taken.availability_zones == {'nova', 'az1', 'tiny', 'vsphere'}
 
 
 def test_the_resources_include_the_allocation_ratio(admin, group):
@@ -123,7 +123,7 @@ def test_the_resources_include_the_allocation_ratio(admin, group):
 
 
 def test_aggregates_flavors_and_quotas_are_those_of_the_definition(admin, group):
-    taken = snapshot.take(clients.of(admin)).snapshot
+    taken = snapshot.take(clients.of(admin))
 
     (ssd,) = (item for item in taken.aggregates if item.name == 'ssd')
     assert (ssd.metadata, ssd.availability_zone) == ({'ssd': 'true'}, None)
@@ -156,9 +156,9 @@ def test_a_non_admin_reads_which_members_share_a_host(demo, admin, group):
     taken = snapshot.take(clients.of(demo))
 
     assert set(taken.unavailable) == {'hosts', 'aggregates'}
-    assert taken.snapshot.availability_zones == {'nova', 'az1', 'tiny', 'vsphere'}
-    assert taken.snapshot.quotas['instances'] == Quota(20, 3, of_user=Quota(20, 3))
-    (found,) = taken.snapshot.server_groups
+    assert taken.availability_zones == {'nova', 'az1', 'tiny', 'vsphere'}
+    assert taken.quotas['instances'] == Quota(20, 3, of_user=Quota(20, 3))
+    (found,) = taken.server_groups
     hosts = {server.id: server.compute_host for server in admin.compute.servers(all_projects=True)}
     assert {member.server for member in found.members} == set(hosts)
     assert {member.host for member in found.members} == {None}
@@ -189,7 +189,7 @@ def test_the_command_saves_a_snapshot_and_prints_a_summary(admin, group, named_c
 
     assert (done.returncode, done.stderr) == (0, '')
     saved = snapshot_file.load(path)
-    assert saved.hosts == snapshot.take(clients.of(admin)).snapshot.hosts
+    assert saved.hosts == snapshot.take(clients.of(admin)).hosts
     assert json.loads(done.stdout) == {
         'file': str(path),
         'taken at': saved.taken_at,

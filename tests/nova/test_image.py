@@ -8,8 +8,8 @@ from nova import exception, objects
 from nova.compute import api
 
 from senlin_affinity.constraints.image import ImageConstraint
+from senlin_affinity.model.cloud import Cloud, Flavor
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 from tests.support.asked import NamedRequest, with_values
 
 GIB = 1024**3
@@ -51,5 +51,5 @@ def test_images_that_nova_rejects_with_400_are_rejected(disk, root):
     small = Flavor('f', 'small', 1, 512, disk)
     for image in IMAGES:
         request = NamedRequest(1, 'f', image=image, is_volume_booted=root is not None)
-        verdict = ImageConstraint().check_request(*with_values(request, CloudSnapshot(), small))
+        verdict = ImageConstraint().check_request(*with_values(request, Cloud(), small))
         assert bool(verdict) == is_taken(image, disk, root), (image, verdict)

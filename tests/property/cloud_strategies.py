@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from senlin_affinity.model.cloud import Aggregate, Cloud, Quota
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import (
@@ -12,7 +13,6 @@ from senlin_affinity.model.server_group import (
     Member,
     ServerGroup,
 )
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Quota
 from tests.support.asked import NamedRequest
 from tests.support.values import replace
 
@@ -87,9 +87,7 @@ def clouds(draw, policies=POLICIES, with_quotas=MOSTLY):
     built = tuple(draw(hosts(name)) for name in found)
     group = draw(groups(policies) if policies else st.none())
     quotas = draw(QUOTAS) if draw(with_quotas) else {}
-    snapshot = CloudSnapshot(
-        built, AGGREGATES, (draw(FLAVORS),), () if group is None else (group,), quotas
-    )
+    snapshot = Cloud(built, AGGREGATES, (draw(FLAVORS),), () if group is None else (group,), quotas)
     zone = draw(st.sampled_from([None, None, *ZONES]))
     request = NamedRequest(draw(st.integers(0, 12)), 'f', None if group is None else 'g', zone)
     return request, snapshot

@@ -24,12 +24,12 @@ from pathlib import Path
 from senlin_affinity import api
 from senlin_affinity.engine.drain import DrainPlan
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
 
 KINDS = ('capacity', 'groups', 'places', 'pools', 'hints', 'everything')
@@ -239,7 +239,7 @@ def outcome(world: World, plan: DrainPlan, states: set[tuple[str, ...]]) -> str:
 
 
 def plan_of(world: World) -> DrainPlan:
-    view = CloudView(snapshot(world))
+    view = snapshot(world)
     question = api.Question(0, enabled_filters=world.filters, explicit_options=EXPLICIT)
     return api.drain(world.drained, view, targets=world.targets, question=question)
 
@@ -324,7 +324,7 @@ def _hint(dice: random.Random, guests: Sequence[Guest]) -> Mapping[str, str]:
     return {name: dice.choice(guests).id}
 
 
-def snapshot(world: World) -> CloudSnapshot:
+def snapshot(world: World) -> Cloud:
     """Return the cloud as the package reads it."""
 
     def aggregate(number: int, name: str, **metadata: str) -> Aggregate:
@@ -381,7 +381,7 @@ def snapshot(world: World) -> CloudSnapshot:
         place.name: tuple(_server(each) for each in world.guests if each.host == place.name)
         for place in world.places
     }
-    return CloudSnapshot(
+    return Cloud(
         hosts=tuple(map(host, world.places)),
         aggregates=(*every.values(),),
         server_groups=groups,

@@ -19,7 +19,6 @@ from dataclasses import replace
 
 from senlin_affinity import api
 from senlin_affinity.engine.resilience import Loss
-from senlin_affinity.model.snapshot import CloudView
 from tests.property import exact_drain
 from tests.property.exact_drain import EXPLICIT, KINDS, MOST_NOT_FOUND, World, accepts, held
 
@@ -31,7 +30,7 @@ COLUMNS = ('losses', 'any host', 'in order', 'cannot', 'no order exists', 'not f
 
 def losses_of(world: World) -> Iterator[tuple[World, Loss]]:
     """Yield the losses of a few servers, each with its cloud."""
-    view = CloudView(exact_drain.snapshot(world))
+    view = exact_drain.snapshot(world)
     question = api.Question(0, enabled_filters=world.filters, explicit_options=EXPLICIT)
     for by in ('host', 'zone'):
         for loss in api.resilience(view, by, question=question).losses:

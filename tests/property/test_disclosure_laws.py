@@ -15,7 +15,7 @@ from senlin_affinity.model.numbers import at_most
 from senlin_affinity.policy.senlin_data import Refusal
 from senlin_affinity.preflight import hook, sample
 from senlin_affinity.preflight.disclosure import NO_ROOM
-from tests.property.test_fetch_laws import A_HOST, A_QUESTION, OWNER, SIZES, cloud_of
+from tests.property.test_fetch_laws import A_HOST, A_QUESTION, OWNER, RULES, SIZES, cloud_of
 
 
 def room(host, number, question, size, zone):
@@ -90,7 +90,7 @@ def test_a_rejection_discloses_what_trials_show(hosts, question):
         both = Clients(
             OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))
         )
-        answer = hook.place_nodes(request, fetch(request, both)).answer
+        answer = hook.place_nodes(request, RULES, fetch(request, RULES, both)).answer
     if not isinstance(answer, Refusal):
         assert trial(hosts, question) == question['count']
         return

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.model.spread import Spread
 from tests.support.asked import NamedRequest, plan
 from tests.support.small_cloud import CONSTRAINTS
@@ -68,7 +68,7 @@ def clouds(draw, *, nested):
         if mode is not None
     ]
     spread = tuple(draw(st.permutations(spreads)))
-    snapshot = CloudSnapshot(
+    snapshot = Cloud(
         tuple(hosts),
         tuple(AGGREGATES.values()),
         (Flavor('f', 'f', 1, 0, 1),),

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from senlin_affinity import api
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.snapshot import CloudView
 from tests.property import exact_drain
 from tests.property.exact_drain import EXPLICIT, Guest, Place, World
 
@@ -86,7 +85,7 @@ def test_a_move_that_the_scheduler_has_not_noticed_is_not_certain():
 @given(SEEDS)
 def test_each_batch_of_rolling_maintenance_is_a_plan_of_the_cloud_after_the_last_one(seed):
     cloud = exact_drain.random_world(seed)
-    view = CloudView(exact_drain.snapshot(cloud))
+    view = exact_drain.snapshot(cloud)
     question = api.Question(0, enabled_filters=cloud.filters, explicit_options=EXPLICIT)
     plan = api.drain_in_batches(
         [each.name for each in cloud.places], 2, view, targets=cloud.targets, question=question

@@ -9,13 +9,12 @@ from senlin_affinity import engine
 from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.fetch import fetch
+from senlin_affinity.model.cloud import OtherHosts
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.snapshot import Coverage
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.policy.senlin_data import Binding
 from senlin_affinity.preflight import sample
-from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
+from senlin_affinity.preflight.question import Question, resolve_question
+from senlin_affinity.scenario.scenario import Scenario
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeAggregate, FakeHost
@@ -150,7 +149,7 @@ def cloud_of(hosts, question_values):
     group = nova.add_group('web', question_values['policy'], rules=rules, project_id=PROJECT)
     for place in question_values['members']:
         nova.boot(group, fakes[place % len(hosts)].host, project=PROJECT)
-    return cloud, scale_request_of(question_values, group)
+    return cloud, question_of(question_values, group)
 
 
 def name_of(number, has):
@@ -172,7 +171,7 @@ def traits(has):
     return (*[RARE] * has['is_rare'], *[DISABLED] * has['is_disabled'])
 
 
-def scale_request_of(question_values, group):
+def question_of(question_values, group):
     zone = {} if question_values['zone'] is None else {'availability_zone': question_values['zone']}
     question = Question(
         question_values['count'],
@@ -182,7 +181,7 @@ def scale_request_of(question_values, group):
         project_id=PROJECT,
         enabled_filters=(*DEFAULT_FILTERS, FILTER),
     )
-    return ScaleRequest(question, Binding(group, is_inherited=True), RULES)
+    return question
 
 
 @settings(max_examples=settings.default.max_examples * 3 // 5)
@@ -210,17 +209,17 @@ def compare(hosts, question_values):
         both = Clients(
             OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))
         )
-        view = fetch(request, both)
-        if view.coverage is Coverage.CLOUD:
+        view = fetch(request, RULES, both)
+        if view.rest is OtherHosts.NONE:
             return
-        every = whole_cloud.fetch(both, scope_of(request))
+        every = whole_cloud.fetch(both, request)
         whole = decided(request, every)
-        if view.coverage is Coverage.ENOUGH:
+        if view.rest is OtherHosts.UNKNOWN and view.hosts is not None:
             assert whole.fits
         else:
             staged = decided(request, view)
             assert staged.fits == whole.fits
-            if all(host.hypervisor_type for host in view.snapshot.hosts or ()):
+            if all(host.hypervisor_type for host in view.hosts or ()):
                 assert number(staged) == number(whole)
                 assert staged.capacity_is_upper_bound == whole.capacity_is_upper_bound
             else:  # more than ten candidates: their states are unknown
@@ -228,7 +227,8 @@ def compare(hosts, question_values):
 
 
 def decided(request, view):
-    return engine.plan(*request.resolve(view), request.constraints, remedies=False)
+    asked, cloud = resolve_question(request, view)
+    return engine.plan(asked, Scenario.of(cloud), RULES, remedies=False)
 
 
 def number(decision):

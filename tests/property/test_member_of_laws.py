@@ -5,9 +5,9 @@ more.
 from hypothesis import given
 from hypothesis import strategies as st
 
+from senlin_affinity.model.cloud import Aggregate
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.member_of import MemberOf, canonical
-from senlin_affinity.model.snapshot import Aggregate
 from senlin_affinity.nova.aggregates import resolve
 from senlin_affinity.nova.provider_tree import Provider, admitted
 from tests.property.expressions import (

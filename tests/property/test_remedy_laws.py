@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from senlin_affinity import engine
 from senlin_affinity.engine.evaluation import evaluate
 from senlin_affinity.engine.unspecified import with_unspecified
-from senlin_affinity.model.snapshot import Aggregate, Flavor
+from senlin_affinity.model.cloud import Aggregate, Flavor
 from senlin_affinity.model.spread import Spread
 from tests.property import one_by_one
 from tests.property.cloud_strategies import MOSTLY, clouds, hidden

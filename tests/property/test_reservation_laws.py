@@ -6,9 +6,9 @@ import hypothesis
 from hypothesis import strategies as st
 
 from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.nova.options import ISOLATION, TENANTS
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX, constrain
 from tests.support.asked import Given, NamedRequest, with_values
@@ -85,7 +85,7 @@ def test_the_constraint_agrees_with_the_expression(keys, image, world, rules, pr
     """Every verdict has the facts of its sentence."""
     asked = with_values(
         NamedRequest(1, 'f', image_properties=image, project_id=project),
-        CloudSnapshot(aggregates=world),
+        Cloud(aggregates=world),
         Flavor('1', 'f', 1, 64, 1, extra_specs=dict.fromkeys(keys, 'required')),
         given=rules,
     )

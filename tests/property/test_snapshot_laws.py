@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud.snapshot_file import parse, render
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor, Quota
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from tests.property.strategies import NAMES, check_words, nearly, policies_and_rules
 from tests.unit.cloud.test_snapshot_file import DOCUMENT
 
@@ -60,7 +60,7 @@ def groups(draw):
 
 
 SNAPSHOTS = st.builds(
-    CloudSnapshot,
+    Cloud,
     hosts=lists(HOSTS, lambda host: (host.host, host.hypervisor_hostname)),
     aggregates=lists(
         st.builds(Aggregate, UUIDS, TEXTS, st.none() | TEXTS, BY_NAME), lambda item: item.uuid

@@ -8,10 +8,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from senlin_affinity.engine.workload import plan_requests
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor, Quota
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import FILTERS, Request, Settings
 from senlin_affinity.model.server_group import POLICIES, Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.scenario.scenario import Scenario
 from tests.support.small_cloud import CONSTRAINTS
 
@@ -62,7 +62,7 @@ def lists(draw):
             'instances': Quota(draw(st.integers(3, 9)), 0),
             'cores': Quota(draw(st.integers(4, 20)), 0),
         }
-    cloud = CloudSnapshot(
+    cloud = Cloud(
         tuple(draw(hosts(name)) for name in names),
         AGGREGATES,
         tuple(flavors),

@@ -36,7 +36,7 @@ def answer(case: Case) -> dict[str, Any]:
             question[name] = tuple(question[name])
     if 'image' in question:
         question['image'] = Image(**question['image'])
-    view = api.CloudView(snapshot_file.parse(json.dumps(case['snapshot'])))
+    view = snapshot_file.parse(json.dumps(case['snapshot']))
     decision = api.answer(api.Question(**question), view, load_constraints())
     printed: dict[str, Any] = json.loads(json.dumps(decision.as_dict()))
     return printed

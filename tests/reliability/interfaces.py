@@ -20,8 +20,8 @@ from senlin_affinity import api
 from senlin_affinity.cli import given
 from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.extra_specs import MODES, validate_all
+from senlin_affinity.model.cloud import Aggregate, Flavor
 from senlin_affinity.model.errors import AffinityError
-from senlin_affinity.model.snapshot import Aggregate, Flavor
 from senlin_affinity.nova import aggregates, reservations
 from senlin_affinity.nova.demand import demand
 from senlin_affinity.plugins.nova.api_middleware import ExtraSpecValidation
@@ -122,7 +122,7 @@ def _plan(value: tuple[Any, Any]) -> object:
     spec, profile = value
     if not isinstance(profile, dict) or not isinstance(profile.get('properties'), dict):
         profile = PROFILES[0]  # Senlin's schema ensures both
-    view = api.CloudView(snapshot_file.parse(json.dumps(DOCUMENT)))
+    view = snapshot_file.parse(json.dumps(DOCUMENT))
     asked = api.Question(1, policy=properties.load(spec), profile=profile)
     return api.answer(asked, view)
 
@@ -151,8 +151,8 @@ def _count_long(value: tuple[tuple[Any, ...], int]) -> object:
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = number
-    view = api.CloudView(snapshot_file.parse(json.dumps(document)))
-    flavors, groups = view.snapshot.flavors or (), view.snapshot.server_groups or (None,)
+    view = snapshot_file.parse(json.dumps(document))
+    flavors, groups = view.flavors or (), view.server_groups or (None,)
     group = groups[0] and groups[0].id
     for each in flavors:
         str(api.answer(api.Question(1, flavor=each.id, server_group=group), view).as_dict())

@@ -16,9 +16,9 @@ from typing import Any
 
 from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.extra_specs import validate_all
+from senlin_affinity.model.cloud import Aggregate, Flavor
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, Flavor
 from senlin_affinity.nova import aggregate_metadata, aggregates, extra_spec_operators
 from senlin_affinity.nova.demand import demand
 from senlin_affinity.policy import properties

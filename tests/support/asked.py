@@ -10,13 +10,13 @@ from senlin_affinity import engine
 from senlin_affinity.engine import resolution
 from senlin_affinity.engine.changes import carry_out
 from senlin_affinity.engine.decision import Decision
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.proposal import Data
 from senlin_affinity.model.request import DEFAULT_FILTERS, Request, Settings
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.scenario.constraint import Constraint
 from senlin_affinity.scenario.scenario import Scenario
@@ -66,7 +66,7 @@ class Asked(NamedTuple):
     """A request with values, and the cloud that it is about."""
 
     request: Request
-    cloud: CloudSnapshot
+    cloud: Cloud
 
     @property
     def scenario(self) -> Scenario:
@@ -104,7 +104,7 @@ def _conditions(request: NamedRequest, given: Given | None) -> dict[str, Any]:
     return {**own, 'is_drs_required': given.is_drs_required, 'is_pinned': given.is_pinned}
 
 
-def resolve(request: NamedRequest, cloud: CloudSnapshot, given: Given | None = None) -> Asked:
+def resolve(request: NamedRequest, cloud: Cloud, given: Given | None = None) -> Asked:
     """Resolve the names in the cloud."""
     names = {'server_group': request.server_group, 'member_of': request.member_of}
     rest = {**names, **_conditions(request, given)}
@@ -113,7 +113,7 @@ def resolve(request: NamedRequest, cloud: CloudSnapshot, given: Given | None = N
 
 def with_values(
     request: NamedRequest,
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     flavor: Flavor | None = None,
     server_group: ServerGroup | None = None,
     given: Given | None = None,
@@ -132,7 +132,7 @@ def with_values(
 
 def plan(
     request: NamedRequest,
-    cloud: CloudSnapshot,
+    cloud: Cloud,
     constraints: Sequence[Constraint],
     given: Given | None = None,
     *,

@@ -187,7 +187,7 @@ class Edge:
     def ports(self) -> Ports:
         """Return the adapters of one connection, which is made at the first use."""
         if self._ports is None:
-            self._ports = ports(clients.of(self.connection()), timeout=5.0)
+            self._ports = ports(clients.of(self.connection(), 5.0))
         return self._ports
 
     def fail(

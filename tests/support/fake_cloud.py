@@ -7,11 +7,11 @@ creation, as in Nova; several may have the same name.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from senlin_affinity.model.cloud import Aggregate, Flavor, Quota
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.server_group import Member, ServerGroup, create_body
-from senlin_affinity.model.snapshot import Aggregate, Flavor, Quota
 
 WRITES = ('create', 'delete')
 

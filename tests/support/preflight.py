@@ -11,14 +11,14 @@ from typing import Any
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine.decision import Decision
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 from tests.support import asked
 from tests.support.asked import Given, NamedRequest
 
 
 def plan(
     request: NamedRequest,
-    snapshot: CloudSnapshot,
+    snapshot: Cloud,
     constraints: Sequence[Constraint] | None = None,
     rules: Given | None = None,
     *,
@@ -37,8 +37,7 @@ def take_snapshot(
     *,
     server_groups: Collection[str] | None = None,
     project_id: str | None = None,
-    timeout: float | None = None,
-) -> CloudSnapshot:
+) -> Cloud:
     """Return a snapshot of the cloud behind an ``openstack.connection.Connection``.
 
     The parameters are those of :func:`senlin_affinity.cloud.snapshot.take`. If the quotas of the
@@ -46,6 +45,4 @@ def take_snapshot(
     """
     from senlin_affinity.cloud import clients, snapshot
 
-    return snapshot.take(
-        clients.of(connection), server_groups=server_groups, project_id=project_id, timeout=timeout
-    ).snapshot
+    return snapshot.take(clients.of(connection), server_groups=server_groups, project_id=project_id)

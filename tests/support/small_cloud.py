@@ -32,11 +32,11 @@ from senlin_affinity.constraints.scheduler_hints import SchedulerHintsConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor, Quota
 from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.nova import candidate_query
@@ -156,7 +156,7 @@ def snapshot_of(row):
     group = row.get('group')
     groups = () if group is None else (group_of(group),)
     zones = row.get('availability_zones')
-    return CloudSnapshot(
+    return Cloud(
         hosts=hosts_of(row.get('hosts', {})),
         aggregates=aggregates_of(row.get('aggregates', {})),
         flavors=flavors_of(row),

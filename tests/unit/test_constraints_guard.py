@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.scenario.constraint import is_of_domains, is_of_hosts, is_of_requests
 from tests.support.our_constraints import OURS
 from tests.support.tables import CASES, read
 
 ROOT = Path(__file__).parents[2]
-PARTS = {*CloudSnapshot.__struct_fields__}
+PARTS = {*Cloud.__struct_fields__}
 
 
 def registered():

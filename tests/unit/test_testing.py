@@ -22,7 +22,7 @@ def question_of(row):
 
 @pytest.mark.parametrize('row', ROWS, ids=lambda row: row['name'])
 def test_our_constraints_keep_the_rules(row):
-    view = api.CloudView(snapshot_of(row))
+    view = snapshot_of(row)
     for kind in OURS:
         testing.check(kind(), question_of(row), view)
 
@@ -181,7 +181,7 @@ READS_MORE = 'check must read nothing but the result of prepare, the fields of t
 def test_each_broken_rule_is_one_line(members, message):
     """The question fits; the kit also asks for one more server than fits."""
     broken = type('Broken', (Odd,), members)()
-    question, view = question_of(CLOUD), api.CloudView(snapshot_of(CLOUD))
+    question, view = question_of(CLOUD), snapshot_of(CLOUD)
     if message is None:
         testing.check(broken, question, view)
         return

@@ -19,16 +19,16 @@ from senlin.objects.notification import ActionPayload
 
 from senlin_affinity.groups import steps
 from senlin_affinity.groups.detachment import CheckBound
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import BindingError
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import engine
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import group_lookup, profile
 from senlin_affinity.policy.senlin_data import Binding, Refusal
-from senlin_affinity.preflight.hook import ViewOrError
+from senlin_affinity.preflight.hook import CloudOrError
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_bound')
 
@@ -37,7 +37,7 @@ def refusal(
     policy: Any,
     cluster: str,
     bound: Binding,
-    view: ViewOrError,
+    view: CloudOrError,
     entity: Any,
     groups: Callable[[], Any],
 ) -> Refusal | None:
@@ -67,7 +67,7 @@ def refusal(
 
 
 def warn_of_hint(
-    log_prefix: str, action: Any, bound: Binding, view: ViewOrError, groups: Callable[[], Any]
+    log_prefix: str, action: Any, bound: Binding, view: CloudOrError, groups: Callable[[], Any]
 ) -> None:
     """Warn the operator and the owner if the profile names another group. Never raises.
 
@@ -114,9 +114,9 @@ def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None
     return None
 
 
-def _read_group(view: ViewOrError, group_id: str) -> ServerGroup | None:
+def _read_group(view: CloudOrError, group_id: str) -> ServerGroup | None:
     """Return the group if the preflight has read it."""
-    known = view.snapshot.server_groups if isinstance(view, CloudView) else None
+    known = view.server_groups if isinstance(view, Cloud) else None
     return next((group for group in known or () if group.id == group_id), None)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from oslo_config import cfg
 
 from senlin_affinity.cloud import service_user
-from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient, RecentReads
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient, RecentReads, of
 from senlin_affinity.conf import opts
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.plugins import plain_log
@@ -64,7 +64,14 @@ def clients_of(owner: Any) -> Clients:
     except CloudError as error:
         warn_of_fallback(error)
         made = None
-    return Clients(OwnerClient(owner), made or OperatorClient(owner, recent=_OWNERS_READS))
+    timeout = cfg.CONF.affinity.request_timeout
+    operator = made or OperatorClient(owner, timeout, recent=_OWNERS_READS)
+    return Clients(OwnerClient(owner, timeout), operator)
+
+
+def of_owner(owner: Any) -> Clients:
+    """Return clients that both use the owner's connection, whatever is configured."""
+    return of(owner, cfg.CONF.affinity.request_timeout)
 
 
 def warn_of_fallback(error: CloudError) -> None:

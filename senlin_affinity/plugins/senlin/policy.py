@@ -30,7 +30,6 @@ from senlin.common import constraints, consts, schema
 from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
-from senlin_affinity.cloud import clients as both
 from senlin_affinity.cloud import transport
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
@@ -100,7 +99,7 @@ class AffinityPolicy(base.Policy):
             wanted = self._wanted()
             if validate_props and (wanted.availability_zone is not None or wanted.member_of):
                 with _operation():
-                    cloud = self._ports(context.user_id, context.project_id, both.of)
+                    cloud = self._ports(context.user_id, context.project_id, clients.of_owner)
                     attachment.validate(wanted, cloud.inventory)
                     self._look_up_aggregates(wanted, cloud, 'attach')
         except InvalidSpec as error:
@@ -141,7 +140,7 @@ class AffinityPolicy(base.Policy):
             cloud = self._ports(cluster.user, cluster.project)
             attachment.check_choice(wanted, cloud.inventory)
             if wanted.member_of:  # the operator's credentials would reveal aggregates
-                own = self._ports(cluster.user, cluster.project, both.of)
+                own = self._ports(cluster.user, cluster.project, clients.of_owner)
                 is_seen_later = self._clients(cluster)().has_operator
                 self._look_up_aggregates(wanted, own, 'a node is created' if is_seen_later else '')
             problems = flavor.check(wanted, profile.flavor(spec), cloud.inventory)
@@ -241,16 +240,22 @@ class AffinityPolicy(base.Policy):
             return None
         entity = action.entity
         bound = engine.read_binding(cluster_id, self.id) if count else None
-        request = preflight.scale_request(entity, count, self._wanted(), bound)
-        view = preflight.fetch(request, self._clients(entity))
+        wanted = self._wanted()
+        constraints = preflight.constraints_for(count, wanted)
+        asked = preflight.question_of(entity, count, wanted, bound, constraints)
+        fetched = preflight.fetch(asked, constraints, self._clients(entity))
         if bound is not None:
             refusal = bound_group.refusal(
-                self, cluster_id, bound, view, entity, lambda: self._groups(entity)
+                self, cluster_id, bound, fetched, entity, lambda: self._groups(entity)
             )
             if refusal is not None:
                 return refusal
         answer = preflight.place(
-            log_prefix, request, view, lambda said: bound_group.emit_event(entity, said, action)
+            log_prefix,
+            asked,
+            constraints,
+            fetched,
+            lambda said: bound_group.emit_event(entity, said, action),
         )
         if engine.is_cancelled(action):
             return Refusal('the action was cancelled before its nodes were placed')
@@ -258,7 +263,7 @@ class AffinityPolicy(base.Policy):
             engine.warn_nodes_outside_group(self.name, cluster_id, bound.servergroup_id)
             if isinstance(answer, Placement):
                 groups = functools.partial(self._groups, entity)
-                bound_group.warn_of_hint(log_prefix, action, bound, view, groups)
+                bound_group.warn_of_hint(log_prefix, action, bound, fetched, groups)
         return answer
 
     def _wanted(self) -> properties.PolicySpec:
@@ -285,8 +290,7 @@ class AffinityPolicy(base.Policy):
     def _ports(
         self, user: str, project: str, see: Callable[[Any], Clients] = clients.clients_of
     ) -> Any:
-        seen_by = see(self._connection(user, project))
-        return ports(seen_by, cfg.CONF.affinity.request_timeout)
+        return ports(see(self._connection(user, project)))
 
     def _connection(self, user: str, project: str) -> Any:
         try:

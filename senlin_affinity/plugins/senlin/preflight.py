@@ -1,18 +1,17 @@
 """Ask the preflight where the nodes of a cluster go.
 
-Raises: BindingError for a cluster without a binding; :func:`fetch` returns any other error.
+Raises: BindingError from :func:`place` for a cluster without a binding; :func:`fetch` returns any
+error.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from oslo_config import cfg
 
-from senlin_affinity import api
 from senlin_affinity.cloud import fetch as cloud_fetch
 from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.cloud.clients import Clients
@@ -20,14 +19,16 @@ from senlin_affinity.cloud.connection import ports
 from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.constraints.drs import PATTERN
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import AffinityError, CloudError, TooLarge
 from senlin_affinity.plugins.senlin import group_registry as registry
-from senlin_affinity.plugins.senlin.clients import OPERATORS, warn_of_fallback
+from senlin_affinity.plugins.senlin.clients import OPERATORS, of_owner, warn_of_fallback
 from senlin_affinity.policy.properties import PolicySpec
 from senlin_affinity.policy.senlin_data import Binding, Placement, Refusal, is_planned
 from senlin_affinity.preflight import disclosure, hook
-from senlin_affinity.preflight.hook import ViewOrError
-from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
+from senlin_affinity.preflight.hook import CloudOrError
+from senlin_affinity.preflight.question import Question
 
 opts.register(cfg.CONF)
 # Import the constraints now, so that an upgrade of the files on disk does not mix two versions in a
@@ -36,26 +37,34 @@ with contextlib.suppress(AffinityError):
     load_constraints()
 
 
+#: The constraints, or why they do not load.
+Constraints: TypeAlias = Sequence[Constraint] | AffinityError
 _EXPECTED = 'the preflight expects nodes to fail, but the policy only warns: {}'
 _NOT_CHOSEN = 'Nova does not let the owner of the cluster choose the hosts of its nodes'
 
 
-def scale_request(
-    entity: Any, count: int, wanted: PolicySpec, bound: Binding | None
-) -> ScaleRequest:
-    """Return the request for ``count`` nodes of a cluster or a node."""
-    constraints: Sequence[Constraint] = ()
-    error = None
-    if count and is_planned(wanted):
-        try:
-            constraints = load_constraints()
-        except AffinityError as failure:
-            error = failure
-    read = nova_conf.with_nova_conf if constraints else opts.settings
-    settings = read(cfg.CONF, constraints)
-    question = api.Question(
+def constraints_for(count: int, wanted: PolicySpec) -> Constraints:
+    """Return the constraints on so many new nodes; the error if one does not load.
+
+    () without a plan.
+    """
+    try:
+        return load_constraints() if count and is_planned(wanted) else ()
+    except AffinityError as error:
+        return error
+
+
+def question_of(
+    entity: Any, count: int, wanted: PolicySpec, bound: Binding | None, constraints: Constraints
+) -> Question:
+    """Return the question for ``count`` nodes of a cluster or a node."""
+    usable = _usable(constraints)
+    read = nova_conf.with_nova_conf if usable else opts.settings
+    settings = read(cfg.CONF, usable)
+    return Question(
         count,
         server_group=None if bound is None else bound.servergroup_id,
+        group_rules=None if bound is None else bound.rules,
         policy=wanted,
         profile=entity.rt['profile'].spec,
         project_id=entity.project,
@@ -63,21 +72,31 @@ def scale_request(
         options=settings.values,
         explicit_options=settings.keys,
     )
-    return ScaleRequest(question, bound, constraints, error)
 
 
-def fetch(request: ScaleRequest, open_clients: Callable[[], Clients]) -> ViewOrError:
+def _usable(constraints: Constraints) -> Sequence[Constraint]:
+    return () if isinstance(constraints, AffinityError) else constraints
+
+
+def fetch(
+    asked: Question,
+    constraints: Constraints,
+    open_clients: Callable[[], Clients],
+    *,
+    is_lasting: bool = False,
+) -> CloudOrError:
     """Return the required parts of the cloud, or the error in a form that the owner may read.
 
-    Raise BindingError if the cluster has no binding.
+    ``Cloud()`` if nothing must be fetched.
+
+    :param is_lasting: the answer must not depend on today's free capacity.
     """
-    timeout, clients = cfg.CONF.affinity.request_timeout, None
-    scope = scope_of(request)
+    clients = None
     try:
-        if scope is None:
-            return api.CloudView()
+        if not hook.is_cloud_needed(asked):
+            return Cloud()
         clients = open_clients()
-        return _fetch(clients, request, scope, timeout)
+        return _fetch(clients, asked, _usable(constraints), is_lasting=is_lasting)
     except CloudError as error:  # of the owner's own requests, or redacted
         return error
     except Exception as error:
@@ -89,14 +108,21 @@ def fetch(request: ScaleRequest, open_clients: Callable[[], Clients]) -> ViewOrE
 
 
 def _fetch(
-    clients: Clients, request: ScaleRequest, scope: api.FetchScope, timeout: float
-) -> api.CloudView:
-    """Return the view of both clients, or the owner's alone if a request for the former fails.
+    clients: Clients, asked: Question, constraints: Sequence[Constraint], *, is_lasting: bool
+) -> Cloud:
+    """Return what both clients read; if that fails, what the owner's client reads alone.
 
-    Raise CloudError if that is impossible, and if Nova does not let the owner choose hosts.
+    Raise CloudError if that fails, too, and if Nova does not let the owner choose hosts.
     """
+    owners = of_owner(clients.owner.connection)
+
+    def read(clients: Clients) -> Cloud:
+        if is_planned(cast(PolicySpec, asked.policy)):
+            return cloud_fetch.fetch(asked, constraints, clients, is_lasting=is_lasting)
+        return whole_cloud.fetch_drs_hosts(clients, asked.settings.value(PATTERN))
+
     try:
-        view = cloud_fetch.fetch(request, clients, timeout)
+        cloud = read(clients)
     except CloudError as error:
         if not clients.has_operator:
             raise
@@ -104,18 +130,19 @@ def _fetch(
             OPERATORS.warning('affinity policy: the cloud could not be read: %s', error)
             raise disclosure.redacted(error) from error
         warn_of_fallback(error)
-        return whole_cloud.fetch(api.clients_of(clients.owner.connection), scope, timeout)
-    asked = scope.question
-    is_chosen = scope.drs_pattern is not None or (asked is not None and asked.chooses_hosts)
-    if is_chosen and not view.owner_sees_hosts:
-        owner = ports(api.clients_of(clients.owner.connection), timeout)
-        if not owner.inventory.lets_choose_hosts():
-            raise CloudError(_NOT_CHOSEN)
-    return view
+        return read(owners)
+    is_chosen_for_owner = asked.chooses_hosts and not cloud.owner_sees_hosts
+    if is_chosen_for_owner and not ports(owners).inventory.lets_choose_hosts():
+        raise CloudError(_NOT_CHOSEN)
+    return cloud
 
 
 def place(
-    log_prefix: str, request: ScaleRequest, view: ViewOrError, advise: Callable[[str], None]
+    log_prefix: str,
+    asked: Question,
+    constraints: Constraints,
+    fetched: CloudOrError,
+    advise: Callable[[str], None],
 ) -> Placement | Refusal:
     """Decide the placement of the nodes.
 
@@ -125,12 +152,12 @@ def place(
     :param advise: informs the owner of nodes that do not fit, but are not rejected.
     """
     try:
-        outcome = hook.place_nodes(request, view)
+        outcome = hook.place_nodes(asked, _usable(constraints), _first(constraints, fetched))
     except Exception as error:
-        if registry.is_defect(error) and not request.must_choose:
+        if registry.is_defect(error) and not hook.must_choose(asked):
             OPERATORS.exception('%s: the preflight failed', log_prefix)
-            return hook.scheduler_chooses(request)
-        if not isinstance(view, api.CloudView) or view.owner_sees_hosts:
+            return hook.scheduler_chooses(asked)
+        if not isinstance(fetched, Cloud) or fetched.owner_sees_hosts:
             raise
         OPERATORS.warning('%s: rejected', log_prefix, exc_info=error)
         raise disclosure.redacted(error) from None
@@ -146,9 +173,15 @@ def place(
     return outcome.answer
 
 
+def _first(constraints: Constraints, fetched: CloudOrError) -> CloudOrError:
+    """Return the error of constraints that did not load, else what was fetched."""
+    return constraints if isinstance(constraints, AffinityError) else fetched
+
+
 def warn_if_unenforced(log_prefix: str, cluster: Any, wanted: PolicySpec, bound: Binding) -> None:
     """Log a warning if nothing enforces the policy of the cluster's server group."""
-    if why := hook.unenforced(scale_request(cluster, 1, wanted, bound)):
+    asked = question_of(cluster, 1, wanted, bound, constraints_for(1, wanted))
+    if why := hook.unenforced(asked, bound.policy):
         OPERATORS.warning('%s: %s', log_prefix, why)
 
 
@@ -164,8 +197,7 @@ def is_unchecked(wanted: PolicySpec, open_clients: Callable[[], Clients]) -> boo
         return False
     try:
         clients = open_clients()
-        timeout = cfg.CONF.affinity.request_timeout
-        return not clients.has_operator and not ports(clients, timeout).inventory.shows_hosts()
+        return not clients.has_operator and not ports(clients).inventory.shows_hosts()
     except AffinityError:
         return False  # the note must not make an attach fail
 
@@ -186,21 +218,22 @@ def warn_if_limited(
     line = '%s: growth to its max_size of %s: %s'
     try:
         more = cluster.max_size - len(cluster.nodes)  # max_size -1: no limit
-        request = scale_request(cluster, max(more, 1), wanted, bound)
-        if not is_planned(wanted) or (more < 1 and request.zones is None):
+        constraints = constraints_for(max(more, 1), wanted)
+        asked = question_of(cluster, max(more, 1), wanted, bound, constraints)
+        if not is_planned(wanted) or (more < 1 and asked.zone_spread is None):
             return None
-        view = fetch(replace(request, ignores_current_usage=True), open_clients)
-        if (zone := hook.default_zone(request, view)) is not None:
+        fetched = fetch(asked, constraints, open_clients, is_lasting=True)
+        if (zone := hook.default_zone(asked, fetched)) is not None:
             reason = 'no aggregate carries it, so Nova may use a host of any zone for it'
             spread = '%s: the spread sends no node to zone %s: %s'
             OPERATORS.warning(spread, log_prefix, zone, reason)
         if more < 1:
             return None
-        why = hook.max_size_shortfall(request, view)
+        why = hook.max_size_shortfall(asked, _usable(constraints), _first(constraints, fetched))
         owner_sees_hosts = (
             not open_clients().has_operator
-            and isinstance(view, api.CloudView)
-            and view.owner_sees_hosts
+            and isinstance(fetched, Cloud)
+            and fetched.owner_sees_hosts
         )
     except Exception as error:
         if registry.is_defect(error):
@@ -210,19 +243,27 @@ def warn_if_limited(
         return None
     if why is not None:
         OPERATORS.warning(line, log_prefix, cluster.max_size, why)
-    message = why if owner_sees_hosts else _for_owner(log_prefix, request, open_clients)
+    message = (
+        why
+        if owner_sees_hosts
+        else _for_owner(log_prefix, asked, _usable(constraints), open_clients)
+    )
     return message and f'the cluster cannot grow to its max_size of {cluster.max_size}: {message}'
 
 
 def _for_owner(
-    log_prefix: str, request: ScaleRequest, open_clients: Callable[[], Clients]
+    log_prefix: str,
+    asked: Question,
+    constraints: Sequence[Constraint],
+    open_clients: Callable[[], Clients],
 ) -> str | None:
     """Return why a scale-out to the max_size would be rejected now; None if it would not be.
 
     A reason that also holds for an empty cloud would reveal the number of hosts to a tenant.
     """
     try:
-        answer = hook.place_nodes(request, fetch(request, open_clients)).answer
+        fetched = fetch(asked, constraints, open_clients)
+        answer = hook.place_nodes(asked, constraints, fetched).answer
     except Exception as error:
         if registry.is_defect(error):
             OPERATORS.exception('%s: the preflight failed', log_prefix)

@@ -6,7 +6,7 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.cli.capacity import _notes
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 
 AZ1, AZ2, RACK = (f'5bbcc3c4-1da2-4437-a48a-00000000000{n}' for n in (1, 2, 3))
 
@@ -259,7 +259,7 @@ def test_hosts_that_are_not_in_the_snapshot(capacity):
 
 def test_the_lines_below_the_table_name_what_a_tenant_may_not_read():
     denied = "could not list: Nova answered 403: Policy doesn't allow os_compute_api:os-hypervisors"
-    view = api.CloudView(CloudSnapshot(flavors=()), {'hosts': denied})
+    view = Cloud(flavors=(), unavailable={'hosts': denied})
     assert [*_notes(api.capacity(view), view, is_long=False)] == [
         'not known: the hosts: Nova shows them to administrators only '
         '(os_compute_api:os-hypervisors)'

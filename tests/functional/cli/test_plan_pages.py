@@ -64,7 +64,7 @@ def test_the_library_call_of_the_readme_works_in_ten_lines(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     exec(compile(code, 'README.rst', 'exec'), {})
     snapshot = snapshot_file.load(ETC / 'snapshots/two-hosts.json')
-    decision = api.answer(api.Question(6, 'm1.small', server_group='web'), api.CloudView(snapshot))
+    decision = api.answer(api.Question(6, 'm1.small', server_group='web'), snapshot)
     lines = capsys.readouterr().out.splitlines()
     note = '(more of its servers may share a host)'
     assert lines[:3] == ['False 2 2', decision.line(), f'max_server_per_host: 3 {note} 6']

@@ -8,9 +8,9 @@ from senlin_affinity.conf.opts import options_of
 from senlin_affinity.conf.oslo_options import Settings
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
 
 (DRS,) = DrsConstraint.options
@@ -89,7 +89,7 @@ def test_an_aggregate_that_differs_is_reported_with_the_host_and_the_direction()
     lacking = Host('a', 'cmp-1').but(unmirrored=frozenset('u'))
     stale = Host('b', 'cmp-2').but(stale_aggregates=frozenset('u'))
     hosts, aggregates = (lacking, stale, Host('c', 'cmp-3')), (Aggregate('u', 'fast'),)
-    found = check.differing_aggregates(CloudSnapshot(hosts, aggregates))
+    found = check.differing_aggregates(Cloud(hosts, aggregates))
     assert [(each.what, each.details) for each in found] == [
         ('cmp-1', 'is in fast in Nova, but not in Placement'),
         ('cmp-2', 'is in fast in Placement, but not in Nova'),

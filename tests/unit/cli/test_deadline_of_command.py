@@ -39,3 +39,19 @@ def test_the_deadline_of_a_command(tmp_path, monkeypatch, of_cloud, of_command, 
         assert left(10) == 30
         command.connection(of_command)
         assert left(10_000) > OPERATION * seconds - 5
+
+
+def test_a_connection_of_the_openstack_command_has_the_timeout_until_the_deadline_ends():
+    session = SimpleNamespace(timeout=600)
+    manager = SimpleNamespace(affinity=SimpleNamespace(session=session))
+    command = Quiet(SimpleNamespace(client_manager=manager), SimpleNamespace())
+    command._largest = None
+    with contextlib.ExitStack() as command._open:
+        command.connection(7.0)
+        command.connection(7.0)
+        assert session.timeout == 7.0
+        assert left(10_000) <= OPERATION * 7
+        command.end_operation()
+        assert session.timeout == 600
+        command.connection()
+        assert session.timeout == 600

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from senlin_affinity.cli import given
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError, InvalidSpec
-from senlin_affinity.model.snapshot import CloudView
 from tests.reliability import hostile_yaml
 
 
@@ -38,6 +38,6 @@ def test_common_yaml_features_are_parsed(tmp_path, text, value):
 def test_a_tenant_reads_in_one_line_that_only_administrators_list_hosts():
     why = "could not list the hypervisors: Nova answered 403: Policy doesn't allow it (req-1)"
     with pytest.raises(CloudError) as caught:
-        given.host(CloudView(unavailable={'hosts': why}), 'cmp-1')
+        given.host(Cloud(unavailable={'hosts': why}), 'cmp-1')
     words = 'the hosts are not known: only administrators may list them (Nova answered 403)'
     assert str(caught.value) == words

@@ -1,6 +1,7 @@
 """What the exporter counts between two snapshots: the failures, and the cells of its judgements."""
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity.cli import refresh
 from senlin_affinity.cli.refresh import Refresher, Wanted, judge
@@ -9,7 +10,6 @@ from senlin_affinity.preflight.judgements import CELLS
 from senlin_affinity.preflight.question import Question
 from tests.support.edge import UNAVAILABLE
 from tests.support.small_cloud import CONSTRAINTS
-from tests.support.values import replace
 from tests.unit.cloud.test_failures import BROKEN, LARGE, SMALL, Clouds, failed, moved
 from tests.unit.cloud.test_last_actions import running
 
@@ -28,10 +28,8 @@ def placed(number=9, flavor=SMALL, **more):
 
 def judged(cloud, change=None, most=MOST):
     """Return the counts between two snapshots, of which ``change`` changes the first one."""
-    view = refresh.view_of(cloud.clients, Question(0), refresh.ALL, None)
-    first, last = (
-        replace(view, snapshot=replace(view.snapshot, taken_at=each)) for each in (SINCE, UNTIL)
-    )
+    view = refresh.view_of(cloud.clients, Question(0), refresh.ALL)
+    first, last = (structs.replace(view, taken_at=each) for each in (SINCE, UNTIL))
     first = change(first) if change else first
     causes, cells = judge(cloud.clients, (first, last), WANTED, most)
     return {key: number for key, number in causes.items() if number}, dict(cells)
@@ -53,7 +51,7 @@ def test_a_provoked_miss_is_in_its_cell(server, cell, causes):
 
 
 def without_hosts(view):
-    return replace(view, snapshot=replace(view.snapshot, hosts=()))
+    return structs.replace(view, hosts=())
 
 
 @pytest.mark.parametrize(
@@ -101,7 +99,7 @@ def refresher(monkeypatch):
 
         def read_later(*arguments):
             view = read(*arguments)
-            return replace(view, snapshot=replace(view.snapshot, taken_at=next(times)))
+            return structs.replace(view, taken_at=next(times))
 
         monkeypatch.setattr(refresh, 'read_view', read_later)
         yield Refresher('prod', WANTED, 300), cloud
@@ -139,6 +137,6 @@ def test_a_listing_that_fails_is_read_again(refresher, caplog):
 
 def test_an_unknown_time_polls_nothing():
     with Clouds() as cloud:
-        view = refresh.view_of(cloud.clients, Question(0), refresh.ALL, None)
-    unknown = replace(view, snapshot=replace(view.snapshot, taken_at=None))
+        view = refresh.view_of(cloud.clients, Question(0), refresh.ALL)
+    unknown = structs.replace(view, taken_at=None)
     assert refresh.seconds_between(unknown, view) == 0

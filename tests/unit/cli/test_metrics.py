@@ -27,14 +27,14 @@ def parsed(changed):
 
 @pytest.fixture(scope='module')
 def view():
-    return api.CloudView(parsed(CHANGED))
+    return parsed(CHANGED)
 
 
 @pytest.fixture
 def lines(view):
     def lines_by(by='zone'):
         found = metrics.of_capacity(api.capacity(view, by=by), 'prod')
-        return metrics.text(found + metrics.of_snapshot(view.snapshot, 'prod')).splitlines()
+        return metrics.text(found + metrics.of_snapshot(view, 'prod')).splitlines()
 
     return lines_by
 
@@ -69,8 +69,8 @@ def test_hosts_are_labels_only_if_the_capacity_is_by_host(lines):
 
 
 def test_a_snapshot_without_groups_has_no_metrics_of_groups(view):
-    alone = api.CloudView(parsed({'server_groups': None}))
-    assert 'server_groups' not in metrics.text(metrics.of_snapshot(alone.snapshot))
+    alone = parsed({'server_groups': None})
+    assert 'server_groups' not in metrics.text(metrics.of_snapshot(alone))
 
 
 def test_labels_are_escaped():
@@ -108,7 +108,7 @@ def test_a_file_that_cannot_be_replaced_leaves_no_temporary_file(tmp_path):
 def test_the_loss_of_hosts_and_domains():
     """The two servers of cmp-1 fit nowhere else, those of the empty hosts do."""
     found = snapshot_file.parse(json.dumps(resilience_cloud(free=1)))
-    losses = [api.resilience(api.CloudView(found), by) for by in ('host', 'rack')]
+    losses = [api.resilience(found, by) for by in ('host', 'rack')]
     lines = metrics.text(metrics.of_resilience(losses, found, 'rack', 'prod')).splitlines()
     labels = 'cloud="prod",by="rack"'
     assert f'senlin_affinity_resilience{{{labels},domain="r1"}} 0' in lines
@@ -121,7 +121,7 @@ def test_the_loss_of_hosts_and_domains():
 @pytest.mark.parametrize(('by', 'domains'), [('host', 3), ('rack', 0)])
 def test_a_host_has_a_sample_of_its_own_if_hosts_are_requested(by, domains):
     found = snapshot_file.parse(json.dumps(resilience_cloud(free=1)))
-    losses = [api.resilience(api.CloudView(found), 'host')]
+    losses = [api.resilience(found, 'host')]
     families = metrics.of_resilience(losses, found, by)
     assert len(families[0].samples) == domains
     assert families[1].samples
@@ -130,6 +130,6 @@ def test_a_host_has_a_sample_of_its_own_if_hosts_are_requested(by, domains):
 def test_a_loss_that_is_not_certain_has_no_sample():
     hidden = {'cmp-1': [server('web-1', unknown=['hints'])]}
     found = snapshot_file.parse(json.dumps(resilience_cloud(**hidden)))
-    losses = [api.resilience(api.CloudView(found), 'rack')]
+    losses = [api.resilience(found, 'rack')]
     families = metrics.of_resilience(losses, found, 'rack')
     assert [labels[2] for labels in families[0].samples] == ['r2']

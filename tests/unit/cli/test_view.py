@@ -4,12 +4,13 @@ import functools
 import io
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity.api import Question
 from senlin_affinity.cli import view, view_hosts, view_notes
 from senlin_affinity.cli.view_notes import Answer
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.nova.actions import Action
 from tests.support.asked import plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
@@ -41,7 +42,9 @@ def answer_of(row, snapshot=None, unavailable=None, **more):
     if snapshot.server_groups:
         request = replace(request, server_group=snapshot.server_groups[0].id)
     decision, resolved = plan(request, snapshot, CONSTRAINTS), resolve(request, snapshot)
-    return Answer(decision, *resolved, CloudView(snapshot, unavailable or {}), **more)
+    return Answer(
+        decision, *resolved, structs.replace(snapshot, unavailable=unavailable or {}), **more
+    )
 
 
 def planned(answer, stream=None, *, is_long=False):
@@ -52,7 +55,7 @@ def planned(answer, stream=None, *, is_long=False):
 
 def shown(found, cloud_view=None, options=None, *, is_long=False):
     stream = io.StringIO()
-    answer = view_notes.of_explanation(found, cloud_view or CloudView(), options or {})
+    answer = view_notes.of_explanation(found, cloud_view or Cloud(), options or {})
     view.show_explanation(found, answer, stream, is_long=is_long)
     return stream.getvalue()
 
@@ -128,7 +131,7 @@ def test_many_reasons_are_cut():
     }
     specs = {f'trait:{name}': 'required' for name in names}
     found = explained({'hosts': hosts, 'flavor': {'extra_specs': specs}})
-    answer = Answer(found.decision, found.request, found.cloud, CloudView())
+    answer = Answer(found.decision, found.request, found.cloud, Cloud())
     lines = [*view_hosts.groups(answer)]
     assert len(lines) == 11
     assert lines[0] == '1 host: lacks CUSTOM_0: cmp-0'
@@ -140,7 +143,7 @@ def test_hosts_of_many_aggregates_share_a_reason():
     hosts = {f'cmp-{n}': {'aggregates': [f'a-{n % 7}']} for n in range(8)}
     row = {'hosts': hosts, 'aggregates': {f'a-{n}': {} for n in range(7)}}
     found = explained(row, member_of=tuple(f'!a-{n}' for n in range(7)))
-    answer = Answer(found.decision, found.request, found.cloud, CloudView())
+    answer = Answer(found.decision, found.request, found.cloud, Cloud())
     assert [*view_hosts.groups(answer)] == [
         '8 hosts: are in an aggregate that member_of forbids: cmp-0 (a-0), cmp-1 (a-1), cmp-2 '
         '(a-2), cmp-3 (a-3), cmp-4 (a-4), and 3 more'
@@ -150,7 +153,7 @@ def test_hosts_of_many_aggregates_share_a_reason():
 def test_hosts_of_one_aggregate_share_its_name():
     row = {'hosts': {name: {'aggregates': ['a']} for name in ('b', 'c')}, 'aggregates': {'a': {}}}
     found = explained(row, member_of=('!a',))
-    answer = Answer(found.decision, found.request, found.cloud, CloudView())
+    answer = Answer(found.decision, found.request, found.cloud, Cloud())
     assert [*view_hosts.groups(answer)] == [
         '2 hosts: are in aggregate a, which member_of forbids: b, c'
     ]
@@ -440,8 +443,8 @@ def test_the_hosts_of_a_failure_are_those_without_what_is_not_modelled():
 def test_a_tenant_reads_their_own_requirements():
     row = {**CLOUD, 'hosts': None}
     message = 'could not list the hypervisors: Nova answered 403: Policy'
-    cloud_view = CloudView(
-        replace(snapshot_of(row), hosts=None), {'hosts': message, 'aggregates': 'odd'}
+    cloud_view = structs.replace(
+        replace(snapshot_of(row), hosts=None), unavailable={'hosts': message, 'aggregates': 'odd'}
     )
     right = 'os_compute_api:os-hypervisors:list-detail'
     named = {'hosts': f"{message} doesn't allow {right} to be performed."}
@@ -501,7 +504,7 @@ def test_a_tenant_reads_of_the_quota_without_a_command():
 def of_action(action, hosts=None, **more):
     request = asked(action, hosts, **more)
     decision = request.decide(CONSTRAINTS)
-    known = CloudView(request.cloud)
+    known = request.cloud
     answer = Answer(decision, request.request, request.cloud, known, action=request.asked)
     return planned(replace(answer, is_explained=True))
 

@@ -6,9 +6,9 @@ import pytest
 
 from senlin_affinity.cli import view_drain
 from senlin_affinity.engine.drain import DrainPlan, Move, Stuck, Unblocking
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.server import Server
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.model.verdict import Assumption, Verdict
 
 UUID = '0f3d6c55-6b1f-4c64-9a3e-2f6f0b7f7a11'
@@ -24,7 +24,7 @@ def narrow(monkeypatch):
 
 def shown(plan, view=None, stream=None, *, is_long=False):
     stream = stream or io.StringIO()
-    view_drain.show(plan, view or CloudView(), stream, is_long=is_long)
+    view_drain.show(plan, view or Cloud(), stream, is_long=is_long)
     return stream.getvalue()
 
 
@@ -94,7 +94,7 @@ def test_differences_from_placement():
     amounts = {'VCPU': 4, 'MEMORY_MB': 1024}
     server = Server('s', 'web-1', 'ACTIVE', 'cmp-1', flavor=flavor, allocated=amounts)
     ports = Server('t', 'web-2', 'ACTIVE', 'cmp-1', flavor=flavor)
-    view = CloudView(CloudSnapshot(servers_by_host={'cmp-1': (server, ports)}))
+    view = Cloud(servers_by_host={'cmp-1': (server, ports)})
     (found,) = view_drain.differences(view, ('cmp-1', 'cmp-2'))
     assert str(found) == 'web-1: Placement has allocated 0 DISK_GB, not 10; 4 VCPU, not 2'
     assert found.as_dict() == {
@@ -106,5 +106,5 @@ def test_differences_from_placement():
 
 
 def test_what_could_not_be_read():
-    view = CloudView(unavailable={'allocations': 'Placement answered 500'})
+    view = Cloud(unavailable={'allocations': 'Placement answered 500'})
     assert '  the allocations: Placement answered 500\n' in shown(plan(MOVE), view)

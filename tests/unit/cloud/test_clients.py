@@ -8,7 +8,7 @@ import pytest
 
 import senlin_affinity.cloud
 from senlin_affinity import api
-from senlin_affinity.cloud import whole_cloud
+from senlin_affinity.cloud import snapshot, whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.clients import of as clients_of
 from tests.support.edge import Edge
@@ -40,9 +40,7 @@ def clients(edge, owner='demo', cloud='admin'):
 def view_and_decision(edge, number=1, group='web', **who):
     profile = {'type': 'os.nova.server', 'properties': {'flavor': 'm1.tiny', 'image': 'cirros'}}
     question = api.Question(number, server_group=group, profile=profile)
-    view = whole_cloud.fetch(
-        clients(edge, **who), api.FetchScope((group,), image='cirros', question=question)
-    )
+    view = whole_cloud.fetch(clients(edge, **who), question)
     return view, api.answer(question, view)
 
 
@@ -51,7 +49,7 @@ def requests_of(edge, user):
 
 
 def members(view):
-    (group,) = view.snapshot.server_groups
+    (group,) = view.server_groups
     return {member.server: member for member in group.members}
 
 
@@ -96,7 +94,7 @@ def test_an_owner_who_may_list_hosts_sees_them(edge, owner, cloud, owner_sees_ho
 
 def test_a_single_client_is_not_checked_for_access(edge):
     own = edge.connection('demo')
-    assert whole_cloud.fetch(api.clients_of(own), api.FetchScope(())).owner_sees_hosts
+    assert snapshot.take(api.clients_of(own), server_groups=()).owner_sees_hosts
     hypervisors = [each for each in edge.nova.asked if each.path == '/os-hypervisors/detail']
     assert len(hypervisors) == 1
 
@@ -129,8 +127,8 @@ def test_a_member_hidden_from_the_owner_is_lost(edge, group):
 
 
 def test_drs_hosts_are_searched_with_the_operators_client(edge):
-    view = whole_cloud.fetch(clients(edge), api.FetchScope(drs_pattern='MP-1'))
-    assert [host.host for host in view.snapshot.hosts] == ['cmp-1']
+    view = whole_cloud.fetch_drs_hosts(clients(edge), 'MP-1')
+    assert [host.host for host in view.hosts] == ['cmp-1']
     assert [each.query for each in requests_of(edge, 'demo')] == [{'limit': '1'}]
     assert not view.owner_sees_hosts
 

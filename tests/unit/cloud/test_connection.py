@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import openstack
@@ -125,6 +126,27 @@ def test_a_replaced_request_method_of_a_session_is_kept(edge):
     assert len(urls) == 1
 
 
+@pytest.mark.parametrize(
+    ('of_client', 'options', 'seconds'),
+    [(7.0, {'api_timeout': 8.0}, 7.0), (None, {'api_timeout': 8.0}, 8.0), (None, {}, 60)],
+    ids=['client', 'connection', 'neither'],
+)
+def test_a_request_has_the_timeout_of_its_client_or_else_of_the_connection(
+    edge, monkeypatch, of_client, options, seconds
+):
+    timeouts, original = {}, requests.Session.request
+
+    def request(self, method, url, **more):
+        timeouts[url] = more.get('timeout')
+        return original(self, method, url, **more)
+
+    monkeypatch.setattr(requests.Session, 'request', request)
+    both = clients.of(edge.connection(**options), of_client)
+    assert both.remembering().owner.timeout == both.operator.timeout == of_client
+    compute(both.owner).get('/limits', 'read the limits', (2, 1))
+    assert timeouts[f'{NOVA}/limits'] == seconds
+
+
 def test_authentication_may_need_another_token_first(edge):
     """With federation, one Keystone authenticates a user for another."""
     session, other = edge.connection().session, edge.connection().session.auth
@@ -152,10 +174,10 @@ def test_senlin_may_be_anywhere_without_a_catalog():
     session = SimpleNamespace(
         auth=None, timeout=None, session=requests.Session(), get_token=lambda: None
     )
-    owner = clients.OwnerClient(SimpleNamespace(session=session))
-    assert has_clustering(owner, 7.0)
+    owner = clients.OwnerClient(SimpleNamespace(session=session), 7.0)
+    assert has_clustering(owner)
     assert session.timeout == 7.0
-    assert has_clustering(owner, 8.0)
+    assert has_clustering(replace(owner, timeout=8.0))
     assert session.timeout == 7.0
     session.session.mount('http://', Unbounded())
     login.log_in(owner.connection, 7.0)

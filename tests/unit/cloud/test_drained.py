@@ -46,7 +46,7 @@ def sent(edge, path):
 
 def test_the_servers_of_named_hosts(edge):
     found = fetch(edge, [body(), body(2, 'cmp-2'), body(3, 'cmp-3')], 'cmp-1', 'cmp-2.example.org')
-    by_host = found.snapshot.servers_by_host
+    by_host = found.servers_by_host
     assert {host: [each.id for each in servers] for host, servers in by_host.items()} == {
         'cmp-1': ['s1'],
         'cmp-2': ['s2'],
@@ -59,12 +59,12 @@ def test_the_servers_of_named_hosts(edge):
 
 
 def test_a_host_that_does_not_exist_has_no_list(edge):
-    assert fetch(edge, [], 'cmp-9').snapshot.servers_by_host == {}
+    assert fetch(edge, [], 'cmp-9').servers_by_host == {}
     assert sent(edge, '/servers/detail') == []
 
 
 def test_all_servers_take_one_list_and_no_allocations(edge):
-    found = fetch(edge, [body(), body(2, 'cmp-2')], '*').snapshot.servers_by_host
+    found = fetch(edge, [body(), body(2, 'cmp-2')], '*').servers_by_host
     assert {host: len(servers) for host, servers in found.items()} == {
         'cmp-1': 1,
         'cmp-2': 1,
@@ -86,7 +86,7 @@ def test_no_request_is_sent_for_a_server(edge):
 def test_the_allocation_of_a_server_is_compared(edge):
     first = edge.placement.providers[0]
     edge.placement.providers[0] = replace(first, consumers={'s1': {'VCPU': 9}})
-    (server,) = fetch(edge, [body()], 'cmp-1').snapshot.servers_by_host['cmp-1']
+    (server,) = fetch(edge, [body()], 'cmp-1').servers_by_host['cmp-1']
     assert server.allocated == {'VCPU': 9}
 
 
@@ -95,7 +95,7 @@ def test_allocations_that_cannot_be_read(edge, failure):
     edge.fail('GET', '/allocations', failure, times=None)
     found = fetch(edge, [body()], 'cmp-1')
     assert "could not read the servers' allocations" in found.unavailable['allocations']
-    assert len(found.snapshot.servers_by_host['cmp-1']) == 1
+    assert len(found.servers_by_host['cmp-1']) == 1
 
 
 def test_the_servers_of_hints_are_located(edge):
@@ -104,13 +104,13 @@ def test_the_servers_of_hints_are_located(edge):
     found = fetch(edge, [body(scheduler_hints=hints), other], 'cmp-1')
     edge.answer('/servers/[^/]*', lambda _query: {'server': other})
     found = fetch(edge, [body(scheduler_hints=hints), other], 'cmp-1')
-    assert found.snapshot.servers == (Member(HINTED, 'cmp-3', 'u', zone='az-1', state='ACTIVE'),)
+    assert found.servers == (Member(HINTED, 'cmp-3', 'u', zone='az-1', state='ACTIVE'),)
 
 
 def test_a_hinted_server_that_is_listed_needs_no_request(edge):
     bodies = [body(scheduler_hints={'same_host': [HINTED]}), body(9, id=HINTED)]
     found = fetch(edge, bodies, 'cmp-1')
-    assert [each.server for each in found.snapshot.servers] == [HINTED]
+    assert [each.server for each in found.servers] == [HINTED]
     assert sent(edge, f'/servers/{HINTED}') == []
 
 
@@ -123,8 +123,8 @@ def test_a_user_who_may_not_list_all_servers(edge):
 def test_a_user_who_may_not_list_hosts():
     with Edge(user='demo', services=('compute', 'placement')) as other:
         found = api.fetch(other.connection(), servers_on=['cmp-1'])
-    assert found.snapshot.hosts is None
-    assert found.snapshot.servers_by_host == {}
+    assert found.hosts is None
+    assert found.servers_by_host == {}
 
 
 @pytest.mark.parametrize('is_shown', [True, False])
@@ -134,7 +134,7 @@ def test_the_traits_of_an_image_are_those_of_glance(edge, is_shown):
     edge.glance.images = (FakeImage('fast', own, uuid='i'),) if is_shown else ()
     image = {'id': 'i', 'properties': {'os_type': 'linux'}}
     found = fetch(edge, [body(image=image), body(2, image=image)], 'cmp-1')
-    one, two = found.snapshot.servers_by_host['cmp-1']
+    one, two = found.servers_by_host['cmp-1']
     assert one.image_properties == two.image_properties
     assert one.image_properties == {**(own if is_shown else {}), 'os_type': 'linux'}
     assert ('image_traits' in one.unknown) is not is_shown
@@ -145,4 +145,4 @@ def test_images_that_cannot_be_read(edge):
     edge.fail('GET', '/v2/images', SERVER_ERROR)
     found = fetch(edge, [body()], 'cmp-1')
     assert 'images' in found.unavailable
-    assert 'image_traits' in found.snapshot.servers_by_host['cmp-1'][0].unknown
+    assert 'image_traits' in found.servers_by_host['cmp-1'][0].unknown

@@ -11,7 +11,7 @@ from senlin_affinity.cloud import clients, failures, whole_cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.preflight.failed_server import Cause
 from senlin_affinity.preflight.failure_groups import cause_of_failure, grouped
-from senlin_affinity.preflight.question import FetchScope, Question
+from senlin_affinity.preflight.question import Question
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost
 from tests.support.small_cloud import CONSTRAINTS
@@ -127,8 +127,8 @@ class Clouds:
     def explained(self, **more):
         """Return the period and the causes, as the command finds them."""
         period = self.period()
-        view = whole_cloud.fetch(self.clients, FetchScope(servers=period.hinted))
-        read = failures.read(self.clients, period, view.snapshot, **more)
+        view = whole_cloud.fetch(self.clients, servers=period.hinted)
+        read = failures.read(self.clients, period, view, **more)
         return period, [cause_of_failure(each, Question(0), view, CONSTRAINTS) for each in read]
 
     @property

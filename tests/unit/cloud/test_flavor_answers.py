@@ -118,7 +118,7 @@ def test_the_access_to_private_flavors_is_read_for_another_project(edge):
         edge.answer(f'/flavors/{name}/os-flavor-access', lambda _query, access=access: access)
     edge.nova.quota_sets['p'] = {}
     view = fetch(edge, ['small-1', 'ours', 'theirs'], api.Question(0, project_id='p'))
-    shared = {each.name: each.is_shared for each in view.snapshot.flavors}
+    shared = {each.name: each.is_shared for each in view.flavors}
     assert (shared['ours'], shared['theirs'], shared['ignored']) == (True, False, None)
     names = [each.flavor.name for each in api.capacity(view, project_id='p').flavors]
     assert 'theirs' not in names
@@ -130,7 +130,7 @@ def test_the_members_of_a_zone_are_read_once_for_all_flavors(edge):
     edge.placement.lost.add('cmp-0')
     view = fetch(edge, question=api.Question(0, availability_zone='az-1'))
     assert asked(edge, MISSING) == [f'GET {MISSING}in:{zone}']
-    assert [host.unmirrored for host in view.snapshot.hosts] == [{zone}, set(), set()]
+    assert [host.unmirrored for host in view.hosts] == [{zone}, set(), set()]
 
 
 @pytest.mark.parametrize(('number', 'requests'), [(10, 10), (11, 0)])
@@ -162,7 +162,7 @@ def test_a_zone_that_does_not_exist_is_named_by_the_answer(edge):
 
 def test_a_tenant_learns_what_is_not_known(edge):
     view = api.fetch(edge.connection('demo'), NO_GROUPS, flavors=ALL)
-    assert view.snapshot.hosts is None
+    assert view.hosts is None
     assert {each.bounds for each in api.capacity(view).flavors} == {(0, 0, None)}
     assert edge.placement.asked == []
 

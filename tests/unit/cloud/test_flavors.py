@@ -90,7 +90,7 @@ def test_the_access_of_a_project_is_read_for_the_requested_flavor_only():
         access = {'flavor_access': [{'tenant_id': 'p'}]}
         edge.answer('/flavors/small/os-flavor-access', lambda _query: access)
         view = api.fetch(edge.connection(), api.Question(1, 'small', project_id='p'))
-    assert {each.name: each.is_shared for each in view.snapshot.flavors} == {
+    assert {each.name: each.is_shared for each in view.flavors} == {
         'small': True,
         'other': None,
     }

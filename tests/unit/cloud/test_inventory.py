@@ -3,8 +3,8 @@
 import pytest
 
 from senlin_affinity.cloud.inventory import NovaInventory as Inventory
+from senlin_affinity.model.cloud import Aggregate, Flavor, Quota
 from senlin_affinity.model.errors import CloudError
-from senlin_affinity.model.snapshot import Aggregate, Flavor, Quota
 from tests.support import edge as at_edge
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import RECORDED_HOSTS, FakeAggregate, FakeFlavor, FakeHost, newest

@@ -59,7 +59,7 @@ def read(edge, question=QUESTION):
 
 
 def of(view):
-    return {host.host: host.leftovers for host in view.snapshot.hosts}
+    return {host.host: host.leftovers for host in view.hosts}
 
 
 def test_a_consumer_that_is_no_server_is_named_and_its_removal_is_a_remedy(edge):
@@ -67,7 +67,7 @@ def test_a_consumer_that_is_no_server_is_named_and_its_removal_is_a_remedy(edge)
     view, decision, requests = read(edge)
     assert of(view) == {'cmp-0': (), 'cmp-1': (Leftover('gone', LEAK),), 'cmp-2': ()}
     assert len(requests) == 6
-    assert [*host_status.differences(view.snapshot)] == [
+    assert [*host_status.differences(view)] == [
         'cmp-1: a consumer that is no server of this host uses 12288 MEMORY_MB, 1 VCPU: '
         'nova-manage placement audit'
     ]
@@ -91,7 +91,7 @@ def test_servers_that_are_created_or_moved_are_no_leftovers(edge):
         'cmp-1': (Leftover('migration-0', LEAK, 'moved'),),
         'cmp-2': (Leftover('x', LEAK),),
     }
-    assert next(host_status.differences(view.snapshot)) == (
+    assert next(host_status.differences(view)) == (
         'cmp-1: a migration or resize of server moved uses 12288 MEMORY_MB, 1 VCPU: confirm or '
         'revert it'
     )
@@ -105,15 +105,15 @@ def test_a_host_to_which_a_server_has_just_moved_has_no_orphans(edge):
     view = api.fetch(edge.connection(), QUESTION)
     late = tuple(
         host.but(grants=host.grants, servers=0) if host.host == 'cmp-0' else host
-        for host in view.snapshot.hosts
+        for host in view.hosts
     )
-    view = replace(view, snapshot=structs.replace(view.snapshot, hosts=late))
-    assert 'orphaned' in next(host_status.differences(view.snapshot))
+    view = structs.replace(view, hosts=late)
+    assert 'orphaned' in next(host_status.differences(view))
     decision = api.answer(QUESTION, view)
     assert decision.fits
     view = api.with_leftovers(edge.connection(), view, decision)
     assert of(view)['cmp-0'] == ()
-    assert [*host_status.differences(view.snapshot)] == []
+    assert [*host_status.differences(view)] == []
     assert servers
 
 
@@ -121,7 +121,7 @@ def test_what_uses_a_full_host_is_split(edge):
     full(edge, cmp_1={'gone': LEAK})
     edge.placement.reserved = {'cmp-2': {'MEMORY_MB': 512}}
     view, _decision, _requests = read(edge)
-    assert [host_status.consumption(host, 'MEMORY_MB') for host in view.snapshot.hosts] == [
+    assert [host_status.consumption(host, 'MEMORY_MB') for host in view.hosts] == [
         '',
         'cmp-1: of MEMORY_MB, servers use 4096, other consumers 12288, and 0 is reserved',
         'cmp-2: of MEMORY_MB, servers use 16384, other consumers 0, and 512 is reserved',
@@ -216,7 +216,7 @@ def servers_read(edge, question=GPU):
     view, _decision, requests = read(edge, question)
     assert sorted({*requests}) == sorted(requests)
     asked = [each for each in edge.nova.asked[before:] if each.path == '/servers/detail']
-    return [*view.snapshot.servers_by_host], [each for each in asked if 'host' in each.query]
+    return [*view.servers_by_host], [each for each in asked if 'host' in each.query]
 
 
 def test_the_servers_of_the_few_hosts_with_gpus_are_read(edge):

@@ -25,9 +25,7 @@ def boot(edge, group, host, **more):
 
 
 def members(edge, wanted='web'):
-    (group,) = snapshot.take(
-        clients.of(edge.connection()), server_groups=wanted
-    ).snapshot.server_groups
+    (group,) = snapshot.take(clients.of(edge.connection()), server_groups=wanted).server_groups
     return {member.server: member for member in group.members}
 
 
@@ -152,7 +150,7 @@ def test_members_are_lost_if_migrations_are_forbidden(edge, group):
     edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
     edge.fail('GET', MIGRATIONS, at_edge.FORBIDDEN)
     taken = snapshot.take(clients.of(edge.connection()), server_groups='web')
-    assert taken.snapshot.server_groups[0].has_lost_members
+    assert taken.server_groups[0].has_lost_members
     assert at_edge.FORBIDDEN.words in taken.unavailable['members']
 
 
@@ -161,7 +159,7 @@ def test_members_are_lost_if_the_hosts_of_migrations_are_hidden(edge, group):
     server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
     edge.nova.migrations = [FakeMigration(server, None, None, 'migrating')]
     taken = snapshot.take(clients.of(edge.connection()), server_groups='web')
-    assert taken.snapshot.server_groups[0].has_lost_members
+    assert taken.server_groups[0].has_lost_members
     assert 'os_compute_api:os-migrations:index:host' in taken.unavailable['members']
 
 
@@ -181,7 +179,7 @@ def test_a_member_without_a_host_is_not_lost(edge, group, wanted):
         boot(edge, group, None, status=status)
     (members_found,) = snapshot.take(
         clients.of(edge.connection()), server_groups=wanted
-    ).snapshot.server_groups
+    ).server_groups
     assert members_found.held() == {'cmp-1': 1}
     if wanted is None:
         query = {'all_tenants': '1', 'status': 'ERROR,SHELVED_OFFLOADED,BUILD', 'limit': '1000'}
@@ -194,7 +192,7 @@ def test_a_member_that_will_get_a_host_is_lost(edge, group, status):
     boot(edge, group, None, status=status)
     (members_found,) = snapshot.take(
         clients.of(edge.connection()), server_groups='web'
-    ).snapshot.server_groups
+    ).server_groups
     assert members_found.has_lost_members
 
 
@@ -203,7 +201,7 @@ def test_a_soft_deleted_server_is_in_the_snapshot_and_in_no_group(edge, group):
     edge.nova.groups[0]['members'].remove(server)
     boot(edge, edge.nova.add_group('other', project_id='p'), 'cmp-2')
 
-    taken = snapshot.take(clients.of(edge.connection()), server_groups='web').snapshot
+    taken = snapshot.take(clients.of(edge.connection()), server_groups='web')
 
     expected = Member(server, 'cmp-1', 'demo-id', None, 'nova', 'SOFT_DELETED', project=PROJECT)
     later = replace(expected, server=boot(edge, group, 'cmp-1', status='SOFT_DELETED'))
@@ -217,7 +215,7 @@ def test_a_soft_deleted_server_is_in_the_snapshot_and_in_no_group(edge, group):
 @pytest.mark.parametrize('policy', ['affinity', 'soft-affinity', 'soft-anti-affinity'])
 def test_soft_deleted_servers_are_fetched_for_anti_affinity_only(edge, policy):
     edge.nova.add_group('web', policy, project_id=PROJECT)
-    taken = snapshot.take(clients.of(edge.connection()), server_groups='web').snapshot
+    taken = snapshot.take(clients.of(edge.connection()), server_groups='web')
     assert taken.soft_deleted is None
     assert queries(edge, '/servers/detail') == []
 

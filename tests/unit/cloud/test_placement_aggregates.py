@@ -6,9 +6,9 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.cloud import placement_aggregates
+from senlin_affinity.model.cloud import Aggregate, Cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova import queried_aggregates
 from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE
@@ -33,7 +33,7 @@ def edge():
 def unmirrored(edge, **question_options):
     """Return the aggregates that Placement lacks, by host, and the queries."""
     question = api.Question(1, **{'flavor': 'f', **question_options})
-    hosts = api.fetch(edge.connection(), question).snapshot.hosts
+    hosts = api.fetch(edge.connection(), question).hosts
     queries = [each for each in edge.placement.asked if '/resource_providers?member_of' in each]
     return {host.host: host.unmirrored for host in hosts if host.unmirrored}, queries
 
@@ -52,7 +52,7 @@ def test_a_host_in_the_zone_only_in_placement_is_marked(edge):
     edge.placement.stale['cmp-1'] = {zone}
     question = api.Question(1, flavor='m1.tiny', availability_zone='az-1')
     view = api.fetch(edge.connection(), question)
-    assert [host.stale_aggregates for host in view.snapshot.hosts] == [set(), {zone}, set()]
+    assert [host.stale_aggregates for host in view.hosts] == [set(), {zone}, set()]
     decision = api.answer(question, view)
     assert [host.code for host in decision.hosts] == [None, None, 'availability_zone.other_zone']
 
@@ -76,7 +76,7 @@ def test_each_node_of_a_service_host_is_compared(edge):
     edge.placement.providers = FakePlacement.of(edge.nova).providers
     edge.placement.lost.add('node-2')
     question = api.Question(1, flavor='f', availability_zone='az-1')
-    hosts = api.fetch(edge.connection(), question).snapshot.hosts
+    hosts = api.fetch(edge.connection(), question).hosts
     assert [host.unmirrored for host in hosts] == [set(), {zone}]
 
 
@@ -87,7 +87,7 @@ def test_sets_that_share_an_aggregate_are_compared_separately(edge):
     edge.placement.stale['cmp-1'] = {zone}
     question_options = {'project_id': PROJECT, 'options': {TENANTS.key: True}}
     question = api.Question(1, 'f', availability_zone='az-1', **question_options)
-    hosts = api.fetch(edge.connection(), question).snapshot.hosts
+    hosts = api.fetch(edge.connection(), question).hosts
     assert [host.stale_aggregates for host in hosts] == [set(), {zone}, set()]
     assert both in hosts[0].aggregates
 
@@ -99,7 +99,7 @@ def test_each_zone_of_a_spread_is_one_request(edge, mode):
     edge.placement.lost.add('cmp-0')
     edge.placement.stale['cmp-1'] = {two}
     question = api.Question(1, 'f', spread=(Spread('availability_zone', mode=mode),))
-    hosts = api.fetch(edge.connection(), question).snapshot.hosts
+    hosts = api.fetch(edge.connection(), question).hosts
     assert [host.unmirrored for host in hosts] == [{one}, set(), set()]
     assert [host.stale_aggregates for host in hosts] == [set(), {two}, set()]
     queries = [each for each in edge.placement.asked if '/resource_providers?member_of' in each]
@@ -113,7 +113,7 @@ def test_isolated_aggregates_are_compared(edge):
     question_options = {'options': {ISOLATION.key: True}, 'image_properties': {}}
     assert unmirrored(edge, **question_options)[0] == {'cmp-0': {closed}}
     question = api.Question(1, 'f', **question_options)
-    hosts = api.fetch(edge.connection(), question).snapshot.hosts
+    hosts = api.fetch(edge.connection(), question).hosts
     assert [host.stale_aggregates for host in hosts] == [set(), {closed}, set()]
 
 
@@ -156,9 +156,9 @@ def test_candidates_are_fetched_besides_the_comparison(edge):
     zone = edge.nova.add_aggregate('zone', ['cmp-0', 'cmp-1'], **ZONE)
     edge.placement.lost.add('cmp-0')
     view = api.fetch(edge.connection(), api.Question(1, flavor='m1.tiny', availability_zone='az-1'))
-    assert view.snapshot.hosts[0].unmirrored == {zone}
-    assert len(view.snapshot.answered) == 1
-    granted = {host.host for host in view.snapshot.hosts if host.grants}
+    assert view.hosts[0].unmirrored == {zone}
+    assert len(view.answered) == 1
+    granted = {host.host for host in view.hosts if host.grants}
     assert granted == {'cmp-1'}
 
 
@@ -191,7 +191,7 @@ def test_a_forbidden_comparison_is_skipped_and_an_error_is_raised(edge, status, 
     edge.fail('GET', '/resource_providers', failure, skip=1)
     question = api.Question(1, flavor='f', **ZONE)
     if is_known:
-        assert api.fetch(edge.connection(), question).snapshot.hosts[0].unmirrored == frozenset()
+        assert api.fetch(edge.connection(), question).hosts[0].unmirrored == frozenset()
     else:
         with pytest.raises(CloudError):
             api.fetch(edge.connection(), question)
@@ -202,10 +202,10 @@ def test_earlier_differences_are_kept():
     host = Host('a', 'a', aggregates={'one', 'two'}, unmirrored=frozenset({'two'}))
     one, two = frozenset({'one'}), frozenset({'two'})
     aggregates = (Aggregate('one', 'one'),)
-    snapshot = CloudSnapshot((host,), aggregates, compared_aggregates=frozenset({two}))
+    snapshot = Cloud((host,), aggregates, compared_aggregates=frozenset({two}))
     found = queried_aggregates.marked(snapshot, ['root'], {one: ()})
     assert found.hosts[0].unmirrored == {'one', 'two'}
     assert found.compared_aggregates == {one, two}
     three = {frozenset({'three'}): ()}
     assert queried_aggregates.marked(snapshot, ['root'], three).hosts == (host,)
-    assert queried_aggregates.marked(CloudSnapshot(), [], three).hosts is None
+    assert queried_aggregates.marked(Cloud(), [], three).hosts is None

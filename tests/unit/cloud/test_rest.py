@@ -448,9 +448,9 @@ def test_an_adapter_without_an_endpoint_is_an_error():
 @pytest.mark.parametrize('services', [(), ('image',)], ids=['empty', 'other'])
 def test_a_catalog_without_nova_is_an_error(services):
     with Edge(services=services) as edge:
-        owner = at_edge.clients.of(edge.connection(region_name='RegionOne'))
+        owner = at_edge.clients.of(edge.connection(region_name='RegionOne'), 5.0)
         with pytest.raises(CloudError) as caught:
-            at_edge.ports(owner, timeout=5.0).server_groups.named('web')
+            at_edge.ports(owner).server_groups.named('web')
     assert str(caught.value).startswith('could not find Nova: ')
     assert 'unknown region' not in str(caught.value)
     # The message is openstacksdk's, and depends on its release.
@@ -458,9 +458,9 @@ def test_a_catalog_without_nova_is_an_error(services):
 
 
 def test_an_error_about_an_unknown_region_names_the_known_ones(edge):
-    owner = at_edge.clients.of(edge.connection(region_name='Elsewhere'))
+    owner = at_edge.clients.of(edge.connection(region_name='Elsewhere'), 5.0)
     with pytest.raises(CloudError) as caught:
-        at_edge.ports(owner, timeout=5.0).server_groups.named('web')
+        at_edge.ports(owner).server_groups.named('web')
     assert str(caught.value).endswith("; unknown region 'Elsewhere': the catalog has RegionOne")
 
 

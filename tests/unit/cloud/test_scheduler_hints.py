@@ -30,7 +30,7 @@ def test_servers_of_any_project_are_fetched_one_by_one(edge, group):
     first = edge.nova.boot(group, 'cmp-1', project=PROJECT)
     second = edge.nova.boot(group, 'cmp-2', project='another')
     view_found = fetch_view(edge, {'same_host': [first, second], 'different_host': first})
-    assert {each.server: each.host for each in view_found.snapshot.servers} == {
+    assert {each.server: each.host for each in view_found.servers} == {
         first: 'cmp-1',
         second: 'cmp-2',
     }
@@ -41,14 +41,14 @@ def test_a_listed_server_is_not_fetched_again(edge):
     group = edge.nova.add_group('web', 'soft-affinity', project_id=PROJECT)
     first = edge.nova.boot(group, 'cmp-1', project=PROJECT)
     view_found = fetch_view(edge, {'same_host': first}, server_group='web')
-    assert [each.host for each in view_found.snapshot.servers] == ['cmp-1']
+    assert [each.host for each in view_found.servers] == ['cmp-1']
     assert requested_paths(edge) == ['/servers/detail', MIGRATIONS]
 
 
 def test_a_server_that_does_not_exist_is_on_no_host(edge):
     view_found = fetch_view(edge, {'same_host': NOT_THERE})
-    assert view_found.snapshot.servers == (Member(NOT_THERE, state='DELETED'),)
-    assert view_found.snapshot.servers[0].is_nowhere
+    assert view_found.servers == (Member(NOT_THERE, state='DELETED'),)
+    assert view_found.servers[0].is_nowhere
     assert requested_paths(edge) == [f'/servers/{NOT_THERE}', '/servers/detail']
     query = {'all_tenants': '1', 'uuid': NOT_THERE, 'limit': '1000'}
     assert [each.query for each in edge.nova.asked if each.path == '/servers/detail'] == [query]
@@ -59,7 +59,7 @@ def test_the_number_of_fetched_servers_is_limited(edge, group):
         edge.nova.boot(group, 'cmp-1', project=PROJECT) for _number in range(members.MOST_NAMED + 1)
     ]
     view_found = fetch_view(edge, {'different_host': servers})
-    assert {each.server for each in view_found.snapshot.servers} == {*servers[: members.MOST_NAMED]}
+    assert {each.server for each in view_found.servers} == {*servers[: members.MOST_NAMED]}
     assert len(requested_paths(edge)) == members.MOST_NAMED + 1
 
 
@@ -74,14 +74,14 @@ def test_the_number_of_fetched_servers_is_limited(edge, group):
     ids=['a name', 'no filter reads the hint', 'hosts are hidden', 'another hint'],
 )
 def test_servers_are_fetched_only_if_a_filter_needs_them(edge, question_options):
-    assert fetch_view(edge, **question_options).snapshot.servers is None
+    assert fetch_view(edge, **question_options).servers is None
     assert requested_paths(edge) == []
 
 
 def test_a_forbidden_server_is_unknown(edge):
     edge.fail('GET', f'/servers/{NOT_THERE}', at_edge.FORBIDDEN)
     view_found = fetch_view(edge, {'same_host': NOT_THERE})
-    assert view_found.snapshot.servers is None
+    assert view_found.servers is None
     assert at_edge.FORBIDDEN.words in view_found.unavailable['servers']
 
 
@@ -97,4 +97,4 @@ def test_a_snapshot_file_contains_the_servers(edge, group, tmp_path):
     server = edge.nova.boot(group, 'cmp-1', project=PROJECT)
     view_found = fetch_view(edge, {'same_host': [server, NOT_THERE]})
     api.save(view_found, tmp_path / 'cloud.json')
-    assert snapshot_file.load(tmp_path / 'cloud.json').servers == view_found.snapshot.servers
+    assert snapshot_file.load(tmp_path / 'cloud.json').servers == view_found.servers

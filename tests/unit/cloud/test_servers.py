@@ -3,12 +3,12 @@
 import pytest
 
 from senlin_affinity.cloud import clients, connection, servers
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_nova import FakeHost
 from tests.support.fake_placement import FakeProvider
@@ -24,7 +24,7 @@ EMBEDDED = {
     'extra_specs': {'trait:CUSTOM_A': 'required'},
 }
 SMALL = Flavor('small', 'small', 2, 1024, 10, 0, 512, {'trait:CUSTOM_A': 'required'})
-CLOUD = CloudSnapshot(hosts=(Host('cmp-1'), Host('cmp-2')), server_groups=())
+CLOUD = Cloud(hosts=(Host('cmp-1'), Host('cmp-2')), server_groups=())
 
 
 def body(number=1, host='cmp-1', **more):
@@ -58,7 +58,7 @@ def edge():
 
 def compute_of(edge):
     both = clients.of(edge.connection())
-    return connection.clouds_compute(both, connection.compute(both.owner, None), None)
+    return connection.clouds_compute(both, connection.compute(both.owner))
 
 
 def read(edge, bodies, names=('cmp-1',), cloud=CLOUD):
@@ -206,7 +206,7 @@ def allocate(edge, amounts, server=SERVER, **of_host):
     """Return the server, for which Placement has allocated these amounts."""
     first = edge.placement.providers[0]
     edge.placement.providers[0] = replace(first, consumers={'s1': amounts})
-    placement = connection.placement(clients.of(edge.connection()).operator, None)
+    placement = connection.placement(clients.of(edge.connection()).operator)
     (found,) = servers.with_allocations(placement, Host('cmp-1', **of_host), [server])
     return found
 

@@ -6,11 +6,10 @@ from collections import Counter
 import pytest
 
 from senlin_affinity.cloud import clients, snapshot, snapshot_file, whole_cloud
+from senlin_affinity.model.cloud import Aggregate, Flavor, Quota
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.model.snapshot import Aggregate, Flavor, Quota
-from senlin_affinity.preflight.question import FetchScope
 from tests.support import edge as at_edge
 from tests.support import preflight
 from tests.support.asked import Given, NamedRequest
@@ -58,7 +57,7 @@ def take(edge, **more):
 def hosts(edge, *, unknown=()):
     taken = take(edge)
     assert tuple(taken.unavailable) == unknown, taken.unavailable
-    return {host.host: host for host in taken.snapshot.hosts}
+    return {host.host: host for host in taken.hosts}
 
 
 # -- as an administrator
@@ -70,21 +69,19 @@ def test_an_empty_cloud(edge):
 
     taken = take(edge)
 
-    quotas, taken_at = taken.snapshot.quotas, taken.snapshot.taken_at
-    assert taken == snapshot.Taken(
-        snapshot.CloudSnapshot(
-            (),
-            (),
-            (),
-            (),
-            quotas,
-            taken_at,
-            frozenset(),
-            'admin-id',
-            'admin-project',
-            closed_zones=frozenset(),
-            nova_release=34,
-        )
+    quotas, taken_at = taken.quotas, taken.taken_at
+    assert taken == snapshot.Cloud(
+        (),
+        (),
+        (),
+        (),
+        quotas,
+        taken_at,
+        frozenset(),
+        'admin-id',
+        'admin-project',
+        closed_zones=frozenset(),
+        nova_release=34,
     )
     assert edge.placement.asked == []
 
@@ -121,7 +118,7 @@ def test_the_fields_of_a_host(edge):
     ssd = edge.nova.add_aggregate('ssd', ['cmp-1', 'cmp-2'], ssd='true')
     az1 = edge.nova.add_aggregate('az1', ['cmp-2'], availability_zone='az1')
 
-    first, second, third = take(edge).snapshot.hosts
+    first, second, third = take(edge).hosts
 
     traits = frozenset({'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND'})
     vc = ('vc-1', 'domain-c7.b52f9a5e', 'VMware vCenter Server')
@@ -141,7 +138,7 @@ def test_the_disabled_reason_of_a_disabled_service_is_kept(edge, reason, kept):
     first, second, *others = HOSTS
     second = replace(second, disabled_reason=reason)
     edge.nova.hosts = (replace(first, disabled_reason='old'), second, *others)
-    assert [host.disabled_reason for host in take(edge).snapshot.hosts] == [None, kept, None]
+    assert [host.disabled_reason for host in take(edge).hosts] == [None, kept, None]
 
 
 def test_the_resources_of_a_host(edge):
@@ -164,7 +161,7 @@ def test_aggregates_flavors_zones_and_quotas(edge):
     edge.nova.add_flavor('small', vcpus=2, ram=512, disk=3, swap=64, extra_specs=specs)
     edge.nova.add_flavor('large', id='1', swap='', **{'OS-FLV-EXT-DATA:ephemeral': 5})
 
-    taken = take(edge).snapshot
+    taken = take(edge)
 
     assert taken.aggregates == (
         Aggregate(az1, 'az1', 'az1', {'availability_zone': 'az1'}),
@@ -185,7 +182,7 @@ def test_the_members_of_all_groups_come_with_the_hypervisors(edge):
     building = edge.nova.boot(web, status='BUILD')
     other = edge.nova.boot(db, 'vc-1', project='p')
 
-    db_group, web_group = take(edge).snapshot.server_groups
+    db_group, web_group = take(edge).server_groups
 
     built = Member(building, None, 'demo-id', zone='nova', state='BUILD')
     assert sorted(web_group.members, key=lambda each: each.host or '') == [
@@ -209,7 +206,7 @@ def test_for_a_named_group_the_servers_of_its_project_are_listed(edge, by):
     server = edge.nova.boot(web, 'cmp-1', project=PROJECT, user='u')
 
     wanted = {'name': 'web', 'id': web, 'both': ('web', web)}[by]
-    (group,) = take(edge, server_groups=wanted).snapshot.server_groups
+    (group,) = take(edge, server_groups=wanted).server_groups
 
     assert group.members == (Member(server, 'cmp-1', 'u', zone='nova', state='ACTIVE'),)
     listed = [f'{GROUPS}/{web}'] if by == 'id' else LISTED
@@ -226,7 +223,7 @@ def test_for_groups_of_two_projects_all_servers_are_listed(edge):
     ids = [edge.nova.add_group('web', project_id=project) for project in 'pq']
     for group_id, project in zip(ids, 'pq', strict=True):
         edge.nova.boot(group_id, 'cmp-1', project=project)
-    groups = take(edge, server_groups=ids).snapshot.server_groups
+    groups = take(edge, server_groups=ids).server_groups
     assert [member.host for group in groups for member in group.members] == ['cmp-1'] * 2
     assert edge.nova.asked[5].query == {'all_tenants': '1', 'limit': '1000'}
 
@@ -234,33 +231,33 @@ def test_for_groups_of_two_projects_all_servers_are_listed(edge):
 def test_a_name_finds_only_groups_of_the_own_project(edge):
     """As in an attach, although an administrator can list the groups of other projects."""
     theirs = edge.nova.add_group('web', project_id='p')
-    assert take(edge, server_groups='web').snapshot.server_groups == ()
+    assert take(edge, server_groups='web').server_groups == ()
     ours = edge.nova.add_group('web', project_id=PROJECT)
 
     def ids(*wanted):
-        return {group.id for group in take(edge, server_groups=wanted).snapshot.server_groups}
+        return {group.id for group in take(edge, server_groups=wanted).server_groups}
 
     assert ids('web') == {ours}
     assert ids('web', theirs) == {ours, theirs}
 
 
 def test_a_snapshot_records_its_user_project_and_time(edge):
-    taken = take(edge).snapshot
+    taken = take(edge)
     assert (taken.user_id, taken.project_id) == ('admin-id', PROJECT)
     assert datetime.datetime.strptime(taken.taken_at, '%Y-%m-%dT%H:%M:%S%z')
 
 
 def test_a_missing_group_is_left_out(edge):
     missing = '00000000-0000-4000-8000-000000000000'
-    assert take(edge, server_groups=missing).snapshot.server_groups == ()
-    assert take(edge, server_groups=['web']).snapshot.server_groups == ()
+    assert take(edge, server_groups=missing).server_groups == ()
+    assert take(edge, server_groups=['web']).server_groups == ()
 
 
 def test_groups_that_are_not_requested_are_unknown(edge):
     edge.nova.add_group('web')
     taken = take(edge, server_groups=())
-    assert taken.snapshot.server_groups is None
-    assert taken.unavailable == {'server_groups': 'none was requested'}
+    assert taken.server_groups is None
+    assert taken.unavailable == {}
     assert GROUPS not in edge.nova.requests()
 
 
@@ -271,7 +268,7 @@ def test_all_pages_are_fetched(edge):
         edge.nova.add_flavor(f'flavor-{number}')
         edge.nova.boot(web, 'cmp-1', project=PROJECT)
 
-    taken = take(edge, server_groups='web').snapshot
+    taken = take(edge, server_groups='web')
 
     assert len(taken.flavors) == 5
     assert [host.host for host in taken.hosts] == ['cmp-1', 'cmp-2', 'vc-1']
@@ -295,22 +292,23 @@ def test_a_saved_snapshot_is_loaded_unchanged(edge):
     edge.nova.user_quotas['admin-id'] = {'instances': (-1, 1)}
     edge.nova.add_flavor('small')
     edge.nova.add_aggregate('ssd', ['cmp-1'], ssd='true')
-    taken = take(edge).snapshot
-    assert snapshot_file.parse(''.join(snapshot_file.render(taken))) == taken
-    assert replace(take(edge).snapshot, taken_at=taken.taken_at) == taken
+    taken = take(edge)
+    saved = snapshot_file.parse(''.join(snapshot_file.render(taken)))
+    assert saved == replace(taken, roots=(), longest=0)
+    assert replace(take(edge), taken_at=taken.taken_at) == taken
 
 
 @pytest.mark.parametrize('failure', [at_edge.FORBIDDEN, at_edge.NOT_FOUND], ids=str)
 def test_rx_07_the_quotas_of_the_user_are_fetched(edge, failure):
     edge.nova.user_quotas['admin-id'] = {'instances': (2, 1), 'server_group_members': (3, 0)}
-    known = take(edge).snapshot.quotas
+    known = take(edge).quotas
     assert known['instances'].of_user == Quota(2, 1)
     assert known['server_group_members'].of_user == Quota(3)
     assert known['cores'].of_user == Quota(known['cores'].limit, known['cores'].used)
 
     edge.fail('GET', OF_USER.split()[1], failure)
     taken = take(edge)
-    assert {quota.of_user for quota in taken.snapshot.quotas.values()} == {None}
+    assert {quota.of_user for quota in taken.quotas.values()} == {None}
     assert taken.unavailable == {}
 
 
@@ -347,19 +345,17 @@ def test_rx_07_the_quotas_of_the_groups_project_are_fetched(edge, other):
         'server_group_members': Quota(THEIRS['server_group_members'][0]),
         'metadata_items': Quota(128),
     }
-    assert {
-        name: replace(quota, of_user=None) for name, quota in taken.snapshot.quotas.items()
-    } == quotas
-    assert (taken.snapshot.project_id, taken.snapshot.user_id) == ('p', 'amy')
+    assert {name: replace(quota, of_user=None) for name, quota in taken.quotas.items()} == quotas
+    assert (taken.project_id, taken.user_id) == ('p', 'amy')
 
 
 def test_rx_07_in_another_project_the_user_is_the_creator_of_the_group(edge, other):
     """Nova counts the members and the quotas of the user who requests the servers."""
     edge.nova.user_quotas['amy'] = {'server_group_members': (3, 0)}
     edge.nova.user_quotas['u'] = {'server_group_members': (4, 0)}
-    by_id = take(edge, server_groups=other, is_project_of_group=True).snapshot
-    by_name = take(edge, server_groups='web', project_id='p').snapshot
-    given = take(edge, server_groups=other, project_id='p', user_id='u').snapshot
+    by_id = take(edge, server_groups=other, is_project_of_group=True)
+    by_name = take(edge, server_groups='web', project_id='p')
+    given = take(edge, server_groups=other, project_id='p', user_id='u')
     for taken, user, limit in ((by_id, 'amy', 3), (by_name, 'amy', 3), (given, 'u', 4)):
         assert taken.user_id == user
         assert taken.quotas['server_group_members'].of_user == Quota(limit)
@@ -370,7 +366,7 @@ def test_rx_07_the_user_of_another_project_may_be_unknown(edge, other):
     edge.nova.groups.append({**edge.nova.groups[0], 'id': another, 'user_id': 'u'})
     every = [group['id'] for group in edge.nova.groups]
     for groups in ((), every, None):
-        taken = take(edge, server_groups=groups, project_id='p').snapshot
+        taken = take(edge, server_groups=groups, project_id='p')
         assert taken.user_id is None
         assert {quota.of_user for quota in taken.quotas.values()} == {None}
 
@@ -378,8 +374,8 @@ def test_rx_07_the_user_of_another_project_may_be_unknown(edge, other):
 def test_rx_07_the_user_of_the_own_project_is_the_caller_or_given(edge):
     own = edge.nova.add_group('web', project_id=PROJECT)
     edge.nova.user_quotas['u'] = {'instances': (4, 1)}
-    assert take(edge, server_groups=own).snapshot.user_id == 'admin-id'
-    taken = take(edge, server_groups=own, user_id='u').snapshot
+    assert take(edge, server_groups=own).user_id == 'admin-id'
+    taken = take(edge, server_groups=own, user_id='u')
     assert (taken.user_id, taken.quotas['instances'].of_user) == ('u', Quota(4, 1))
 
 
@@ -387,7 +383,7 @@ def test_reserved_quota_counts_as_used(edge, other):
     quotas = {name: {'limit': 9, 'in_use': 2, 'reserved': 3} for name in THEIRS}
     body = {'quota_set': {'id': 'p', **quotas}}
     edge.fail('GET', QUOTA_SET.split()[1], Failure('old', '', 200, body))
-    taken = take(edge, project_id='p').snapshot
+    taken = take(edge, project_id='p')
     assert taken.quotas['instances'] == Quota(9, 5)
 
 
@@ -407,7 +403,7 @@ def test_a_name_finds_a_group_of_the_named_project(edge, other):
     edge.nova.add_group('web', project_id=PROJECT)
     edge.nova.add_group('web', project_id='q')
     taken = take(edge, server_groups='web', project_id='p')
-    assert [group.id for group in taken.snapshot.server_groups] == [other]
+    assert [group.id for group in taken.server_groups] == [other]
     assert edge.nova.requests() == [*LISTED, *USUAL, QUOTA_SET, QUOTA_SET]
     assert edge.nova.asked[0].query['all_projects'] == 'true'
 
@@ -425,13 +421,13 @@ def test_the_quotas_for_a_group_by_its_id(edge, other, more, project, last):
     """The project of the group is used only if the caller requests that."""
     taken = take(edge, server_groups=other, **more)
     assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, *last]
-    assert taken.snapshot.project_id == project
+    assert taken.project_id == project
 
 
 def test_groups_of_two_projects_leave_the_own_project(edge, other):
     ids = (other, edge.nova.add_group('db', project_id='q'))
     taken = take(edge, server_groups=ids, is_project_of_group=True)
-    assert taken.snapshot.project_id == PROJECT
+    assert taken.project_id == PROJECT
 
 
 @pytest.mark.parametrize('failure', [at_edge.FORBIDDEN, at_edge.SERVER_ERROR], ids=str)
@@ -444,7 +440,7 @@ def test_forbidden_quotas_of_another_project_are_unknown(edge, other, failure):
         return
     taken = take(edge, project_id='p', server_groups=())
     assert failure.words in taken.unavailable['quotas']
-    assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'p')
+    assert (taken.quotas, taken.project_id) == (None, 'p')
 
 
 def test_rx_07_a_capacity_with_unknown_quotas_is_an_upper_bound():
@@ -486,19 +482,19 @@ def test_an_unknown_project_is_invalid(edge):
     group = edge.nova.add_group('web', project_id='gone')
     taken = take(edge, server_groups=group, is_project_of_group=True)
     assert 'Project ID gone is not a valid project' in taken.unavailable['quotas']
-    assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'gone')
+    assert (taken.quotas, taken.project_id) == (None, 'gone')
 
 
 def test_a_name_without_a_group_is_no_error(edge, other):
     """An administrator lists all groups, so an unknown name does not exist."""
     taken = take(edge, server_groups='wbe', project_id='p')
-    assert (taken.snapshot.server_groups, taken.unavailable) == ((), {})
+    assert (taken.server_groups, taken.unavailable) == ((), {})
 
 
 def test_a_name_among_the_groups_implies_the_own_project(edge, other):
     """An attach would look for the group there, and create it there."""
     taken = take(edge, server_groups=('new', other), is_project_of_group=True)
-    assert taken.snapshot.project_id == PROJECT
+    assert taken.project_id == PROJECT
     assert edge.nova.requests()[-2:] == OWN
 
 
@@ -507,7 +503,7 @@ def test_an_old_nova_hides_the_groups_of_another_project():
         edge.nova.quota_sets['p'] = THEIRS
         edge.nova.add_group('web', project_id='p')
         taken = take(edge, server_groups='web', project_id='p')
-    assert taken.snapshot.server_groups is None
+    assert taken.server_groups is None
     assert '2.13 is needed' in taken.unavailable['server_groups']
 
 
@@ -517,12 +513,12 @@ def test_a_non_admin_reads_no_data_of_another_project(member_edge):
 
     taken = take(member_edge, server_groups='web', project_id='p')
 
-    assert (taken.snapshot.server_groups, taken.snapshot.quotas) == (None, None)
+    assert (taken.server_groups, taken.quotas) == (None, None)
     assert taken.unavailable['server_groups'] == (
         'Nova shows the groups of another project to administrators only'
     )
     assert 'os-quota-sets:detail' in taken.unavailable['quotas']
-    assert take(member_edge, server_groups='wbe').snapshot.server_groups == (), 'no such group'
+    assert take(member_edge, server_groups='wbe').server_groups == (), 'no such group'
 
 
 # -- full hosts
@@ -575,7 +571,7 @@ def test_a_host_missing_from_a_truncated_answer_is_not_full(edge):
 
     taken = take(edge)
 
-    assert [host.resources is None for host in taken.snapshot.hosts] == [False, False, True]
+    assert [host.resources is None for host in taken.hosts] == [False, False, True]
     assert taken.unavailable == {
         'resources': "Placement's answers lack 1 of 3 hosts "
         '(if Placement truncates its answers, raise max_allocation_candidates)'
@@ -594,8 +590,7 @@ def test_a_snapshot_takes_at_most_fifteen_requests(edge, is_named, is_shared):
     edge.nova.move(web, 'cmp-1', 'cmp-2', project=PROJECT)
 
     found = {
-        host.host: host
-        for host in take(edge, server_groups='web' if is_named else None).snapshot.hosts
+        host.host: host for host in take(edge, server_groups='web' if is_named else None).hosts
     }
 
     last = [] if is_named and is_shared else [CHECK]
@@ -666,14 +661,15 @@ def test_an_overused_pool_is_full(edge):
     set_resources(edge, cmp_1=WITHOUT_DISK, vc_1=WITHOUT_DISK)
     share(edge, {'DISK_GB': (50, 7), 'CUSTOM_LICENSE': (4, 9)}, 0, 2)
 
-    taken = take(edge).snapshot
+    taken = take(edge)
 
     pool = {'DISK_GB': Resource(50, 7), 'CUSTOM_LICENSE': Resource(4, 4)}
     assert taken.pools == {'shared': pool}
     for host in (taken.hosts[0], taken.hosts[2]):
         assert {name: replace(host.resources[name], pool=None) for name in pool} == pool
         assert host.resources['DISK_GB'].pool == 'shared'
-    assert snapshot_file.parse(''.join(snapshot_file.render(taken))) == taken
+    saved = snapshot_file.parse(''.join(snapshot_file.render(taken)))
+    assert saved == replace(taken, roots=(), longest=0)
 
 
 def test_a_trait_of_a_pool_alone_makes_a_host_nested(edge):
@@ -690,7 +686,7 @@ def test_two_sharing_providers_are_summed(edge):
     set_resources(edge, cmp_1=WITHOUT_DISK)
     share(edge, {'DISK_GB': (5000, 7)}, 0)
     share(edge, {'DISK_GB': (50, 1), 'CUSTOM_LICENSE': (4, 0)}, 0, uuid='other')
-    taken = take(edge).snapshot
+    taken = take(edge)
     assert taken.hosts[0].resources['DISK_GB'] == Resource(5050, 8, is_sum=True)
     assert taken.hosts[0].is_nested
     assert list(taken.pools) == ['other']
@@ -698,7 +694,7 @@ def test_two_sharing_providers_are_summed(edge):
 
 def test_shared_storage_and_a_local_disk_are_summed(edge):
     share(edge, {'DISK_GB': (5000, 7)}, 0)
-    taken = take(edge).snapshot
+    taken = take(edge)
     found = {host.host: host for host in taken.hosts}
     assert taken.pools == {}
     assert found['cmp-1'].resources['DISK_GB'] == Resource(5100, 7, is_sum=True)
@@ -796,12 +792,12 @@ def test_the_snapshot_of_a_non_admin(member_edge):
 
     taken = take(member_edge)
 
-    assert taken.snapshot.hosts is None
-    assert taken.snapshot.aggregates is None
-    assert taken.snapshot.availability_zones == {'nova', 'az1'}
-    assert [flavor.name for flavor in taken.snapshot.flavors] == ['small']
-    assert taken.snapshot.quotas['server_groups'] == Quota(10, 1, of_user=Quota(10, 1))
-    (group,) = taken.snapshot.server_groups
+    assert taken.hosts is None
+    assert taken.aggregates is None
+    assert taken.availability_zones == {'nova', 'az1'}
+    assert [flavor.name for flavor in taken.flavors] == ['small']
+    assert taken.quotas['server_groups'] == Quota(10, 1, of_user=Quota(10, 1))
+    (group,) = taken.server_groups
     by_server = {member.server: member for member in group.members}
     first, second, third, building = (by_server[server] for server in servers)
     assert {member.host for member in group.members} == {None}
@@ -823,7 +819,7 @@ def test_zones_without_an_available_host_are_closed(member_edge):
     zones = [{'zoneName': name, 'zoneState': {'available': name == 'a'}} for name in 'ab']
     body = {'availabilityZoneInfo': zones}
     member_edge.fail('GET', '/os-availability-zone', Failure('zones', '', 200, body))
-    taken = take(member_edge).snapshot
+    taken = take(member_edge)
     assert (taken.availability_zones, taken.closed_zones) == ({'a', 'b'}, {'b'})
 
 
@@ -835,7 +831,7 @@ def test_zones_whose_compute_services_are_all_disabled_are_closed(edge):
         for number, (zone, status, state) in enumerate(shape)
     ]
     edge.fail('GET', '/os-services', Failure('services', '', 200, {'services': services}))
-    taken = take(edge).snapshot
+    taken = take(edge)
     assert (taken.availability_zones, taken.closed_zones) == ({'a', 'b'}, {'b'})
 
 
@@ -886,7 +882,7 @@ def test_forbidden_servers_make_the_members_unknown(member_edge, failure):
         return
     taken = take(member_edge)
     assert failure.words in taken.unavailable['members']
-    assert taken.snapshot.server_groups[0].members == (Member(server),)
+    assert taken.server_groups[0].members == (Member(server),)
 
 
 def test_without_placements_answer_the_resources_are_unknown(edge):
@@ -924,7 +920,7 @@ def test_hidden_extra_specs_make_the_flavors_unknown(edge):
     body = {'flavors': [{'id': 'x', 'name': 'small'}]}
     edge.fail('GET', '/flavors/detail', Failure('hidden', '', 200, body))
     taken = take(edge)
-    assert taken.snapshot.flavors is None
+    assert taken.flavors is None
     assert taken.unavailable == {'flavors': 'Nova does not show their extra specs'}
 
 
@@ -950,10 +946,10 @@ def test_parts_that_an_older_nova_lacks_are_unknown(offered, unknown):
 
     assert tuple(taken.unavailable) == unknown
     for part in unknown:
-        assert getattr(taken.snapshot, part) is None
+        assert getattr(taken, part) is None
         assert 'is needed' in taken.unavailable[part]
-    assert taken.snapshot.quotas is not None
-    assert taken.snapshot.availability_zones == {'nova', 'az1'}
+    assert taken.quotas is not None
+    assert taken.availability_zones == {'nova', 'az1'}
 
 
 def test_an_older_placement_makes_the_resources_unknown(edge):
@@ -968,11 +964,10 @@ def test_candidates_need_hosts_and_a_recent_placement(edge, newest, is_empty):
     edge.placement.newest = newest
     taken = take(edge)
     if is_empty:
-        nothing = replace(taken.snapshot, hosts=())
-        taken = replace(taken, snapshot=nothing)
+        taken = replace(taken, hosts=())
     edge.placement.asked.clear()
     operator = clients.OperatorClient(edge.connection())
-    assert snapshot.with_candidates(operator, taken, 'resources=VCPU%3A1') == taken.snapshot
+    assert snapshot.with_candidates(operator, taken, 'resources=VCPU%3A1') == taken
     assert edge.placement.asked == []
 
 
@@ -986,7 +981,7 @@ def test_a_rejected_query_is_kept_with_the_names_that_exist(edge):
     assert found.rejected == {WRONG: 'No such trait(s): CUSTOM_NOPE.'}
     assert found.traits == {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND'}
     assert found.resource_classes == {'VCPU', 'MEMORY_MB', 'DISK_GB'}
-    assert (found.hosts, found.answered) == (taken.snapshot.hosts, frozenset())
+    assert (found.hosts, found.answered) == (taken.hosts, frozenset())
 
 
 def test_a_rejected_query_is_kept_without_hidden_names(edge):
@@ -997,11 +992,11 @@ def test_a_rejected_query_is_kept_without_hidden_names(edge):
 
 
 def test_only_a_snapshot_for_any_question_has_the_names(edge):
-    known = whole_cloud.fetch(clients.of(edge.connection()), FetchScope()).snapshot
+    known = whole_cloud.fetch(clients.of(edge.connection()))
     assert known.traits >= {*TRAITS}
     assert known.resource_classes >= {'VCPU'}
-    named = whole_cloud.fetch(clients.of(edge.connection()), FetchScope(server_groups=()))
-    assert (named.snapshot.traits, named.snapshot.resource_classes) == (None, None)
+    named = snapshot.take(clients.of(edge.connection()), server_groups=())
+    assert (named.traits, named.resource_classes) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -1034,9 +1029,9 @@ def test_servers_of_hints_are_unknown_without_the_migrations(edge, is_forbidden)
         edge.fail('GET', '/os-migrations', at_edge.FORBIDDEN)
     taken = take(edge, server_groups=(), servers=[server])
     if is_forbidden:
-        assert taken.snapshot.servers is None
+        assert taken.servers is None
         assert taken.unavailable['servers'] == taken.unavailable['members']
         assert at_edge.FORBIDDEN.words in taken.unavailable['servers']
     else:
-        assert [each.host for each in taken.snapshot.servers] == ['cmp-1']
+        assert [each.host for each in taken.servers] == ['cmp-1']
         assert 'servers' not in taken.unavailable

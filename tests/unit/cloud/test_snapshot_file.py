@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from senlin_affinity.cloud.snapshot_file import check_place, decoded, load, parse, render, save
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor, Quota
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from tests.support.tables import check_error, rows
 from tests.support.values import replace
 
@@ -56,7 +56,7 @@ pools:
   5bbcc3c4-1da2-4437-a48a-66f15b1b13fa: {CUSTOM_LICENSE: {capacity: 5, used: 1},
                                          DISK_GB: {capacity: 9, used: 2, max_unit: 4, step_size: 2}}
 """)
-SNAPSHOT = CloudSnapshot(
+SNAPSHOT = Cloud(
     hosts=(
         Host(
             'cmp-1',
@@ -122,7 +122,7 @@ def test_parse(row):
     parts = row.get('file', {'hosts': [{'host': 'a', **row.get('host', {})}]})
     text = row.get('text', json.dumps({'format': 1, **parts}))
     if row.get('outcome') == 'read':
-        assert parse(text) == CloudSnapshot()
+        assert parse(text) == Cloud()
         return
     with pytest.raises(InvalidSpec) as caught:
         parse(text)
@@ -166,12 +166,10 @@ def test_every_field_is_written_unless_it_has_its_default():
 @pytest.mark.parametrize(
     ('snapshot', 'number'),
     [
-        (CloudSnapshot(), 1),
-        (CloudSnapshot(answered=frozenset({'resources=VCPU%3A1'})), 2),
+        (Cloud(), 1),
+        (Cloud(answered=frozenset({'resources=VCPU%3A1'})), 2),
         (
-            CloudSnapshot(
-                (Host('a', 'a', grants=(CandidateCapacity('resources=VCPU%3A1', 5, 4),)),)
-            ),
+            Cloud((Host('a', 'a', grants=(CandidateCapacity('resources=VCPU%3A1', 5, 4),)),)),
             2,
         ),
     ],
@@ -185,7 +183,7 @@ def test_a_file_without_placements_answer_has_format_1(snapshot, number):
 
 def test_the_servers_of_a_snapshot_are_unique():
     one, other = Member('s', 'cmp-1'), Member('t', project='p')
-    snapshot = CloudSnapshot(soft_deleted=(one, other), servers=(other, one))
+    snapshot = Cloud(soft_deleted=(one, other), servers=(other, one))
     assert parse(''.join(render(snapshot))) == snapshot
     for name in ('soft_deleted', 'servers'):
         twice = replace(snapshot, **{name: (one, one)})
@@ -194,8 +192,8 @@ def test_the_servers_of_a_snapshot_are_unique():
 
 
 def test_a_snapshot_writes_what_is_known_with_a_line_for_each_item():
-    assert ''.join(render(CloudSnapshot())) == '{"format": 1}\n'
-    snapshot = CloudSnapshot(servers=(Member('s'), Member('t')), flavors=(), project_id='p')
+    assert ''.join(render(Cloud())) == '{"format": 1}\n'
+    snapshot = Cloud(servers=(Member('s'), Member('t')), flavors=(), project_id='p')
     assert ''.join(render(snapshot)).splitlines() == [
         '{"format": 1,',
         ' "flavors": [],',
@@ -253,7 +251,7 @@ def test_equal_snapshots_have_equal_texts_with_one_line_per_host():
     for order in (traits, traits[::-1]):
         resources = {name: Resource(1, 0) for name in order}
         host = Host('a', 'a', traits=frozenset(order), resources=resources)
-        texts.add(''.join(render(CloudSnapshot(hosts=(host,)))))
+        texts.add(''.join(render(Cloud(hosts=(host,)))))
     (text,) = texts
     assert [line.strip()[:13] for line in text.splitlines()] == [
         '{"format": 1,',
@@ -269,7 +267,7 @@ def test_a_name_may_contain_characters_of_any_script(name):
         document = {'format': 1, 'hosts': [{'host': name, 'traits': [name]}]}
         (host,) = parse(json.dumps(document, ensure_ascii=ascii_only)).hosts
         assert (host.host, host.traits) == (name, {name})
-        assert f'"host": "{name}"' in ''.join(render(CloudSnapshot((host,))))
+        assert f'"host": "{name}"' in ''.join(render(Cloud((host,))))
 
 
 def test_metadata_and_extra_specs_may_contain_control_characters():

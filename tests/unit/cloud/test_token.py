@@ -58,8 +58,8 @@ READERS = (
     connection.clustering,
     connection.has_clustering,
     connection.project,
-    lambda owner, timeout: connection.compute(owner, timeout).get('/limits', 'read', (2, 1)),
-    lambda owner, timeout: connection.compute(owner, timeout) and connection.ids(owner),
+    lambda owner: connection.compute(owner).get('/limits', 'read', (2, 1)),
+    lambda owner: connection.compute(owner) and connection.ids(owner),
 )
 
 
@@ -69,10 +69,10 @@ def test_a_malformed_token_is_an_error_of_the_cloud(path):
     for token, region in itertools.product(mutants(path), regions):
         start = time.monotonic()
         with OddKeystone(token) as edge, operation(SHORT):
-            owner = clients.OwnerClient(edge.connection(region_name=region))
+            owner = clients.OwnerClient(edge.connection(region_name=region), SHORT)
             for read in READERS:
                 try:
-                    read(owner, SHORT)
+                    read(owner)
                 except CloudError as error:
                     assert '\n' not in str(error), token
         assert time.monotonic() - start < SHORT, token
@@ -84,11 +84,11 @@ def test_a_malformed_time_of_expiry_is_found_at_login(time):
     token['token']['expires_at'] = time
     words = '^could not log in at .*: an answer does not conform to the API$'
     with OddKeystone(token) as edge, pytest.raises(CloudError, match=words):
-        connection.compute(clients.OwnerClient(edge.connection()), SHORT)
+        connection.compute(clients.OwnerClient(edge.connection(), SHORT))
 
 
 def test_a_malformed_catalog_replaces_no_other_error():
     token = copy.deepcopy(TOKEN)
     token['token']['catalog'][0]['endpoints'] = [1]
     with OddKeystone(token) as edge, pytest.raises(CloudError, match='^could not find Nova: '):
-        connection.compute(clients.OwnerClient(edge.connection(region_name='Elsewhere')), SHORT)
+        connection.compute(clients.OwnerClient(edge.connection(region_name='Elsewhere'), SHORT))

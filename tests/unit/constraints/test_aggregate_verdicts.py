@@ -7,10 +7,10 @@ from senlin_affinity.constraints.base import OpenAssumption
 from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.model import member_of
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.model.verdict import Assumption, sentence
 from tests.support import aggregate_rows
 from tests.support.asked import Given, NamedRequest, with_values
@@ -52,7 +52,7 @@ def aggregate_question(row):
     request = NamedRequest(1, 'small', enabled_filters=(*DEFAULT_FILTERS, *filters))
     values = {key: value for word in row.get('rules', ()) for key, value in RULES[word].items()}
     asked = with_values(
-        request, CloudSnapshot(aggregates=aggregates), flavor=flavor, given=Given.of(**values)
+        request, Cloud(aggregates=aggregates), flavor=flavor, given=Given.of(**values)
     )
     return *asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(row['member']))
 
@@ -100,7 +100,7 @@ def about_aggregates(row):
     rules = {key: value for word in row.get('rules', ()) for key, value in RULES[word].items()}
     asked = with_values(
         NamedRequest(1, 'f', image_properties=row.get('image'), project_id=row.get('project')),
-        CloudSnapshot(
+        Cloud(
             aggregates=known if row.get('known', True) else None, project_id=row.get('of_snapshot')
         ),
         flavor,

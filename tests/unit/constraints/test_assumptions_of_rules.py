@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.verdict import Assumption
 from tests.support.asked import with_values
 from tests.support.our_constraints import OURS
@@ -21,7 +21,7 @@ def test_assumed(row):
         host_of(f'cmp-{i}', {'zone': zone, 'traits': has, 'aggregates': of})
         for i, (zone, has, of) in enumerate(each)
     )
-    snapshot = CloudSnapshot(hosts, aggregates_of(row.get('aggregates', {})))
+    snapshot = Cloud(hosts, aggregates_of(row.get('aggregates', {})))
     specified = row.get('specified', {})
     rules = rules_of(row)
     rules = replace(rules, options={**rules.options, **specified}, explicit=frozenset(specified))

@@ -6,8 +6,8 @@ from senlin_affinity import engine
 from senlin_affinity.constraints.candidates import LIMIT, CandidatesConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import CandidateCapacity
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.demand import STANDARD_CLASSES
@@ -31,9 +31,7 @@ HOSTS = {
     'cmp-4': {'zone': 'az-2', 'aggregates': ['two']},
     'cmp-5': {'zone': 'az-2', 'aggregates': ['two'], 'disabled': True, 'traits': [DISABLED]},
 }
-SNAPSHOT = CloudSnapshot(
-    hosts_of(HOSTS), aggregates_of({'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}})
-)
+SNAPSHOT = Cloud(hosts_of(HOSTS), aggregates_of({'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}}))
 
 
 @pytest.mark.parametrize('row', rows('candidates'))
@@ -57,7 +55,7 @@ def rejected_of(row):
     resources = {'VCPU': [9, 0], 'MEMORY_MB': [9999, 0], 'DISK_GB': [9, 0], 'CUSTOM_BM': [9, 0]}
     hosts = hosts_of({'cmp-1': {'traits': ['CUSTOM_HAS'], 'resources': resources}})
     flavor = flavor_of({'extra_specs': row.get('specs', {})})
-    snapshot = CloudSnapshot(
+    snapshot = Cloud(
         hosts,
         flavors=(flavor,),
         traits=frozenset(names) if row.get('traits', ()) is not None else None,

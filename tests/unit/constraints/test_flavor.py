@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from senlin_affinity.constraints.flavor import PCI_ALIASES, FlavorConstraint
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Request, Settings
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.scenario.scenario import Scenario
 from tests.support.tables import rows
 from tests.unit.constraints.test_verdicts import check
@@ -19,7 +19,7 @@ def asked(row):
     aliases = {PCI_ALIASES.key: tuple(row['aliases'])} if 'aliases' in row else {}
     settings = Settings(options=aliases)
     request = Request(1, flavor, image_properties=row.get('image', {}), settings=settings)
-    return request, CloudSnapshot(nova_release=row.get('release'))
+    return request, Cloud(nova_release=row.get('release'))
 
 
 @pytest.mark.parametrize('row', rows('flavor'))

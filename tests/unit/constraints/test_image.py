@@ -3,8 +3,8 @@
 import pytest
 
 from senlin_affinity.constraints.image import ImageConstraint
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.support.asked import NamedRequest, with_values
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import rows
@@ -20,7 +20,7 @@ def asked(row):
         image=None if image is None else Image(**image),
         is_volume_booted=row.get('volume', False),
     )
-    return with_values(request, CloudSnapshot(), flavor)
+    return with_values(request, Cloud(), flavor)
 
 
 @pytest.mark.parametrize('row', rows('image'))

@@ -10,10 +10,10 @@ from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
+from senlin_affinity.model.cloud import Cloud, Quota
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova import quotas
 from senlin_affinity.scenario.constraint import is_of_hosts
@@ -57,7 +57,7 @@ def resolved(
 ):
     name = asked if group is None else group.id
     request = NamedRequest(count, 'small', name, enabled_filters=tuple(filters))
-    snapshot = CloudSnapshot(hosts, quotas=known)
+    snapshot = Cloud(hosts, quotas=known)
     return with_values(request, snapshot, server_group=group, given=rules or Given())
 
 
@@ -91,7 +91,7 @@ def test_host(constraint, row):
     closed = None if 'closed_zones' not in row else frozenset(row['closed_zones'])
     zones = frozenset(row.get('availability_zones', ()))
     places = {'pools': pools_of(row), 'servers': servers_of(row), 'availability_zones': zones}
-    snapshot = CloudSnapshot((host, *others), known, closed_zones=closed, **places)
+    snapshot = Cloud((host, *others), known, closed_zones=closed, **places)
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
     asked = with_values(
         request_of(row), snapshot, flavor, group_of(row.get('group')), rules_of(row)
@@ -320,7 +320,7 @@ def test_quota_of_members(row):
         group = ServerGroup('g', 'web', 'affinity', {}, members)
     specified = row.get('specified', {})
     rules = Given(options=specified, explicit=frozenset(specified))
-    cloud = CloudSnapshot(quotas=quotas_of(row), user_id=row.get('asks'))
+    cloud = Cloud(quotas=quotas_of(row), user_id=row.get('asks'))
     request = NamedRequest(row['wanted'], 'small')
     check_quota(row, with_values(request, cloud, server_group=group, given=rules))
 
@@ -335,7 +335,7 @@ def test_quota_of_servers(row):
     known = None if given is None else {name: quota_of(*each) for name, each in given.items()}
     given = row.get('flavor', {})
     flavor = None if given is None else flavor_of({'vcpus': 2, **given})
-    snapshot = CloudSnapshot(quotas=known)
+    snapshot = Cloud(quotas=known)
     request = NamedRequest(row['wanted'], 'f', metadata_items=row.get('items', 0))
     specified = row.get('specified', {})
     rules = Given(options=specified, explicit=frozenset(specified))
@@ -355,7 +355,7 @@ def check_quota(row, asked):
 )
 def test_quotas_of_another_project_are_not_used(asks, code):
     """RX-07: a snapshot has the quotas of the project that took it."""
-    snapshot = CloudSnapshot(quotas={'instances': Quota(1, 1)}, project_id='ours')
+    snapshot = Cloud(quotas={'instances': Quota(1, 1)}, project_id='ours')
     asked = with_values(NamedRequest(1, 'f', project_id=asks), snapshot)
     assert QuotaConstraint().check_request(*asked).code == code
 
@@ -376,7 +376,7 @@ def test_the_quota_that_several_servers_need_one_by_one(cost, servers, needed):
 
 def test_a_verdict_about_quotas_names_the_project():
     def facts(quotas, project):
-        snapshot = CloudSnapshot(quotas=quotas, project_id=project)
+        snapshot = Cloud(quotas=quotas, project_id=project)
         asked = with_values(NamedRequest(1, 'f'), snapshot)
         return QuotaConstraint().check_request(*asked).facts.get('project_id')
 
@@ -389,7 +389,7 @@ def test_a_verdict_about_quotas_names_the_project():
 @pytest.mark.parametrize('name', ['server_group_members', 'metadata_items'])
 def test_quotas_of_groups_and_metadata_are_per_user_only_if_they_are_used(name):
     def codes(group=None, items=0):
-        snapshot = CloudSnapshot(quotas={name: Quota(9, 1)}, project_id='p')
+        snapshot = Cloud(quotas={name: Quota(9, 1)}, project_id='p')
         request = NamedRequest(1, 'f', metadata_items=items)
         asked = with_values(request, snapshot, server_group=group)
         return [each.code for each in QuotaConstraint().assumptions(*asked)]
@@ -401,7 +401,7 @@ def test_quotas_of_groups_and_metadata_are_per_user_only_if_they_are_used(name):
 
 def test_assumptions_about_quotas():
     def codes(quota, project='p', group=None, **more):
-        snapshot = CloudSnapshot(quotas=quota and {'instances': quota}, project_id=project)
+        snapshot = Cloud(quotas=quota and {'instances': quota}, project_id=project)
         asked = with_values(NamedRequest(1, 'f', **more), snapshot, server_group=group)
         return [each.code for each in QuotaConstraint().assumptions(*asked)]
 

@@ -12,7 +12,7 @@ from senlin_affinity import api
 from senlin_affinity.cli import metrics
 from senlin_affinity.engine.flavor_capacity import Capacity
 from senlin_affinity.engine.parts import HOST
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 from tests.unit.docs.test_manual import ROOT
 
 FOLDER = ROOT / 'etc/senlin-affinity'
@@ -142,8 +142,8 @@ def known():
     """Return the names of all metrics of the exporter, and of their labels."""
     every = [
         *metrics.of_capacity(Capacity((), HOST)),
-        *metrics.of_snapshot(CloudSnapshot()),
-        *metrics.of_resilience((), CloudSnapshot(), 'zone'),
+        *metrics.of_snapshot(Cloud()),
+        *metrics.of_resilience((), Cloud(), 'zone'),
         metrics.of_orphans(0),
         metrics.of_findings({}, ''),
         *metrics.of_refreshes('', up={}, requests={}, refreshes={}, seconds=None),
@@ -189,7 +189,7 @@ def test_a_query_names_metrics_and_labels_that_exist(query):
 
 def test_the_capacity_of_no_flavor_has_no_sample():
     """``known`` relies on families without samples."""
-    view = api.CloudView(CloudSnapshot(hosts=(), flavors=()))
+    view = Cloud(hosts=(), flavors=())
     assert metrics.text(metrics.of_capacity(api.capacity(view))) == ''
 
 

@@ -5,9 +5,9 @@ import textwrap
 import pytest
 import yaml
 
+from senlin_affinity.model.cloud import Aggregate
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.member_of import MemberOf
-from senlin_affinity.model.snapshot import Aggregate
 from senlin_affinity.nova.aggregates import resolve
 from senlin_affinity.nova.provider_tree import admitted
 from senlin_affinity.policy import properties

@@ -8,10 +8,10 @@ from oslo_config import cfg
 
 from senlin_affinity.conf import opts
 from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Settings
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX, constrain
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.unit.docs.test_manual import table, text_of
@@ -72,7 +72,7 @@ def test_story(story, row):
 
     asked = with_values(
         NamedRequest(1, 'f', image_properties=dict.fromkeys(listed(image), 'true')),
-        CloudSnapshot(aggregates=aggregates),
+        Cloud(aggregates=aggregates),
         Flavor('1', 'f', 1, 64, 1, extra_specs=dict.fromkeys(listed(flavor), 'true')),
         given=given,
     )

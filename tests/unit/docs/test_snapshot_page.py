@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.model.cloud import Aggregate, Flavor
 from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, Flavor
 from tests.unit.docs.test_manual import table, text_of
 
 PAGE = text_of('reference/snapshot-file.rst')

@@ -5,12 +5,12 @@ import pytest
 from senlin_affinity.engine import new_hosts
 from senlin_affinity.engine.changes import carry_out
 from senlin_affinity.engine.resolution import resolve_member_of
+from senlin_affinity.model.cloud import Cloud, Quota
 from senlin_affinity.model.host import CandidateCapacity, Host, Leftover, Resource
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.member_of import CanonicalUuids, MemberOf
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.model.value import Texts
 from senlin_affinity.scenario.scenario import Scenario
@@ -150,8 +150,8 @@ def test_a_new_host_has_every_field_of_the_host_that_is_copied():
     plain = Host('plain')
     fields = Host.__struct_fields__
     assert all(getattr(old, name) != getattr(plain, name) for name in fields), 'add a value'
-    data = {'number': 1, **new_hosts.described(new_hosts.empty(old), CloudSnapshot())}
-    nothing = Scenario.of(CloudSnapshot(hosts=()))
+    data = {'number': 1, **new_hosts.described(new_hosts.empty(old), Cloud())}
+    nothing = Scenario.of(Cloud(hosts=()))
     (new,) = carry_out({'new_hosts': data}, Request(1), nothing)[1].hosts
     assert {name for name in fields if getattr(new, name) != getattr(old, name)} == {
         *('host', 'hypervisor_hostname', 'enabled', 'up', 'disabled_reason', 'resources'),

@@ -5,9 +5,9 @@ import shlex
 import pytest
 
 from senlin_affinity.engine.changes import commands_of
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED
 from tests.support.asked import NamedRequest, with_values
 from tests.support.small_cloud import flavor_of
@@ -24,7 +24,7 @@ STALE = tuple(
 )
 GROUP = ServerGroup('g', 'web', 'anti-affinity')
 QUESTION = with_values(
-    NamedRequest(1, 'f'), CloudSnapshot((*HOSTS, *STALE), flavors=(FLAVOR,)), FLAVOR, GROUP
+    NamedRequest(1, 'f'), Cloud((*HOSTS, *STALE), flavors=(FLAVOR,)), FLAVOR, GROUP
 )
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine import assign
+from senlin_affinity.model.cloud import Cloud, Flavor
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 from senlin_affinity.model.verdict import Outcome, Reason, Verdict
 from tests.support.asked import NamedRequest, plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, Fence, granted, request_of, rules_of, snapshot_of
@@ -190,7 +190,7 @@ def test_a_placement_has_its_zone_and_group_and_a_line_names_no_host():
     assert decision.remedies is decision.remedies
 
 
-THINGS = CloudSnapshot(
+THINGS = Cloud(
     hosts=(Host('cmp-1', 'cmp-1', availability_zone='nova'),),
     flavors=tuple(
         Flavor(identity, name, 1, 512, 1)
@@ -271,7 +271,7 @@ THEIR_DB = ServerGroup('c', 'db', 'affinity', project_id='theirs')
     ids=lambda value: getattr(value, 'id', value),
 )
 def test_a_name_is_a_group_of_the_own_project(project, name, found):
-    snapshot = CloudSnapshot(server_groups=(OURS, THEIRS, THEIR_DB), project_id='ours')
+    snapshot = Cloud(server_groups=(OURS, THEIRS, THEIR_DB), project_id='ours')
     request = NamedRequest(1, 'f', name, project_id=project)
     if found is None:
         with pytest.raises(InvalidSpec, match=f"there is no server group '{name}'"):
@@ -288,21 +288,21 @@ def test_a_name_is_a_group_of_the_own_project(project, name, found):
     ],
 )
 def test_names_of_unknown_aggregates_are_preserved(values, asked):
-    found = resolve(NamedRequest(1, 'f', member_of=values), CloudSnapshot())
+    found = resolve(NamedRequest(1, 'f', member_of=values), Cloud())
     assert found.request.member_of == asked
     with pytest.raises(InvalidSpec, match=r'^member_of\[0\]: in: must be followed by'):
-        resolve(NamedRequest(1, 'f', member_of=('in:', *values)), CloudSnapshot())
+        resolve(NamedRequest(1, 'f', member_of=('in:', *values)), Cloud())
 
 
 @pytest.mark.parametrize('hosts', [None, (Host('a', 'a'), Host('b', 'b', availability_zone='az'))])
 def test_a_zone_that_may_exist(hosts):
     """No zone, or not the zone of each host, is known."""
     request = NamedRequest(1, 'f', availability_zone='nova')
-    assert plan(request, CloudSnapshot(hosts), ()).fits is None
+    assert plan(request, Cloud(hosts), ()).fits is None
 
 
 def test_a_zone_that_a_tenant_cannot_list():
-    snapshot = CloudSnapshot(availability_zones=frozenset('abcdefghijkl'))
+    snapshot = Cloud(availability_zones=frozenset('abcdefghijkl'))
     with pytest.raises(InvalidSpec, match='zone .az-9.; there are a, b, c, d, e, f, g, h, i, j$'):
         plan(NamedRequest(1, 'f', availability_zone='az-9'), snapshot, ())
 

@@ -4,10 +4,12 @@ import json
 import pickle
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity import api
 from senlin_affinity.engine.drain import DrainPlan, Move
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
@@ -20,7 +22,6 @@ from senlin_affinity.model.server_group import (
     Member,
     ServerGroup,
 )
-from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.support.values import replace
 
 SMALL, LARGE = Flavor('1', 'small', 1, 512, 1), Flavor('2', 'large', 4, 4_096, 1)
@@ -65,14 +66,12 @@ def view(hosts, *servers, groups=(), **parts):
         for name, policy, most in groups
     )
     by_host = {each.host: tuple(one for one in servers if one.host == each.host) for each in hosts}
-    return api.CloudView(
-        CloudSnapshot(
-            hosts=tuple(hosts),
-            aggregates=(*ZONES.values(),),
-            server_groups=found,
-            servers_by_host=by_host,
-            **{'soft_deleted': (), **parts},
-        )
+    return Cloud(
+        hosts=tuple(hosts),
+        aggregates=(*ZONES.values(),),
+        server_groups=found,
+        servers_by_host=by_host,
+        **{'soft_deleted': (), **parts},
     )
 
 
@@ -217,7 +216,7 @@ def test_one_more_host_helps_if_the_others_are_full():
 def test_a_server_that_only_an_unspecified_filter_rejects_is_not_certain():
     tenant = replace(ZONES['az-1'], metadata={'filter_tenant_id': 'other'})
     cloud = view([host('a'), host('b')], server(1, project_id='own'))
-    cloud = replace(cloud, snapshot=replace(cloud.snapshot, aggregates=(tenant,)))
+    cloud = structs.replace(cloud, aggregates=(tenant,))
     plan = api.drain(['a'], cloud)
     assert plan.fits is None
     (move,) = plan.moves
@@ -314,8 +313,8 @@ def test_unknown_hosts_and_parts_are_named():
         api.drain(['cmp-3'], cloud)
     with pytest.raises(InvalidSpec, match='targets: there is no host'):
         api.drain(['cmp-1'], cloud, targets=['x'])
-    unread = replace(cloud, snapshot=replace(cloud.snapshot, servers_by_host={}))
+    unread = structs.replace(cloud, servers_by_host={})
     with pytest.raises(CloudError, match='the servers of host cmp-1 were not read'):
         api.drain(['cmp-1'], unread)
     with pytest.raises(CloudError, match='the hosts are not known'):
-        api.drain(['cmp-1'], replace(cloud, snapshot=CloudSnapshot()))
+        api.drain(['cmp-1'], Cloud())

@@ -3,8 +3,8 @@
 import pytest
 
 from senlin_affinity.engine.evaluation import evaluate
+from senlin_affinity.model.cloud import Aggregate, Quota
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, Quota
 from senlin_affinity.scenario.columns import Columns
 from tests.support.asked import resolve
 from tests.support.small_cloud import CONSTRAINTS, host_of, request_of, rules_of, snapshot_of

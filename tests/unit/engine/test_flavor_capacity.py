@@ -1,17 +1,18 @@
 """The capacity of several flavors: what limits it, what is left, and by which parts it is shown."""
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity import api
 from senlin_affinity.engine import flavor_capacity
 from senlin_affinity.engine.flavor_capacity import FreeAmount, PartCapacity
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.bounds import NONE, Bounds
+from senlin_affinity.model.cloud import Cloud, Quota
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.preflight import question
 from tests.support.values import replace
@@ -40,9 +41,7 @@ HOSTS = (
     host('c', 32, 24576, 'az-2', used=(32, 0)),
     host('d', 96, 98304, 'az-2', enabled=False),
 )
-VIEW = api.CloudView(
-    CloudSnapshot(HOSTS, (RACK_1, RACK_2, LICENSED), (SMALL, LARGE, XLARGE, GPU), quotas={})
-)
+VIEW = Cloud(HOSTS, (RACK_1, RACK_2, LICENSED), (SMALL, LARGE, XLARGE, GPU), quotas={})
 
 
 def only(flavor=None, view=VIEW, **asked):
@@ -108,8 +107,8 @@ def test_the_numbers_of_parts(by, expected):
 
 def test_an_aggregate_without_hosts_takes_none():
     empty = Aggregate('7bbcc3c4-1da2-4437-a48a-000000000009', 'empty')
-    snapshot = replace(VIEW.snapshot, aggregates=(*VIEW.snapshot.aggregates, empty))
-    parts = only('m1.large', api.CloudView(snapshot), by='aggregate').parts
+    snapshot = replace(VIEW, aggregates=(*VIEW.aggregates, empty))
+    parts = only('m1.large', snapshot, by='aggregate').parts
     assert PartCapacity('empty', NONE) in parts
 
 
@@ -119,7 +118,7 @@ def test_the_loss_of_the_largest_host_of_each_zone():
     assert [(zone.name, zone.largest_host) for zone in found.zones] == [('az-1', 8), ('az-2', 3)]
     assert found.spare == NONE
     emptier = tuple(replace(each, resources=empty(each)) for each in HOSTS)
-    found = only('m1.large', api.CloudView(replace(VIEW.snapshot, hosts=emptier)))
+    found = only('m1.large', replace(VIEW, hosts=emptier))
     assert (found.bounds.upper, found.spare.upper) == (8 + 8 + 3, 8)
 
 
@@ -142,8 +141,8 @@ def test_a_shared_pool_counts_once():
     hosts = tuple(
         replace(each, resources={**each.resources, 'DISK_GB': disk}) for each in HOSTS[:2]
     )
-    snapshot = replace(VIEW.snapshot, hosts=hosts, pools={'nfs': {'DISK_GB': Resource(100, 40)}})
-    view, flavor = api.CloudView(snapshot), Flavor('5', 'disk', 1, 1024, 25)
+    snapshot = replace(VIEW, hosts=hosts, pools={'nfs': {'DISK_GB': Resource(100, 40)}})
+    view, flavor = snapshot, Flavor('5', 'disk', 1, 1024, 25)
     found = api.capacity(view, [flavor], 'host')
     assert found.flavors[0].bounds.upper == 2
     assert [part.bounds.upper for part in found.flavors[0].parts] == [2, 2]
@@ -159,7 +158,7 @@ def test_nodes_of_bare_metal_count_one_each():
     ]
     specs = {f'resources:{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
     metal = Flavor('6', 'metal', 8, 1, 1, extra_specs={'resources:CUSTOM_BAREMETAL': '1', **specs})
-    view = api.CloudView(CloudSnapshot(tuple(nodes), flavors=(metal,), quotas={}))
+    view = Cloud(tuple(nodes), flavors=(metal,), quotas={})
     found = only(view=view, by='host')
     assert (found.bounds, found.hosts) == (Bounds(2, 2, 2), 2)
     assert [(part.name, part.bounds.upper) for part in found.parts] == [('ironic', 2)]
@@ -176,7 +175,7 @@ def test_a_request_that_nova_rejects_says_so_and_comes_last():
 
 def test_quotas_do_not_limit_the_number():
     quotas = {'instances': Quota(10, 7), 'cores': Quota(100, 0)}
-    view = api.CloudView(replace(VIEW.snapshot, quotas=quotas, project_id='p'))
+    view = replace(VIEW, quotas=quotas, project_id='p')
     found = only('m1.small', view, project_id='p')
     assert (found.bounds.upper, found.of_quotas.upper) == (32, 3)
     assert only('m1.small', view, project_id='other').of_quotas is None
@@ -185,14 +184,14 @@ def test_quotas_do_not_limit_the_number():
 def test_the_headroom_of_a_group():
     members = (Member('s', 'a'),)
     group = ServerGroup('g', 'web', 'anti-affinity', {'max_server_per_host': 2}, members)
-    view = api.CloudView(replace(VIEW.snapshot, server_groups=(group,)))
+    view = replace(VIEW, server_groups=(group,))
     found = only('m1.small', view, question=api.Question(0, server_group='web'))
     assert (found.bounds.upper, found.runs_out_first) == (3, 'server_group')
 
 
 def test_a_number_with_a_caveat_has_its_code():
     vsphere = tuple(replace(each, hypervisor_type='VMware vCenter Server') for each in HOSTS)
-    found = only('m1.small', api.CloudView(replace(VIEW.snapshot, hosts=vsphere)))
+    found = only('m1.small', replace(VIEW, hosts=vsphere))
     assert found.is_at_most
     assert [each.code for each in found.caveats] == ['resources.vsphere']
     assert only('m1.small').caveats == ()
@@ -203,7 +202,7 @@ def test_an_unspecified_filter_lowers_what_each_part_is_guaranteed():
     fast = Aggregate('7bbcc3c4-1da2-4437-a48a-000000000004', 'fast', None, {'disk': 'fast'})
     hosts = (host('a', 8, 8192, aggregates=(fast,)), host('b', 8, 8192, 'az-2'))
     flavor = replace(SMALL, extra_specs={'disk': 'fast'})
-    view = api.CloudView(CloudSnapshot(hosts, (fast,), (flavor,), quotas={}))
+    view = Cloud(hosts, (fast,), (flavor,), quotas={})
     found = only(view=view, by='zone')
     assert (found.bounds.lower, found.bounds.expected) == (8, 16)
     assert {part.name: tuple(part.bounds) for part in found.parts} == {
@@ -221,7 +220,7 @@ def test_an_unspecified_filter_lowers_what_each_part_is_guaranteed():
     ],
 )
 def test_names_of_flavors(names, expected):
-    found = flavor_capacity.select(VIEW.snapshot.flavors, names)
+    found = flavor_capacity.select(VIEW.flavors, names)
     assert [each.name for each in found] == expected
 
 
@@ -243,30 +242,30 @@ def test_wrong_names(asked, message):
 
 
 def test_aggregates_that_are_not_known():
-    view = api.CloudView(replace(VIEW.snapshot, aggregates=None))
+    view = replace(VIEW, aggregates=None)
     with pytest.raises(InvalidSpec, match='by: must be zone or host, because the aggregates are'):
         api.capacity(view, by='rack')
 
 
 def test_flavors_that_are_not_known():
-    view = api.CloudView(CloudSnapshot(HOSTS), {'flavors': 'Nova answered 403'})
+    view = Cloud(HOSTS, unavailable={'flavors': 'Nova answered 403'})
     with pytest.raises(CloudError, match='the flavors are not known: Nova answered 403'):
         api.capacity(view)
     assert only(SMALL, view).bounds.upper == 32
 
 
 def test_hosts_that_are_not_known():
-    view = api.CloudView(CloudSnapshot(flavors=(SMALL,)))
+    view = Cloud(flavors=(SMALL,))
     found = only(view=view, by='zone')
     assert (found.bounds, found.parts, found.hosts) == (Bounds(0, 0, None), (), 0)
 
 
 def test_a_rejected_query_says_nothing_about_other_flavors():
     """Placement rejects the query of one flavor for a reason that is not understood."""
-    cloud = VIEW.snapshot
+    cloud = VIEW
     asked = question.resolve_question(api.Question(1, 'm1.small', image_properties={}), VIEW)
     rejected = {candidate_query.query(*asked): 'no, because'}
-    view = replace(VIEW, snapshot=replace(cloud, rejected=rejected))
+    view = structs.replace(cloud, rejected=rejected)
     settings = api.Question(0, image_properties={})
     found = api.capacity(view, ['m1.small', 'm1.large'], question=settings).flavors
     codes = {each.flavor.name: each.rejection and each.rejection.code for each in found}

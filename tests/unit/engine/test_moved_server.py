@@ -4,12 +4,12 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import AFFINITY, Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.actions import SAME_HOST, Action, ServerAction
 from senlin_affinity.preflight.question import Question
@@ -49,7 +49,7 @@ def cloud_of(servers, hosts=None, groups=()):
     """Return a cloud whose only host with GPUs is full."""
     hosts = hosts or (host('gpu-1', 16_384, gpus=2), host('cmp-1', 0))
     by_host = {at.host: tuple(each for each in servers if each.host == at.host) for at in hosts}
-    return CloudSnapshot(
+    return Cloud(
         hosts=tuple(hosts),
         aggregates=(ZONE,),
         flavors=(SMALL, LARGE, GPU),
@@ -65,7 +65,7 @@ def answer(servers, hosts=None, groups=(), **asked):
     cloud = cloud_of(servers, hosts, groups)
     hints = (*DEFAULT_FILTERS, 'SameHostFilter', 'DifferentHostFilter')
     question = api.Question(1, flavor='gpu', enabled_filters=hints, **asked)
-    return api.answer(question, api.CloudView(cloud))
+    return api.answer(question, cloud)
 
 
 def moved(*args, **more):
@@ -103,7 +103,7 @@ def test_a_stopped_server_moves_cold_and_is_confirmed():
 def test_another_server_moves_for_one_that_exists_but_this_one_does_not():
     def moves(action, of, servers):
         asked = ServerAction(action, of)
-        view = api.CloudView(cloud_of(servers))
+        view = cloud_of(servers)
         question = Question(1, 'gpu', options={SAME_HOST.key: True})
         request = asking(asked, question_of(asked, question), view)
         remedies = request.decide(CONSTRAINTS).remedies
@@ -163,7 +163,7 @@ def test_a_label_of_aggregates_is_given_up_before_a_server_moves():
     full = host('ssd-1', 16_384)
     full = full.but(aggregates=frozenset([ZONE.uuid, label.uuid]))
     for other, first in ((LARGE, 'rule_given_up'), (SMALL, 'moved_server')):
-        cloud = CloudSnapshot(
+        cloud = Cloud(
             hosts=(full, host('cmp-1', 0)),
             aggregates=(ZONE, label),
             flavors=(other, ssd),
@@ -174,7 +174,7 @@ def test_a_label_of_aggregates_is_given_up_before_a_server_moves():
         )
         filters = (*DEFAULT_FILTERS, 'AggregateInstanceExtraSpecsFilter')
         question = api.Question(1, flavor='ssd', enabled_filters=filters)
-        remedies = api.answer(question, api.CloudView(cloud)).remedies
+        remedies = api.answer(question, cloud).remedies
         assert {each.code for each in remedies} >= {'rule_given_up', 'moved_server'}
         assert remedies[0].code == first
 

@@ -9,8 +9,8 @@ from senlin_affinity.engine import what_if
 from senlin_affinity.engine.decision import Kind
 from senlin_affinity.engine.evaluation import evaluate
 from senlin_affinity.engine.new_hosts import MOST_NEW_HOSTS
+from senlin_affinity.model.cloud import Aggregate, Quota
 from senlin_affinity.model.proposal import Change
-from senlin_affinity.model.snapshot import Aggregate, Quota
 from senlin_affinity.model.verdict import Verdict
 from tests.support.asked import plan, resolve
 from tests.support.our_constraints import OURS

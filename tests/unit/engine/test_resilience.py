@@ -4,6 +4,7 @@ import json
 import pickle
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity import api
 from senlin_affinity.model.errors import CloudError, InvalidSpec
@@ -114,7 +115,7 @@ def test_hosts_without_the_key_are_in_no_domain():
         for name, each in ZONES.items()
     ]
     found = view([host('a'), host('b', zone='az-2')], server(1))
-    found = replace(found, snapshot=replace(found.snapshot, aggregates=(*racks,)))
+    found = structs.replace(found, aggregates=(*racks,))
     losses = api.resilience(found, 'rack').losses
     assert [(each.name, each.hosts) for each in losses] == [('r1', ('a',))]
 
@@ -142,6 +143,6 @@ def test_unknown_servers_and_keys_are_errors():
     known = view([host('a'), host('b')], server(1))
     with pytest.raises(InvalidSpec, match='no aggregate has the metadata key'):
         api.resilience(known, 'rack')
-    hidden = replace(known, snapshot=replace(known.snapshot, servers_by_host={}))
+    hidden = structs.replace(known, servers_by_host={})
     with pytest.raises(CloudError, match='servers of host a were not read'):
         api.resilience(hidden, 'host')

@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.engine import scheduler_filters
-from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.cloud import Cloud
 from tests.support.asked import NamedRequest, with_values
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import rows
@@ -19,6 +19,6 @@ def test_filter(row):
     )
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
     found = scheduler_filters.unmodelled(
-        with_values(request, CloudSnapshot(), flavor).request, row.get('modelled', ())
+        with_values(request, Cloud(), flavor).request, row.get('modelled', ())
     )
     assert found == ((f'filter {row["filter"]}',) if row['outcome'] == 'at most' else ())

@@ -5,8 +5,8 @@ from typing import ClassVar
 import pytest
 
 from senlin_affinity.engine.table import evaluate_hosts, row_of
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import CandidateCapacity, Host, Resource
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.scenario.constraint import Constraint
 from tests.support.asked import NamedRequest, with_values
@@ -60,7 +60,7 @@ def nosy_of(*reads, asked=None):
 
 
 def question(*hosts):
-    return with_values(NamedRequest(1, 'f'), CloudSnapshot(hosts))
+    return with_values(NamedRequest(1, 'f'), Cloud(hosts))
 
 
 def table_of(constraints, resolved):

@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 
 from senlin_affinity.model import member_of
+from senlin_affinity.model.cloud import Aggregate
 from senlin_affinity.model.errors import InvalidSpec, quoted
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.member_of import MemberOf
-from senlin_affinity.model.snapshot import Aggregate
 from senlin_affinity.nova.aggregates import resolve
 from tests.support.letters import UUIDS, contract, expand
 from tests.support.tables import check_error, rows

@@ -2,8 +2,8 @@
 
 import pytest
 
+from senlin_affinity.model.cloud import Cloud, Quota
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot, Quota
 from senlin_affinity.nova.quotas import has_hidden_quotas, quotas_of
 from tests.support.asked import Given, NamedRequest, with_values
 
@@ -11,7 +11,7 @@ from tests.support.asked import Given, NamedRequest, with_values
 def resolved(project=None, user=None, group=None, own=('ours', 'amy'), known=True, **rules):
     """Return a request in the snapshot of ``own``, a project and a user."""
     quotas = {'instances': Quota(9, 1, of_user=Quota(3, 1))} if known else None
-    snapshot = CloudSnapshot(quotas=quotas, project_id=own[0], user_id=own[1])
+    snapshot = Cloud(quotas=quotas, project_id=own[0], user_id=own[1])
     request = NamedRequest(1, 'f', project_id=project, user_id=user)
     if group is not None:
         group = ServerGroup('g', 'web', 'affinity', project_id=group[0], user_id=group[1])

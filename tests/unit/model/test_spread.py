@@ -2,11 +2,11 @@
 
 import pytest
 
+from senlin_affinity.model.cloud import Aggregate, Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.model.spread import Spread, hint, read_all
 from tests.support.asked import NamedRequest, plan
 from tests.support.small_cloud import CONSTRAINTS
@@ -51,7 +51,7 @@ def cloud(*hosts):
         Host('a', 'a', 'QEMU', 'az', True, True, frozenset({'r1'}), resources=each),
         Host('b', 'b', 'QEMU', 'az', True, True, frozenset({'r2'}), resources=each),
     )
-    return CloudSnapshot(both, racks, (Flavor('f', 'f', 1, 0, 0),), (group,))
+    return Cloud(both, racks, (Flavor('f', 'f', 1, 0, 0),), (group,))
 
 
 def test_a_server_in_an_unknown_rack_leads_to_at_most():

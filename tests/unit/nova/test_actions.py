@@ -4,13 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from senlin_affinity.model import verdict
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import QUOTA, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.actions import (
     OF_REBUILD,
@@ -36,7 +36,7 @@ def cloud(policy='anti-affinity', *, is_down=False, hosts=HOSTS):
     members = Member('s1', 'cmp-1'), Member('s2', 'cmp-2')
     group = ServerGroup('g', 'web', policy, members=members)
     first = replace(hosts[0], up=not is_down)
-    return CloudSnapshot((first, *hosts[1:]), server_groups=(group,))
+    return Cloud((first, *hosts[1:]), server_groups=(group,))
 
 
 def names(asked, known=None, settings=None):
@@ -173,7 +173,7 @@ def test_a_live_migration_needs_a_hypervisor_of_the_same_type():
 def test_unknown_hosts_stay_unknown():
     for action in Action:
         asked = ServerAction(action, WEB, BIG, PLAIN)
-        assert request_of(asked, CloudSnapshot(), Settings())[1].hosts is None
+        assert request_of(asked, Cloud(), Settings())[1].hosts is None
 
 
 def test_a_resize_has_the_new_flavor_which_nova_api_checks():

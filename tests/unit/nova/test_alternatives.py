@@ -2,10 +2,10 @@
 
 import pytest
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import alternatives
 from tests.support.asked import resolve
 from tests.support.small_cloud import flavor_of, request_of, rules_of, snapshot_of
@@ -13,7 +13,7 @@ from tests.support.small_cloud import flavor_of, request_of, rules_of, snapshot_
 
 def test_a_new_group_has_a_name_that_no_group_has():
     group, taken = ServerGroup('g1', 'web', 'anti-affinity'), ServerGroup('g2', 'web-2', 'affinity')
-    snapshot = CloudSnapshot(server_groups=(group, taken))
+    snapshot = Cloud(server_groups=(group, taken))
     request = Request(1, project_id='p1')
     found = alternatives.new_group(request, snapshot, group, rules={'max_server_per_host': 2})
     assert found == {
@@ -68,7 +68,7 @@ def test_of_several_flavors_without_an_extra_spec_the_first_by_name_is_used():
     ]
     data = {'removed_extra_specs': ['a'], 'given_up': ['traits']}
     flavor = {'id': 'f3', 'name': 'm'}
-    request, cloud = Request(1, now), CloudSnapshot(flavors=tuple(known))
+    request, cloud = Request(1, now), Cloud(flavors=tuple(known))
     change = Change('rule_given_up', 'without a', data)
     found = alternatives.with_existing_flavor(request, cloud, change)
     assert found.data == {'given_up': ['traits'], 'flavor': flavor}

@@ -6,11 +6,11 @@ from urllib.parse import parse_qsl
 import pytest
 
 from senlin_affinity import engine
+from senlin_affinity.model.cloud import Aggregate, Cloud
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.request import FILTERS
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova import options as nova_options
 from senlin_affinity.nova.flavor_features import TPM_SECRETS
@@ -60,7 +60,7 @@ def resolved_of(row):
         is_volume_booted=row.get('is_volume_booted', False),
         image=image,
     )
-    snapshot = CloudSnapshot(
+    snapshot = Cloud(
         (Host('cmp-1', 'cmp-1', traits=traits, resources=resources),),
         None if aggregates is None else aggregates_of(aggregates),
     )
@@ -135,7 +135,7 @@ def test_the_encoded_query():
 
 
 def test_an_unknown_flavor():
-    unknown = with_values(NamedRequest(1, 'f'), CloudSnapshot())
+    unknown = with_values(NamedRequest(1, 'f'), Cloud())
     assert candidate_query.query(*unknown) is None
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.group_policy import checked_late, is_checked_late
 from tests.support.asked import Given, NamedRequest, with_values
 
@@ -33,7 +33,7 @@ def test_the_number_of_hosts_that_only_the_late_check_rejects(policy, most, filt
     """The filter counts a moving server on one host; without it, the late check alone rejects."""
     group = policy and ServerGroup('g', 'web', policy, {'max_server_per_host': most}, (MOVING,))
     request = NamedRequest(1, 'small', enabled_filters=tuple(filters))
-    asked = with_values(request, CloudSnapshot(HOSTS), server_group=group)
+    asked = with_values(request, Cloud(HOSTS), server_group=group)
     assert checked_late(*asked) == number
 
 
@@ -43,7 +43,7 @@ def test_planned_servers_count_beside_the_members(is_off, of_target):
     group = ServerGroup('g', 'web', 'anti-affinity', members=(MOVING,))
     rules = Given.of(disable_group_policy_check_upcall=is_off)
     request = NamedRequest(1, 'small')
-    asked = with_values(request, CloudSnapshot(HOSTS), server_group=group, given=rules)
+    asked = with_values(request, Cloud(HOSTS), server_group=group, given=rules)
     after, is_checked = asked.scenario.place(asked.request, {3: 1}), is_checked_late(asked.request)
     members = after.members_on(asked.request, is_checked=is_checked)
     assert members == {'cmp-1': 1, 'cmp-4': of_target}

@@ -2,8 +2,8 @@
 
 import pytest
 
+from senlin_affinity.model.cloud import Aggregate, Cloud
 from senlin_affinity.model.host import Host, Resource
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED, differences, started
 
 USED = {'MEMORY_MB': Resource(9, 1)}
@@ -31,14 +31,14 @@ USED = {'MEMORY_MB': Resource(9, 1)}
     ],
 )
 def test_one_host(host, said):
-    found = list(differences(CloudSnapshot((Host('cmp-1', 'cmp-1', **host),))))
+    found = list(differences(Cloud((Host('cmp-1', 'cmp-1', **host),))))
     assert [words.startswith(said) for words in found] == ([True] if said else [])
 
 
 @pytest.mark.parametrize(('number', 'end'), [(5, 'c4:'), (7, 'c4 and 2 more:')])
 def test_at_most_five_hosts_are_named(number, end):
     hosts = (Host(f'c{i}', f'c{i}', servers=0, resources=USED) for i in range(number))
-    (words,) = differences(CloudSnapshot((*hosts,)))
+    (words,) = differences(Cloud((*hosts,)))
     assert words.startswith(f'c0, c1, c2, c3, {end}')
 
 
@@ -49,7 +49,7 @@ def test_aggregates_that_differ():
         Host('b', 'b', stale_aggregates=frozenset({'x', 'y'})),
         Host('c', 'c', stale_aggregates=frozenset({'x', 'y'})),
     )
-    lost, other, stale = differences(CloudSnapshot(hosts, (Aggregate('x', 'zone-1'),)))
+    lost, other, stale = differences(Cloud(hosts, (Aggregate('x', 'zone-1'),)))
     assert lost.startswith('a: in aggregate zone-1 in Nova, but not in Placement: run "nova-manage')
     assert other.startswith('d: in aggregate y in Nova, but not in Placement: run "nova-manage')
     assert stale.startswith('b, c: in aggregate y or zone-1 in Placement, but not in Nova: Nova')

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from senlin_affinity.model import verdict
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE, wanted_zone
 from senlin_affinity.nova.moves import (
@@ -50,7 +50,7 @@ def test_obstacles(row):
     if 'policy' in row:
         server, groups = replace(server, server_group='g'), (_group(row['policy']),)
     settings = Settings(*([tuple(row['filters'])] if 'filters' in row else []))
-    found = obstacle(server, row['kind'], CloudSnapshot((host,), server_groups=groups), settings)
+    found = obstacle(server, row['kind'], Cloud((host,), server_groups=groups), settings)
     assert (None if found is None else found.code) == row['code']
     if found is not None:
         sentence = verdict.sentence(found, REASONS)
@@ -59,8 +59,8 @@ def test_obstacles(row):
 
 
 def test_a_host_that_was_not_read_rejects_nothing():
-    assert obstacle(WEB, LIVE, CloudSnapshot(), Settings()) is None
-    assert obstacle(WEB, EVACUATE, CloudSnapshot(()), Settings()) is None
+    assert obstacle(WEB, LIVE, Cloud(), Settings()) is None
+    assert obstacle(WEB, EVACUATE, Cloud(()), Settings()) is None
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_only_live_migrations_need_a_hypervisor_of_the_same_type(kind: Kind, typ
     ],
 )
 def test_only_an_affinity_group_counts_the_server_itself(policy, members):
-    cloud = CloudSnapshot((), server_groups=(_group(policy),))
+    cloud = Cloud((), server_groups=(_group(policy),))
     group = request_of(WEB, cloud, Settings()).server_group
     assert group is not None
     assert [each.server for each in group.members] == members
@@ -117,7 +117,7 @@ def test_the_request_has_what_the_server_was_created_with():
         project_id='p',
         user_id='u',
     )
-    request = request_of(server, CloudSnapshot((), server_groups=()), Settings())
+    request = request_of(server, Cloud((), server_groups=()), Settings())
     assert (request.count, request.flavor, request.availability_zone) == (1, SMALL, 'az1')
     assert request.scheduler_hints == {'same_host': ['s3']}
     assert request.image_properties == {'hw_cdrom_bus': 'scsi'}
@@ -129,7 +129,7 @@ def test_the_request_has_what_the_server_was_created_with():
 def test_a_server_without_a_pinned_zone_may_leave_the_default_zone():
     """Only nova-api applies default_schedule_zone, when it creates a server."""
     settings = Settings(options={DEFAULT_SCHEDULE_ZONE.key: 'az1', 'other': 1})
-    request = request_of(WEB, CloudSnapshot(()), settings)
+    request = request_of(WEB, Cloud(()), settings)
     assert wanted_zone(request) is None
     assert request.settings.is_explicit(DEFAULT_SCHEDULE_ZONE)
     assert request.settings.options['other'] == 1
@@ -162,7 +162,7 @@ def test_what_is_not_known_of_the_server_is_a_caveat(server: Server, kind: Kind,
 
 def test_an_unknown_image_is_not_one_without_properties():
     server = replace(WEB, unknown=Texts(['image_properties']))
-    assert request_of(server, CloudSnapshot(()), Settings()).image_properties is None
+    assert request_of(server, Cloud(()), Settings()).image_properties is None
 
 
 def test_only_a_live_migration_depends_on_the_hypervisor():

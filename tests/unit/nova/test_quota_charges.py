@@ -1,9 +1,9 @@
 """Quotas count servers that are planned."""
 
+from senlin_affinity.model.cloud import Quota
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import QUOTA, Request, Settings
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.nova.quota_charges import DRIVER, USAGE, Total, charged, totals
 from senlin_affinity.nova.quotas import Charged, room_for_members
 from tests.support.values import replace

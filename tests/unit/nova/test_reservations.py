@@ -2,9 +2,9 @@
 
 import pytest
 
+from senlin_affinity.model.cloud import Aggregate
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.request import Settings
-from senlin_affinity.model.snapshot import Aggregate
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova import queried_aggregates
 from senlin_affinity.nova.provider_tree import Provider, admitted

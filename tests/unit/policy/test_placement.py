@@ -2,20 +2,18 @@
 
 import pytest
 
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.numbers import whole
-from senlin_affinity.model.snapshot import CloudSnapshot, CloudView
 from senlin_affinity.policy import senlin_data
 from senlin_affinity.policy.properties import TYPE, PolicySpec, load
-from senlin_affinity.policy.senlin_data import Binding
 from senlin_affinity.preflight import hook
-from senlin_affinity.preflight.question import FetchScope, Question
-from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
+from senlin_affinity.preflight.question import Question
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows
 from tests.support.values import replace
 
-BOUND = Binding('XYZ-ABCD', True)
+BOUND = 'XYZ-ABCD'
 
 
 @pytest.mark.parametrize('row', rows('policy_placement'))
@@ -27,11 +25,10 @@ def test_place_nodes(row):
     pattern = row.get('pattern', 'drs')
 
     def place():
-        question = Question(row['count'], policy=wanted, options={'drs_pattern': pattern})
-        scale_request = ScaleRequest(question, bound)
-        needs = scope_of(scale_request)
-        hosts = () if needs is None else cloud.hosts_named_like(needs.drs_pattern)
-        return hook.place_nodes(scale_request, CloudView(CloudSnapshot(tuple(hosts)))).answer
+        options = {'drs_pattern': pattern}
+        question = Question(row['count'], server_group=bound, policy=wanted, options=options)
+        hosts = cloud.hosts_named_like(pattern) if hook.is_cloud_needed(question) else ()
+        return hook.place_nodes(question, (), Cloud(tuple(hosts))).answer
 
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -88,11 +85,9 @@ def test_the_count_of_an_earlier_policy_is_read(row):
 def test_the_preflight_runs_if_the_spec_needs_it(preflight, pins_hosts, is_planned):
     wanted = PolicySpec('1.1', preflight=preflight, pins_hosts=pins_hosts)
     assert senlin_data.is_planned(wanted) == is_planned
-    needs = scope_of(ScaleRequest(Question(2, policy=wanted), BOUND))
-    assert (needs is not None) == is_planned
+    bound = Question(2, server_group='g', policy=wanted)
+    assert hook.is_cloud_needed(bound) == is_planned
     drs = replace(wanted, preflight='off', pins_hosts=False, is_drs_enabled=True)
-    scope = scope_of(ScaleRequest(Question(2, policy=drs, options={'drs_pattern': 'x'}), BOUND))
-    assert scope == FetchScope(drs_pattern='x')
-    assert scope_of(ScaleRequest(Question(0, policy=wanted), None)) is None
-    with pytest.raises(AffinityError):
-        scope_of(ScaleRequest(Question(2, policy=wanted), None))
+    assert hook.is_cloud_needed(replace(bound, policy=drs))
+    assert not hook.is_cloud_needed(replace(bound, count=0))
+    assert not hook.is_cloud_needed(replace(bound, server_group=None))

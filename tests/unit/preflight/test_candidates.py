@@ -1,13 +1,13 @@
 """The requirements that limit the candidates, and changes with which Placement may offer others."""
 
 import pytest
+from msgspec import structs
 
-from senlin_affinity.model.snapshot import CloudView, Coverage
+from senlin_affinity.model.cloud import OtherHosts
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import candidates
 from senlin_affinity.preflight.candidates import CandidateQuery
-from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.preflight.question import Question, resolve_question
 from tests.support.small_cloud import CONSTRAINTS, Fence, snapshot_of
 from tests.support.values import replace
 
@@ -18,7 +18,7 @@ RACK = {'metadata': {'rack': 'r1'}}
 def asked(
     group=None, quotas=None, cloud=(), count=2, constraints=CONSTRAINTS, options=(), **properties
 ):
-    """Return a request for small servers, and its view of a cloud with three smaller flavors.
+    """Return a request for small servers, a cloud with three smaller flavors, and the constraints.
 
     :param cloud: the keys of the row of the cloud that differ.
     """
@@ -41,8 +41,8 @@ def asked(
         image_properties={},
         options=dict(options),
     )
-    view = CloudView(snapshot_of(row), coverage=Coverage.CANDIDATES)
-    return ScaleRequest(question, None, constraints), view
+    cloud = structs.replace(snapshot_of(row), rest=OtherHosts.NOT_OFFERED)
+    return resolve_question(question, cloud)[0], cloud, constraints
 
 
 def zones():
@@ -62,14 +62,15 @@ QUERY = (
 
 def query(**given):
     """Return the query for all candidates in the cloud of :func:`zones`."""
-    request, view = asked(**{'cloud': zones(), **given})
-    return candidates.query(request, view, {each.aggregates for each in view.snapshot.hosts})
+    request, cloud, constraints = asked(**{'cloud': zones(), **given})
+    sets = {each.aggregates for each in cloud.hosts}
+    return candidates.query(request, cloud, constraints, sets)
 
 
 def test_the_query_in_a_zone_names_its_aggregates():
     text = f'member_of=in%3Azone&{QUERY}'
-    assert query(availability_zone='az-1') == CandidateQuery(text, text, frozenset(), None)
-    assert query() == CandidateQuery(QUERY, QUERY, frozenset(), None)
+    assert query(availability_zone='az-1') == CandidateQuery(text, text, 251)
+    assert query() == CandidateQuery(QUERY, QUERY, 251)
 
 
 FENCED = {'cmp-1': {}, 'cmp-2': {'aggregates': ['fenced']}}
@@ -79,14 +80,14 @@ def test_candidates_decide_unless_other_hosts_could_change_the_result():
     cloud = {'hosts': FENCED, 'flavor': {}}
     others = [each for each in CONSTRAINTS if each.name not in ('fence', 'reservations')]
     asking = {'count': 1, 'cloud': cloud}
-    assert candidates.fits(*asked(constraints=others, **asking)) is True
-    assert candidates.fits(*asked(constraints=(*others, Fence()), **asking)) is None
+    assert candidates.fits(*asked(constraints=others, **asking), are_read=True) is True
+    assert candidates.fits(*asked(constraints=(*others, Fence()), **asking), are_read=True) is None
 
 
 def test_the_queried_aggregates_are_compared():
     cloud = {**zones(), 'compared': False}
-    view = candidates.compared(*asked(cloud=cloud, availability_zone='az-1'))
-    assert view.snapshot.compared_aggregates == {frozenset(('zone',))}
+    view = candidates.compared(*asked(cloud=cloud, availability_zone='az-1')[:2])
+    assert view.compared_aggregates == {frozenset(('zone',))}
 
 
 @pytest.mark.parametrize(
@@ -99,9 +100,9 @@ def test_the_queried_aggregates_are_compared():
     ],
 )
 def test_the_requirements_that_limit_the_candidates(given, names):
-    request, view = asked(**given)
-    assert candidates.restricting(request, view) == names
-    assert candidates.restricting(request, replace(view, coverage=Coverage.CLOUD)) == set()
+    request, cloud, _constraints = asked(**given)
+    assert candidates.restricting(request, cloud) == names
+    assert candidates.restricting(request, replace(cloud, rest=OtherHosts.NONE)) == set()
 
 
 FLAVORS = ['flavor', 'flavor']
@@ -121,4 +122,4 @@ FULL = {'server_groups': [1, 1]}
     ],
 )
 def test_changes_with_which_placement_may_offer_other_hosts(given, codes):
-    assert [each.code for each in candidates.alternatives(*asked(**given))] == codes
+    assert [each.code for each in candidates.alternatives(*asked(**given)[:2])] == codes

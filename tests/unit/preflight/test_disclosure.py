@@ -4,13 +4,14 @@ import re
 from uuid import UUID
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity import engine
 from senlin_affinity.constraints.quota import DRIVER, QuotaConstraint
 from senlin_affinity.engine.decision import Kind, Remedy
+from senlin_affinity.model.cloud import OtherHosts, Quota
 from senlin_affinity.model.errors import BindingError, CloudError, ConstraintError, InvalidSpec
 from senlin_affinity.model.proposal import Change
-from senlin_affinity.model.snapshot import Coverage, Quota
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.policy.senlin_data import Placement
 from senlin_affinity.preflight import disclosure, hook
@@ -39,7 +40,7 @@ class TenantStory(Story):
 
     def outcome(self, rules=None):
         return hook.place_nodes(
-            self.scale_request(rules or (*CONSTRAINTS, *IMAGE_CONSTRAINT)), self.view()
+            self.question, rules or (*CONSTRAINTS, *IMAGE_CONSTRAINT), self.view()
         )
 
 
@@ -91,8 +92,8 @@ def test_a_rejection_by_candidates_has_changes_that_need_other_hosts():
         Change('flavor', 'flavor: tiny', size=1, kind=Kind.REQUESTER),
     )
     story = TenantStory(row)
-    view = replace(story.view(), coverage=Coverage.CANDIDATES, helpful=helpful)
-    result = hook.place_nodes(story.scale_request(CONSTRAINTS), view)
+    view = replace(story.view(), rest=OtherHosts.NOT_OFFERED, helpful=helpful)
+    result = hook.place_nodes(story.question, CONSTRAINTS, view)
     words = (
         'does not fit: at most 1 of 3; the servers must be in zone az-1; a host may hold 1 of '
         'server group web; would help: flavor: tiny (3 of 3), max_server_per_host: 3 (3 of 3), '
@@ -105,7 +106,7 @@ def test_a_rejection_by_candidates_has_changes_that_need_other_hosts():
     )
     assert (result.answer.reason, result.refusal) == (words, words + more)
     view = replace(view, owner_sees_hosts=True)
-    result = hook.place_nodes(story.scale_request(CONSTRAINTS), view)
+    result = hook.place_nodes(story.question, CONSTRAINTS, view)
     assert (result.answer.reason, result.refusal) == (words + more, None)
 
 
@@ -137,8 +138,8 @@ def test_a_tenant_reads_no_number_if_a_quota_is_not_known(quotas, options, is_nu
     row['properties'] = {'servergroup': {'policies': 'soft-anti-affinity'}}
     story = TenantStory(row)
     view = story.view()
-    view = replace(view, snapshot=replace(view.snapshot, quotas=quotas))
-    found = hook.place_nodes(story.scale_request(CONSTRAINTS), view)
+    view = structs.replace(view, quotas=quotas)
+    found = hook.place_nodes(story.question, CONSTRAINTS, view)
     head = 'at most 88 of 900'
     if not is_number:
         head = 'the number that fits is not shown, because not all quotas are known'
@@ -154,10 +155,10 @@ def test_a_tenant_reads_no_change_if_a_quota_is_not_known():
         TenantStory(row),
         (Change('flavor', 'flavor: tiny', size=1, kind=Kind.REQUESTER),),
     )
-    view = replace(story.view(), coverage=Coverage.CANDIDATES, helpful=helpful)
+    view = replace(story.view(), rest=OtherHosts.NOT_OFFERED, helpful=helpful)
     for quotas, words in ((KNOWN, 'flavor: tiny (3 of 3)'), (None, None)):
-        seen = replace(view, snapshot=replace(view.snapshot, quotas=quotas))
-        found = hook.place_nodes(story.scale_request(CONSTRAINTS), seen).for_owner
+        seen = structs.replace(view, quotas=quotas)
+        found = hook.place_nodes(story.question, CONSTRAINTS, seen).for_owner
         assert ('would help' in found) is (words is not None)
         assert (words or '') in found
 

@@ -4,11 +4,11 @@ import pytest
 
 from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE
+from senlin_affinity.model.cloud import Quota
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.model.snapshot import CloudView, Quota
 from senlin_affinity.preflight.failed_server import (
     ActionFailure,
     Cause,
@@ -48,7 +48,7 @@ def explained(row, failed=None, host=None, **question):
         snapshot = replace(snapshot, server_groups=(group,))
         question.setdefault('server_group', 'g')
     asked = Question(failed.wanted, 'small', image_properties={}, **question)
-    return explain(failed, asked, CloudView(snapshot), CONSTRAINTS, host)
+    return explain(failed, asked, snapshot, CONSTRAINTS, host)
 
 
 STARTED = 'nova-compute enabled on {} (disabled without a reason: check it first)'
@@ -156,7 +156,7 @@ def test_rx_07_members_count_for_the_user_of_the_failed_server(user, capacity):
     """An administrator, whose servers are no members, explains it."""
     row = {'hosts': THREE, 'project': 'p', 'quotas': {'server_group_members': [10, None]}}
     row['group'] = {'policy': 'soft-affinity', 'members': [['cmp-1', 'amy']] * 9, 'project': 'p'}
-    view = CloudView(snapshot_of(row))
+    view = snapshot_of(row)
     failed = failed_server(1, status='DELETED', project_id='p', user_id=user, server_group='g')
     settings = Question(0, image_properties={}, options={DRIVER.key: DRIVER.default})
     found = explain(failed, question_of(failed, settings), view, CONSTRAINTS)
@@ -280,7 +280,7 @@ def test_a_zone_without_hosts(are_hosts_known):
     snapshot = replace(snapshot_of({'hosts': THREE}), availability_zones=frozenset({'nova'}))
     snapshot = snapshot if are_hosts_known else replace(snapshot, hosts=None, aggregates=None)
     asked = Question(1, 'small', image_properties={}, availability_zone='gone')
-    found = explain(failed_server(1), asked, CloudView(snapshot), CONSTRAINTS)
+    found = explain(failed_server(1), asked, snapshot, CONSTRAINTS)
     assert found.decision.fits is (False if are_hosts_known else None)
     words = 'No host is in availability zone gone any more, so Nova rejects the request.'
     assert words in found.sentences()
@@ -332,7 +332,7 @@ def test_a_deleted_group_and_a_changed_flavor_are_named():
     found = explain(
         failed_server(flavor=gone, flavor_name='gone'),
         Question(4, 'gone', image_properties={}),
-        CloudView(snapshot_of({'hosts': THREE})),
+        snapshot_of({'hosts': THREE}),
         CONSTRAINTS,
     )
     assert found.decision.fits
@@ -671,7 +671,7 @@ def test_the_hosts_that_nova_probably_rejected(number, hosts, which):
 def test_what_is_likely(flavor, question, words):
     question = {'image_properties': {}, **question}
     row = {'hosts': THREE, 'flavor': flavor}
-    view = CloudView(snapshot_of(row))
+    view = snapshot_of(row)
     found = explain(failed_server(1), Question(1, 'small', **question), view, CONSTRAINTS)
     assert found.likely_cause == words.format('all 3 hosts')
     assert found.would_fail_again
@@ -682,7 +682,7 @@ def test_the_filter_of_a_constraint_with_an_upper_bound():
     properties = {'hw_architecture': 'aarch64'}
     asked = Question(1, 'small', image_properties=properties, enabled_filters=DEFAULT_FILTERS)
     constraints = (*CONSTRAINTS, ImageHypervisorConstraint())
-    found = explain(failed_server(1), asked, CloudView(snapshot_of(row)), constraints)
+    found = explain(failed_server(1), asked, snapshot_of(row), constraints)
     words = 'filter ImagePropertiesFilter probably rejected all 3 hosts: the image requires '
     assert found.likely_cause.startswith(f'{words}hw_architecture=aarch64')
 
@@ -738,7 +738,7 @@ def test_nova_conf_is_proposed_only_if_it_was_not_passed():
         assert any('Pass --nova-conf' in each for each in found.sentences()) is is_proposed
         snapshot = snapshot_of({'hosts': THREE, 'flavor': {}})
         flavor = replace(snapshot.flavors[0], is_shared=None)
-        view = CloudView(replace(snapshot, flavors=(flavor,)))
+        view = replace(snapshot, flavors=(flavor,))
         asked = Question(1, 'small', enabled_filters=FILTERS, explicit_options=keys)
         found = explain(failed_server(1), asked, view, CONSTRAINTS)
         said = [*found.sentences()][-1]
@@ -759,7 +759,7 @@ def test_a_quota_does_not_explain_that_no_host_was_found():
     # Nor do unknown quotas, as those of another project: the number is certain without them.
     snapshot = replace(snapshot_of({'hosts': THREE}), project_id='ours', quotas=None)
     asked = Question(1, 'small', image_properties={}, enabled_filters=FILTERS)
-    found = explain(failed_server(1), asked, CloudView(snapshot), CONSTRAINTS)
+    found = explain(failed_server(1), asked, snapshot, CONSTRAINTS)
     assert (found.decision.fits_by_upper_bound, found.likely_cause) == (True, None)
     # A tenant who knows the quotas reads that they reject the request today.
     row = {'hosts': None, 'quotas': {'instances': [9, 9]}}
@@ -793,14 +793,14 @@ def test_one_of_several_groups_is_known():
     (group,) = snapshot.server_groups
     other = replace(group, id='other', name='other')
     asked = Question(1, 'small', image_properties={}, server_group='g')
-    view = CloudView(replace(snapshot, server_groups=(other, group)))
+    view = replace(snapshot, server_groups=(other, group))
     assert explain(failed_server(1), asked, view, CONSTRAINTS).notes == ()
 
 
 def test_the_access_to_the_flavor_is_that_of_today():
     snapshot = snapshot_of({'hosts': THREE})
     (now,) = snapshot.flavors
-    view = CloudView(replace(snapshot, flavors=(replace(now, is_shared=False),)))
+    view = replace(snapshot, flavors=(replace(now, is_shared=False),))
     asked = Question(1, 'small', image_properties={})
     found = explain(failed_server(1, flavor=now), asked, view, CONSTRAINTS)
     assert (found.request.flavor.is_shared, found.notes) == (False, ())
@@ -929,7 +929,7 @@ def test_a_tenant_reads_what_the_filters_may_have_rejected():
     row = {'hosts': None}
     failed = failed_server(1)
     asked = Question(1, 'small', image_properties=properties)
-    found = explain(failed, asked, CloudView(snapshot_of(row)), CONSTRAINTS)
+    found = explain(failed, asked, snapshot_of(row), CONSTRAINTS)
     image = 'another image, which does not require hw_architecture=aarch64'
     assert [*found.suggestions] == [image, 'no flavor asks for less', ASK, OTHERWISE]
 

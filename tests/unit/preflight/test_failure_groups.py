@@ -1,8 +1,8 @@
 """The causes of failures, as codes, and the sentence of each group."""
 
 import pytest
+from msgspec import structs
 
-from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.preflight.failed_server import ActionFailure, Cause, FailedServer
 from senlin_affinity.preflight.failure_groups import cause_of_failure, grouped
 from senlin_affinity.preflight.question import Question
@@ -22,7 +22,7 @@ def failed(number=1, at='2026-11-24T09:12:05Z', cause=Cause.NO_HOST, message=NOT
 
 def cause(one=None, row=None, **view):
     row = row or {'hosts': {'cmp-1': {'free': 0}, 'cmp-2': {'free': 0}}}
-    shown = CloudView(snapshot_of(row), **view)
+    shown = structs.replace(snapshot_of(row), **view)
     return cause_of_failure(one or failed(), Question(0, image_properties={}), shown, CONSTRAINTS)
 
 

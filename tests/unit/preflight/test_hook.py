@@ -4,24 +4,23 @@ import itertools
 from collections import Counter
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
+from senlin_affinity.model.cloud import IMAGE, Cloud, OtherHosts
+from senlin_affinity.model.errors import AffinityError, BindingError, CloudError, InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
-from senlin_affinity.model.snapshot import IMAGE, CloudSnapshot, CloudView, Coverage
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.policy.senlin_data import NO_DRS_HOST, Binding, Placement, Refusal
+from senlin_affinity.policy.senlin_data import NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.preflight import hook
 from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.scale_request import ScaleRequest, scope_of
 from tests.support.small_cloud import CONSTRAINTS, Fence, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 from tests.support.values import replace
 
 RULES = (*CONSTRAINTS, ImageConstraint())
-BOUND = Binding('g', True)
 PROFILE = {'flavor': 'small', 'image': 'cirros'}
 
 
@@ -43,29 +42,30 @@ class Story:
             options=values,
             enabled_filters=tuple(row.get('enabled_filters', DEFAULT_FILTERS)),
             explicit_options=rules_of(row).explicit,
+            group_rules=row.get('remembered'),
         )
-        self.binding = replace(BOUND, rules=row.get('remembered'))
-
-    def scale_request(self, constraints):
-        return ScaleRequest(self.question, self.binding, constraints)
 
     def view(self):
         """Return the part of the row's cloud that the request needs."""
-        needs = scope_of(self.scale_request(()))
         if 'fails' in self.row:
             return CloudError(self.row['fails'])
-        assert needs.server_groups == ('g',)
         snapshot, unknown, images = snapshot_of(self.row), self.row.get('unknown', {}), {}
-        if needs.image is not None:
-            self.images.append(needs.image)
+        image = self.question.named_image
+        if image is not None:
+            self.images.append(image)
             if 'image_fails' not in self.row:
-                images[needs.image] = Image(**self.row.get('image', {}))
+                images[image] = Image(**self.row.get('image', {}))
             else:
                 unknown = {**unknown, IMAGE: self.row['image_fails']}
-        return CloudView(snapshot, unknown, images, self.row.get('owner_sees_hosts', True))
+        return structs.replace(
+            snapshot,
+            unavailable=unknown,
+            images=images,
+            owner_sees_hosts=self.row.get('owner_sees_hosts', True),
+        )
 
     def place(self):
-        outcome = hook.place_nodes(self.scale_request(RULES), self.view())
+        outcome = hook.place_nodes(self.question, RULES, self.view())
         self.warnings += [outcome.warning] * (outcome.warning is not None)
         self.notes += [outcome.note] * (outcome.note is not None)
         return outcome.answer
@@ -122,8 +122,8 @@ def test_place_nodes(row):
 )
 def test_an_acceptance_by_a_sample_logs_its_assumptions(disk, note):
     story = Story({'hosts': {'cmp-1': {}}, 'flavor': {'disk': disk}, 'count': 1})
-    view = replace(story.view(), coverage=Coverage.ENOUGH)
-    assert hook.place_nodes(story.scale_request(RULES), view).note == note
+    view = replace(story.view(), rest=OtherHosts.UNKNOWN)
+    assert hook.place_nodes(story.question, RULES, view).note == note
 
 
 #: An available host, a full one, one with unknown resources, and one that a constraint rejects.
@@ -220,7 +220,7 @@ SHORTFALLS = [
 )
 def test_max_size_shortfall(row, words):
     story = Story({'hosts': {'cmp-1': {}, 'cmp-2': {}}, **row})
-    why = hook.max_size_shortfall(story.scale_request(RULES), story.view())
+    why = hook.max_size_shortfall(story.question, RULES, story.view())
     assert (why is None) == (words is None), why
     if words is not None:
         assert why.startswith('does not fit: ')
@@ -243,10 +243,8 @@ def test_max_size_shortfall(row, words):
 def test_a_policy_that_no_filter_enforces_is_reported(
     policy, filters, options, properties, is_warned
 ):
-    scale_request = Story({'count': 1, 'properties': properties}).scale_request(RULES)
-    asked = replace(scale_request.question, enabled_filters=filters, options=options)
-    binding = Binding('g', True, '1.1', policy)
-    why = hook.unenforced(replace(scale_request, question=asked, binding=binding))
+    asked = Story({'count': 1, 'properties': properties}).question
+    why = hook.unenforced(replace(asked, enabled_filters=filters, options=options), policy)
     assert (why is not None) is is_warned
     assert why is None or why.startswith(f'{policy} is not enforced here: the scheduler does not')
 
@@ -256,7 +254,7 @@ def test_a_constraint_declares_that_its_rejection_lasts(is_unresolvable):
     fence = Fence()
     fence.is_unresolvable = is_unresolvable
     story = Story({'count': 2, 'hosts': {'cmp-1': {'aggregates': ['fenced']}}})
-    why = hook.max_size_shortfall(story.scale_request([fence]), story.view())
+    why = hook.max_size_shortfall(story.question, [fence], story.view())
     assert (why is not None) is is_unresolvable
     assert why is None or 'fence.forbidden on 1' in why
 
@@ -264,11 +262,9 @@ def test_a_constraint_declares_that_its_rejection_lasts(is_unresolvable):
 def test_a_shortfall_names_only_filters_that_no_constraint_models():
     """A constraint about the current state is not evaluated, but it still models its filter."""
     story = Story({'count': 3, 'hosts': {'cmp-1': {}, 'cmp-2': {}}})
-    scale_request = story.scale_request(load_constraints())
     filters = (*DEFAULT_FILTERS, 'AggregateInstanceTypeFilter', 'SomeoneElsesFilter')
-    question = replace(scale_request.question, enabled_filters=filters)
-    scale_request = replace(scale_request, question=question)
-    why = hook.max_size_shortfall(scale_request, story.view())
+    asked = replace(story.question, enabled_filters=filters)
+    why = hook.max_size_shortfall(asked, load_constraints(), story.view())
     assert 'at most 2, because of filter SomeoneElsesFilter; would help' in why
 
 
@@ -281,17 +277,21 @@ def test_a_rejection_on_a_thousand_hosts_is_short():
     assert len(answer.reason) < 500
 
 
-@pytest.mark.parametrize(('count', 'binding'), [(0, BOUND), (1, None)])
-def test_nothing_is_placed_without_nodes_or_a_binding(count, binding):
-    scale_request = Story({'count': count}).scale_request(RULES)
-    scale_request = replace(scale_request, binding=binding)
-    assert hook.place_nodes(scale_request, CloudView()).answer == Placement(0, '')
+def test_nothing_is_placed_without_nodes():
+    asked = Story({'count': 0}).question
+    assert hook.place_nodes(asked, RULES, Cloud()).answer == Placement(0, '')
+
+
+def test_nodes_are_rejected_without_a_binding():
+    asked = replace(Story({'count': 1}).question, server_group=None)
+    with pytest.raises(BindingError, match='detach the policy and attach it again'):
+        hook.place_nodes(asked, RULES, Cloud())
 
 
 def test_the_spread_over_zones_is_one_of_several():
     spread = [{'by': 'rack'}, {'by': 'availability_zone', 'mode': 'soft'}]
-    scale_request = Story({'count': 1, 'properties': {'spread': spread}}).scale_request(RULES)
-    assert scale_request.zones.by == 'availability_zone'
+    asked = Story({'count': 1, 'properties': {'spread': spread}}).question
+    assert asked.zone_spread.by == 'availability_zone'
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_a_hard_spread_over_zones_ignores_the_default_zone(spread, zone):
     properties = {'spread': [{'by': 'availability_zone', **spread}]}
     row = {'hosts': hosts, 'aggregates': {'one': {'zone': 'az-1'}}, 'properties': properties}
     story = Story({**row, 'count': 1})
-    assert hook.default_zone(story.scale_request(RULES), story.view()) == zone
+    assert hook.default_zone(story.question, story.view()) == zone
 
 
 @pytest.mark.parametrize('mode', ['hard', 'soft'])
@@ -318,16 +318,15 @@ def test_a_full_zone_gets_no_more_servers(mode):
 def test_without_constraints_nothing_is_decided():
     story = Story({'hosts': {'cmp-1': {}}, 'count': 1})
     error = InvalidSpec('no such constraint')
-    request = replace(story.scale_request(RULES), error=error)
     with pytest.raises(InvalidSpec, match='no such constraint'):
-        hook.place_nodes(request, story.view())
+        hook.place_nodes(story.question, (), error)
 
 
 def test_an_owner_without_a_drs_host_reads_no_fact_about_hosts():
     properties = {'preflight': 'off', 'enable_drs_extension': True}
-    scale_request = Story({'count': 1, 'properties': properties}).scale_request(())
-    view = CloudView(CloudSnapshot(()), owner_sees_hosts=False)
-    result = hook.place_nodes(scale_request, view)
+    asked = Story({'count': 1, 'properties': properties}).question
+    view = Cloud((), owner_sees_hosts=False)
+    result = hook.place_nodes(asked, (), view)
     assert result.answer == Refusal(NO_DRS_HOST)
     assert 'no hypervisor and no compute service has' in result.refusal
 
@@ -335,6 +334,6 @@ def test_an_owner_without_a_drs_host_reads_no_fact_about_hosts():
 def test_an_owner_reads_a_warning_without_facts_about_hosts():
     row = {'hosts': {'cmp-1': {}}, 'count': 2, 'properties': {'preflight': 'warn'}}
     story = Story({**row, 'owner_sees_hosts': False})
-    result = hook.place_nodes(story.scale_request(RULES), story.view())
+    result = hook.place_nodes(story.question, RULES, story.view())
     assert result.advice.startswith('does not fit: at most 1 of 2; a host may hold 1 of server ')
     assert 'server_group.host_full on 1' in result.warning

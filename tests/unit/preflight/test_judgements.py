@@ -3,7 +3,6 @@
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.preflight.judgements import agreed, of_placed, without
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
@@ -24,9 +23,7 @@ def judged(row, one=None, *, is_counted=True, members=()):
         (group,) = snapshot.server_groups
         snapshot = replace(snapshot, server_groups=(replace(group, members=members),))
     asked = Question(0, image_properties={})
-    return of_placed(
-        one or server(), asked, CloudView(snapshot), CONSTRAINTS, is_counted=is_counted
-    )
+    return of_placed(one or server(), asked, snapshot, CONSTRAINTS, is_counted=is_counted)
 
 
 def test_a_full_host_has_room_without_the_server():

@@ -1,25 +1,26 @@
 """A question about a policy and a profile becomes the planner's request."""
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity.engine.resolution import resolve_member_of
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor
 from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, CloudView, Flavor
 from senlin_affinity.model.spread import Spread
 from senlin_affinity.nova.effective_zone import DEFAULT_SCHEDULE_ZONE
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import question
-from senlin_affinity.preflight.question import FetchScope, Question
+from senlin_affinity.preflight.question import Question
 from tests.support.asked import Given, NamedRequest, with_values
 from tests.support.tables import as_tuples, check_error, raises, rows
 from tests.support.values import replace
 
 WEB = ServerGroup('web-id', 'web', 'anti-affinity', {'max_server_per_host': 3})
 FLAVOR = Flavor('f', 'small', vcpus=1, ram=512, disk=1)
-SNAPSHOT = CloudSnapshot(hosts=(Host('cmp-1', 'cmp-1'),), server_groups=(WEB,))
+SNAPSHOT = Cloud(hosts=(Host('cmp-1', 'cmp-1'),), server_groups=(WEB,))
 
 
 def question_of(row):
@@ -46,10 +47,10 @@ def test_build_request(row):
     a_question = question_of(row)
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            question.resolve_question(a_question, CloudView(SNAPSHOT))
+            question.resolve_question(a_question, SNAPSHOT)
         check_error(row, caught.value)
         return
-    request, cloud = question.resolve_question(a_question, CloudView(SNAPSHOT))
+    request, cloud = question.resolve_question(a_question, SNAPSHOT)
     wanted = as_tuples(row['request'])
     group, found = row.get('group'), request.server_group
     if group is not None:
@@ -90,7 +91,7 @@ FORCED = [host('cmp-1', 'az-1', 'n-1'), host('cmp-1', 'az-1', 'n-2'), host('cmp-
 def test_nova_ignores_another_zone_than_that_of_a_forced_host(text, zone, nodes):
     options = {DEFAULT_SCHEDULE_ZONE.key: 'az-1'}
     asked = Question(1, 'small', availability_zone=text, options=options)
-    request, cloud = question.resolve_question(asked, CloudView(CloudSnapshot(hosts=(*FORCED,))))
+    request, cloud = question.resolve_question(asked, Cloud(hosts=(*FORCED,)))
     assert request.availability_zone == zone
     assert [each.hypervisor_hostname for each in cloud.hosts] == nodes
 
@@ -113,8 +114,8 @@ def test_nova_ignores_another_zone_than_that_of_a_forced_host(text, zone, nodes)
 )
 def test_nova_checks_that_the_default_zone_of_a_node_is_available(change, zone):
     asked = Question(1, 'small', availability_zone='nova::n-1')
-    snapshot = CloudSnapshot(**{'hosts': (*FORCED,), **change})
-    view = CloudView(snapshot)
+    snapshot = Cloud(**{'hosts': (*FORCED,), **change})
+    view = snapshot
     if zone is InvalidSpec:
         with pytest.raises(InvalidSpec, match="there is no availability zone 'nova'"):
             question.resolve_question(asked, view)
@@ -124,7 +125,7 @@ def test_nova_checks_that_the_default_zone_of_a_node_is_available(change, zone):
 
 def test_a_forced_host_is_hidden_from_an_owner_who_may_not_list_hosts():
     asked = Question(1, 'small', availability_zone='az-1:cmp-9')
-    view = CloudView(CloudSnapshot(hosts=(*FORCED,)), owner_sees_hosts=False)
+    view = Cloud(hosts=(*FORCED,), owner_sees_hosts=False)
     request, cloud = question.resolve_question(asked, view)
     assert (request.forced_host, cloud.hosts) == ('cmp-9', None)
     assert request.settings.enabled_filters == ()
@@ -132,7 +133,7 @@ def test_a_forced_host_is_hidden_from_an_owner_who_may_not_list_hosts():
 
 def test_a_named_host_is_the_only_one_and_keeps_the_filters():
     asked = Question(1, 'small', host='cmp-1', enabled_filters=('ComputeFilter',))
-    view = CloudView(CloudSnapshot(hosts=(*FORCED,)))
+    view = Cloud(hosts=(*FORCED,))
     request, cloud = question.resolve_question(asked, view)
     assert [each.hypervisor_hostname for each in cloud.hosts] == ['n-1', 'n-2']
     assert request.is_host_named
@@ -140,13 +141,13 @@ def test_a_named_host_is_the_only_one_and_keeps_the_filters():
 
 
 def test_a_named_host_that_does_not_exist():
-    asked, view = Question(1, 'small', host='cmp-3'), CloudView(CloudSnapshot(hosts=(*FORCED,)))
+    asked, view = Question(1, 'small', host='cmp-3'), Cloud(hosts=(*FORCED,))
     with pytest.raises(InvalidSpec, match="^host: there is no host 'cmp-3': did you mean cmp-2?"):
         question.resolve_question(asked, view)
 
 
 def test_a_named_host_is_hidden_from_an_owner_who_may_not_list_hosts():
-    view = CloudView(CloudSnapshot(hosts=(*FORCED,)), owner_sees_hosts=False)
+    view = Cloud(hosts=(*FORCED,), owner_sees_hosts=False)
     _request, cloud = question.resolve_question(Question(1, 'small', host='cmp-3'), view)
     assert cloud.hosts is None
 
@@ -154,21 +155,21 @@ def test_a_named_host_is_hidden_from_an_owner_who_may_not_list_hosts():
 def test_a_forced_node_that_the_host_lacks_does_not_exist():
     asked = Question(1, 'small', availability_zone='az-1:cmp-1:n-9')
     with pytest.raises(InvalidSpec, match="there is no host 'cmp-1' with hypervisor 'n-9'"):
-        question.resolve_question(asked, CloudView(CloudSnapshot(hosts=(*FORCED,))))
+        question.resolve_question(asked, Cloud(hosts=(*FORCED,)))
 
 
 @pytest.mark.parametrize(
-    ('row', 'names'),
+    ('row', 'name'),
     [
-        ({}, ()),
-        ({'properties': {}}, ()),
-        ({'properties': {'servergroup': {'name': 'web'}}}, ('web',)),
-        ({'profile': {'scheduler_hints': {'group': 'db'}}}, ('db',)),
-        ({'profile': {'scheduler_hints': {'group': 'db'}}, 'asked': {'server_group': 'x'}}, ('x',)),
+        ({}, None),
+        ({'properties': {}}, None),
+        ({'properties': {'servergroup': {'name': 'web'}}}, 'web'),
+        ({'profile': {'scheduler_hints': {'group': 'db'}}}, 'db'),
+        ({'profile': {'scheduler_hints': {'group': 'db'}}, 'asked': {'server_group': 'x'}}, 'x'),
     ],
 )
-def test_the_scope_contains_the_named_group(row, names):
-    assert question.scope_of(question_of(row)).server_groups == names
+def test_the_named_group(row, name):
+    assert question_of(row).named_group == name
 
 
 def test_a_spread_may_be_a_mapping_as_in_a_policy():
@@ -183,7 +184,7 @@ SERVERS = tuple(f'10000000-0000-4000-8000-00000000000{n}' for n in (1, 2))
 
 
 @pytest.mark.parametrize(('pins', 'servers'), [(False, SERVERS[:1]), (True, SERVERS)])
-def test_the_scope_contains_the_project_the_image_and_the_servers_of_enforced_hints(pins, servers):
+def test_the_named_image_and_the_servers_of_enforced_hints(pins, servers):
     """For pinned servers, all hints are enforced."""
     hints = {'same_host': SERVERS[0], 'different_host': [SERVERS[1]]}
     a_question = Question(
@@ -195,9 +196,8 @@ def test_the_scope_contains_the_project_the_image_and_the_servers_of_enforced_hi
         scheduler_hints=hints,
         enabled_filters=('SameHostFilter',),
     )
-    assert question.scope_of(a_question) == FetchScope(
-        (), 'ours', 'cirros', True, question=a_question, servers=servers
-    )
+    assert (a_question.named_image, a_question.is_image_needed) == ('cirros', True)
+    assert a_question.named_servers == servers
 
 
 IMAGE = Image('i', properties={'hw_a': '1', 'hw_b': '1'})
@@ -220,7 +220,7 @@ CHANGED = {'hw_a': '1', 'hw_b': '2', 'hw_c': '2'}
 )
 def test_the_image_has_the_added_properties(image, properties, expected):
     a_question = Question(1, 'small', image=image, image_properties=properties)
-    view = CloudView(SNAPSHOT, images={'cirros': IMAGE})
+    view = structs.replace(SNAPSHOT, images={'cirros': IMAGE})
     request, _cloud = question.resolve_question(a_question, view)
     assert (request.image, request.image_properties) == expected
 
@@ -228,11 +228,9 @@ def test_the_image_has_the_added_properties(image, properties, expected):
 def test_a_named_group_stays_unknown_if_groups_are_not_known():
     """The named group may exist and have members; a group without a name is created."""
     a_question = question_of({'properties': {'servergroup': {'name': 'web'}}})
-    request, cloud = question.resolve_question(a_question, CloudView(CloudSnapshot()))
+    request, cloud = question.resolve_question(a_question, Cloud())
     assert (request.server_group, request.unknown_group) == (None, 'web')
-    request, cloud = question.resolve_question(
-        question_of({'properties': {}}), CloudView(CloudSnapshot())
-    )
+    request, cloud = question.resolve_question(question_of({'properties': {}}), Cloud())
     assert request.server_group.id == NOT_YET
 
 
@@ -250,21 +248,21 @@ THEIRS = ServerGroup('g2', 'web', 'affinity', project_id='theirs')
 )
 def test_the_group_is_the_one_that_an_attach_would_use(name, groups, wanted):
     a_question = question_of({'properties': {'servergroup': {'name': name}}})
-    cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=groups, project_id='ours')
-    group_found = question.resolve_question(a_question, CloudView(cloud))[0].server_group
+    cloud = Cloud(flavors=(FLAVOR,), server_groups=groups, project_id='ours')
+    group_found = question.resolve_question(a_question, cloud)[0].server_group
     assert group_found.id == wanted or (wanted == 'new' and group_found not in groups)
     assert group_found.policy == 'anti-affinity'
 
 
 def test_a_group_of_another_project_must_match_the_spec():
     a_question = question_of({'properties': {'servergroup': {'name': 'g2'}}})
-    cloud = CloudSnapshot(server_groups=(THEIRS,), project_id='ours')
+    cloud = Cloud(server_groups=(THEIRS,), project_id='ours')
     with pytest.raises(InvalidSpec, match="doesn't match that of the existing"):
-        question.resolve_question(a_question, CloudView(cloud))
+        question.resolve_question(a_question, cloud)
 
 
 def test_a_question_may_name_a_group_of_another_project():
     """An administrator lists the groups of both projects."""
-    cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=(THEIRS,), project_id='ours')
+    cloud = Cloud(flavors=(FLAVOR,), server_groups=(THEIRS,), project_id='ours')
     a_question = question_of({'asked': {'server_group': 'web'}})
-    assert question.resolve_question(a_question, CloudView(cloud))[0].server_group == THEIRS
+    assert question.resolve_question(a_question, cloud)[0].server_group == THEIRS

@@ -4,18 +4,17 @@ from typing import ClassVar
 from urllib.parse import parse_qs
 
 import pytest
+from msgspec import structs
 
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.model.cloud import Aggregate, Cloud, Flavor, Quota
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, CloudView, Flavor, Quota
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.policy.senlin_data import Binding
 from senlin_affinity.preflight import sample
-from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.scale_request import ScaleRequest
+from senlin_affinity.preflight.question import Question, resolve_question
 from tests.support.our_constraints import OURS
 
 RULES = tuple(rule() for rule in OURS)
@@ -82,7 +81,7 @@ class AggregateDomains(ForeignAggregateConstraint):
         return {}
 
 
-def scale_request_and_view(
+def request_and_cloud(
     count=2,
     policy=ANTI,
     most=None,
@@ -99,7 +98,7 @@ def scale_request_and_view(
     has_group=True,
     **options,
 ):
-    """Return a scale request and the owner's view of the cloud."""
+    """Return the request, the owner's part of the cloud, and the constraints."""
     given = {} if most is None else {'max_server_per_host': most}
     spec = {'type': TYPE, 'version': '1.1', 'properties': properties or {}}
     question = Question(
@@ -109,26 +108,37 @@ def scale_request_and_view(
         profile={'properties': {'flavor': 'small', 'image': 'cirros', **(profile or {})}},
         enabled_filters=filters,
         options=options,
+        group_rules=remembered,
     )
     group = ServerGroup('g', 'web', policy, given, tuple(Member(f's{n}') for n in range(members)))
     flavor = Flavor('f', 'small', vcpus=1, ram=512, disk=1, extra_specs=specs or {})
     limits = {name: Quota(*each) for name, each in (quotas or {'instances': (99, 0)}).items()}
-    snapshot = CloudSnapshot(None, aggregates, (flavor,), (group,), limits)
-    view = CloudView(snapshot, images={'cirros': image or Image()})
-    return ScaleRequest(question, Binding('g', True, rules=remembered or {}), rules), view
+    snapshot = Cloud(None, aggregates, (flavor,), (group,), limits)
+    cloud = structs.replace(snapshot, images={'cirros': image or Image()})
+    return resolve_question(question, cloud)[0], cloud, rules
+
+
+def sampled(request, cloud, rules, sets=(), **more):
+    """Return the query for a sample, and the constraints that it does not enforce."""
+    found = sample.without_hosts(request, cloud, rules)
+    readers = sample.readers(found, rules)
+    others = [each for each in rules if each not in readers]
+    return sample.query(request, cloud, others, readers, sets, **more), others
 
 
 def is_sample_enough(rooms, check=sample.is_enough, **request_options):
     """Return whether hosts with this free capacity, and the spare hosts, pass the check; None
     without a query.
     """
-    request, view = scale_request_and_view(**request_options)
-    query = sample.query(request, view, sample.outline(request, view))
+    request, cloud, rules = request_and_cloud(**request_options)
+    query, others = sampled(request, cloud, rules)
     if query is None:
         return None
     free_capacities = [*rooms, *[99] * sample.SPARE]
-    hosts = [query.host(f'root-{n}', room) for n, room in enumerate(free_capacities)]
-    return check(query.request, view, hosts)
+    hosts = [query.host(f'root-{n}', room, request) for n, room in enumerate(free_capacities)]
+    if check is not sample.is_enough:
+        return check(request, hosts)
+    return check(request, cloud, others, hosts)
 
 
 # name, free capacity of the hosts, request, whether the hosts are enough
@@ -194,12 +204,12 @@ def test_the_spare_hosts_are_those_that_can_take_the_most_servers_beside_members
     """Ten large hosts have a member each, so they cannot be the spare ones."""
     members = sample.SPARE
     roots = {f's{n}': f'root-{n}' for n in range(members)}
-    request, view = scale_request_and_view(5, members=members)
-    query = sample.query(request, view, sample.outline(request, view))
+    request, cloud, rules = request_and_cloud(5, members=members)
+    query, others = sampled(request, cloud, rules)
     rooms = [99] * members + [1] * (5 + sample.SPARE)
-    hosts = [query.host(f'root-{n}', room) for n, room in enumerate(rooms)]
-    assert sample.is_enough(query.request, view, hosts, roots)
-    assert not sample.is_enough(query.request, view, hosts[:-1], roots)
+    hosts = [query.host(f'root-{n}', room, request) for n, room in enumerate(rooms)]
+    assert sample.is_enough(request, cloud, others, hosts, roots)
+    assert not sample.is_enough(request, cloud, others, hosts[:-1], roots)
 
 
 # requests that need the whole cloud
@@ -272,8 +282,8 @@ BY_AGGREGATES = [
 
 def test_the_constraints_that_read_only_the_aggregates_of_single_hosts():
     rules = (*RULES, ForeignHostConstraint(), AggregateDomains(), AggregateRequest())
-    request, _view = scale_request_and_view(rules=(*rules, ForeignAggregateConstraint()))
-    found = [each for each in request.constraints if sample.reads_aggregates(each)]
+    every = (*rules, ForeignAggregateConstraint())
+    found = [each for each in every if sample.reads_aggregates(each)]
     assert {type(each).__name__.removesuffix('Constraint') for each in found} == {
         *('AggregateMetadata', 'ForeignAggregate', 'ImageAggregates', 'MemberOf', 'Reservations'),
         *('FlavorAggregates', 'TenantIsolation'),
@@ -283,22 +293,21 @@ def test_the_constraints_that_read_only_the_aggregates_of_single_hosts():
 @pytest.mark.parametrize('row', BY_AGGREGATES, ids=[row[0] for row in BY_AGGREGATES])
 def test_constraints_on_aggregates_restrict_the_query(row):
     _name, request_options, expected = row
-    request, view = scale_request_and_view(aggregates=(SSD, HDD), **request_options)
-    outline = sample.outline(request, view)
-    assert outline.are_aggregates_needed == (expected != [])
-    query = sample.query(request, view, outline._replace(sets=SETS))
+    request, cloud, rules = request_and_cloud(aggregates=(SSD, HDD), **request_options)
+    readers = sample.readers(sample.without_hosts(request, cloud, rules), rules)
+    assert bool(readers) == (expected != [])
+    query, others = sampled(request, cloud, rules, SETS)
     if expected is None:
         assert query is None
         return
     assert {*parse_qs(query.text).get('member_of', [])} == {*expected}
-    hosts = [query.host(f'root-{n}', 1) for n in range(sample.SPARE + 2)]
-    assert sample.is_enough(query.request, view, hosts)
-    assert not sample.is_enough(query.request, view, hosts[1:])
+    hosts = [query.host(f'root-{n}', 1, request) for n in range(sample.SPARE + 2)]
+    assert sample.is_enough(request, cloud, others, hosts)
+    assert not sample.is_enough(request, cloud, others, hosts[1:])
 
 
 def test_the_query_has_resources_a_limit_and_forbids_disabled_hosts():
-    request, view = scale_request_and_view(3, members=4)
-    query = sample.query(request, view, sample.outline(request, view))
+    query, _others = sampled(*request_and_cloud(3, members=4))
     assert query.limit == 3 + 4 + 10
     assert query.text.startswith('resources=DISK_GB%3A1%2CMEMORY_MB%3A512%2CVCPU%3A1')
     assert '%21COMPUTE_STATUS_DISABLED' in query.text
@@ -318,25 +327,22 @@ def test_the_query_has_resources_a_limit_and_forbids_disabled_hosts():
 )
 def test_a_sample_has_enough_hosts_for_all_servers_and_ten_more(given, small, large):
     """A large one has a host for each new server and each member."""
-    request, view = scale_request_and_view(quotas={'instances': (9999, 0)}, **given)
-    outline = sample.outline(request, view)
+    asked = request_and_cloud(quotas={'instances': (9999, 0)}, **given)
     for is_large, hosts in ((False, small), (True, large)):
-        query = sample.query(request, view, outline, is_large=is_large)
+        query, _others = sampled(*asked, is_large=is_large)
         assert (query and query.limit) == (hosts and hosts + sample.SPARE)
 
 
 def test_a_zone_restricts_the_query_to_its_aggregates():
-    request, view = scale_request_and_view(
+    request, cloud, rules = request_and_cloud(
         properties={'availability_zone': 'az1'}, aggregates=ZONES
     )
-    outline = sample.outline(request, view)
-    assert outline.are_aggregates_needed
-    query = sample.query(request, view, outline)
+    query, others = sampled(request, cloud, rules)
     assert query.text.startswith(f'member_of=in%3A{ZONES[0].uuid}&{query.novas_query}')
-    hosts = [query.host(f'root-{n}', 1) for n in range(sample.SPARE + 2)]
+    hosts = [query.host(f'root-{n}', 1, request) for n in range(sample.SPARE + 2)]
     assert {host.availability_zone for host in hosts} == {'az1'}
-    assert sample.is_enough(query.request, view, hosts)
-    assert not sample.is_enough(query.request, view, hosts[1:])
+    assert sample.is_enough(request, cloud, others, hosts)
+    assert not sample.is_enough(request, cloud, others, hosts[1:])
 
 
 # name, request, servers left by the instance quota (None: it is not the only limit)
@@ -356,4 +362,5 @@ QUOTAS = [
 @pytest.mark.parametrize('row', QUOTAS, ids=[row[0] for row in QUOTAS])
 def test_servers_left_by_the_instance_quota(row):
     _name, request_options, expected = row
-    assert sample.outline(*scale_request_and_view(**request_options)).left_by_quota == expected
+    found = sample.without_hosts(*request_and_cloud(**request_options))
+    assert sample.left_by_quota(found) == expected

@@ -1,6 +1,7 @@
 """An action on a server as a question, a request and a decision, and its explanation."""
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace as with_fields
 
 from senlin_affinity.constraints.quota import DRIVER, USAGE
@@ -8,7 +9,6 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.model.value import Texts
 from senlin_affinity.nova.actions import Action, ServerAction
 from senlin_affinity.nova.moves import REBUILT_IMAGE
@@ -53,7 +53,7 @@ def asked(action=Action.MIGRATE, hosts=None, more=None, view=None, cloud=None, *
         more = {'server_group': 'g', **(more or {})}
     action = ServerAction(action, server(**(more or {})))
     question = question_of(action, Question(1, **given))
-    known = CloudView(snapshot, **(view or {}))
+    known = structs.replace(snapshot, **view or {})
     return asking(action, question, known)
 
 
@@ -248,7 +248,7 @@ def explained(action, hosts=None, message=NO_HOST, failed=None, more=None, **giv
     found = FailedServer(of.id, of.name, of.status, failure, **values)
     found = replace(found, attempt=ServerAction(action, of))
     question = failed_question(found, Question(0, **given))
-    view = CloudView(with_fields(snapshot_of(row(hosts)), nova_release=34))
+    view = with_fields(snapshot_of(row(hosts)), nova_release=34)
     return explain(found, question, view, CONSTRAINTS, found.host)
 
 

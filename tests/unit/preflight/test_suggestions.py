@@ -5,7 +5,6 @@ import pytest
 from senlin_affinity import engine
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.snapshot import CloudView
 from senlin_affinity.preflight.question import Question, resolve_question
 from senlin_affinity.preflight.suggestions import suggested
 from senlin_affinity.scenario.scenario import Scenario
@@ -21,7 +20,7 @@ def answer(row, changed=None, **question):
     constraints = load_constraints()
     snapshot = replace(snapshot_of({'hosts': None, **row}), **(changed or {}))
     asked = Question(1, 'small', **{'image_properties': {}, **question})
-    request, cloud = resolve_question(asked, CloudView(snapshot))
+    request, cloud = resolve_question(asked, snapshot)
     decision = engine.plan(request, Scenario.of(cloud), constraints)
     return decision, [*suggested(decision, request, cloud, constraints)]
 

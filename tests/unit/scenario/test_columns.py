@@ -2,11 +2,11 @@
 
 import pytest
 
+from senlin_affinity.model.cloud import Aggregate, Cloud
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.host import CandidateCapacity, Host, Resource
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ServerGroup
-from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from senlin_affinity.nova.host_status import DISABLED, enabled
 from senlin_affinity.scenario.columns import INFINITE, Columns
 from senlin_affinity.scenario.scenario import Scenario
@@ -17,7 +17,7 @@ GRANT = CandidateCapacity('q', 5, 4)
 
 
 def columns_of(*hosts, **parts):
-    return Columns.of(CloudSnapshot(hosts, **parts))
+    return Columns.of(Cloud(hosts, **parts))
 
 
 def test_inventories_have_an_element_for_each_host():
@@ -98,7 +98,7 @@ def test_the_cache_of_verdicts_is_bounded():
 def test_servers_count_for_their_request_and_its_group():
     group, other = (ServerGroup(name, name, 'anti-affinity') for name in ('g', 'other'))
     alone, one, two = Request(1), Request(1, server_group=group), Request(2, server_group=group)
-    after = Scenario.of(CloudSnapshot((HOST,))).place(alone, {0: 3}).place(one, {0: 1})
+    after = Scenario.of(Cloud((HOST,))).place(alone, {0: 3}).place(one, {0: 1})
     after = after.place(two, {0: 2})
     assert [after.placed_for(each) for each in (alone, one, two)] == [
         {'cmp-1': 3},
@@ -114,7 +114,7 @@ def test_servers_count_for_their_request_and_its_group():
 
 
 def test_a_disabled_host_is_enabled_again():
-    before = Scenario.of(CloudSnapshot((HOST, HOST.but(host='cmp-2'))))
+    before = Scenario.of(Cloud((HOST, HOST.but(host='cmp-2'))))
     after = before.disable(['cmp-2'])
     assert [(each.enabled, DISABLED in each.traits) for each in after.hosts] == [
         (True, False),
@@ -124,7 +124,7 @@ def test_a_disabled_host_is_enabled_again():
 
 
 def test_placed_servers_use_what_they_request():
-    cloud = CloudSnapshot((HOST, HOST.but(grants=(GRANT,))))
+    cloud = Cloud((HOST, HOST.but(grants=(GRANT,))))
     before = Scenario.of(cloud)
     bare, large = (Request(1, Flavor('f', 'f', 2, 0, disk)) for disk in (0, 1))
     after = before.place(bare, {0: 2, 1: 1}).place(large, {0: 1})
@@ -137,7 +137,7 @@ def test_placed_servers_use_what_they_request():
 
 @pytest.mark.parametrize('is_read', [False, True])
 def test_copies_equal_hosts_that_are_added_one_by_one(is_read):
-    before = Scenario.of(CloudSnapshot((HOST, replace(HOST, host='cmp-2', up=False))))
+    before = Scenario.of(Cloud((HOST, replace(HOST, host='cmp-2', up=False))))
     new = replace(HOST, host='new', enabled=False, resources={'VCPU': Resource(99, 1)})
     if is_read:
         before.columns.classes(('up', 'host')), before.columns.inventories('VCPU')
@@ -174,5 +174,5 @@ def test_what_depends_on_no_field_is_derived_again_for_more_hosts():
 
 def test_unknown_hosts_stay_unknown_with_other_parts():
     """Otherwise, a larger quota would be evaluated without any host."""
-    unknown = Scenario.of(CloudSnapshot()).with_parts(quotas={})
+    unknown = Scenario.of(Cloud()).with_parts(quotas={})
     assert (unknown.cloud.hosts, unknown.cloud.quotas) == (None, {})

@@ -3,8 +3,8 @@
 import pytest
 
 from senlin_affinity.constraints.base import Constraint, Host, Reason, Verdict
+from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import ConstraintError
-from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.scenario.scenario import Scenario
 from tests.support.asked import NamedRequest, with_values
 
@@ -52,7 +52,7 @@ def evaluated(constraint, wanted, cloud):
 
 
 def test_check_is_called_once_for_equal_hosts_and_once_for_equal_requests():
-    cloud, (ok, missing) = CloudSnapshot(HOSTS), ('licence.ok', 'licence.missing')
+    cloud, (ok, missing) = Cloud(HOSTS), ('licence.ok', 'licence.missing')
     assert evaluated(Licence(), 'A', cloud) == ([ok, missing, ok], 2)
     assert evaluated(Licence(), 'A', cloud) == ([ok, missing, ok], 0)
     assert evaluated(Licence(), 'B', cloud) == ([missing, ok, missing], 2)
@@ -60,7 +60,7 @@ def test_check_is_called_once_for_equal_hosts_and_once_for_equal_requests():
 
 
 def test_instances_with_attributes_do_not_share_verdicts():
-    cloud, (ok, missing) = CloudSnapshot(HOSTS), ('licence.ok', 'licence.missing')
+    cloud, (ok, missing) = Cloud(HOSTS), ('licence.ok', 'licence.missing')
     assert evaluated(AnyOf('A'), 'any', cloud) == ([ok, missing, ok], 2)
     assert evaluated(AnyOf('B'), 'any', cloud) == ([missing, ok, missing], 2)
 
@@ -86,5 +86,5 @@ def test_an_error_names_the_first_host_of_the_class(check, why):
 
     broken = type('Broken', (Licence,), {'check': fails})()
     with pytest.raises(ConstraintError) as caught:
-        evaluated(broken, 'A', CloudSnapshot(HOSTS))
+        evaluated(broken, 'A', Cloud(HOSTS))
     assert f'constraint licence: check failed on host cmp-2: {why}' in str(caught.value)

@@ -1,4 +1,4 @@
-"""A snapshot of the cloud, which a snapshot file holds, and a view: what of the cloud was fetched.
+"""What is known of a cloud: the parts that were fetched, or that a snapshot file holds.
 
 Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import Annotated
@@ -81,15 +81,35 @@ class Zones:
     is_by_aggregate: bool
 
 
-class CloudSnapshot(Value, frozen=True, dict=True):
-    """The state of the cloud at one moment. A part that is None is unknown.
+#: Keys of ``Cloud.unavailable``: the image's properties, and the allocation candidates.
+IMAGE, ANSWER = 'image', 'answer'
+#: What a reason of ``Cloud.unavailable`` contains if the user lacks the right.
+DENIED = 'Nova answered 403'
+
+
+class OtherHosts(enum.Enum):
+    """What is known of the hosts that were not fetched.
+
+    * ``NONE``: there are none, or no host could be read.
+    * ``NOT_OFFERED``: Placement offers none of them to the request that the fetch was for.
+    * ``UNKNOWN``: nothing. The fetched hosts take all servers; or none was fetched, and some take
+      all servers that an exceeded quota leaves.
+    """
+
+    NONE = 'none'
+    NOT_OFFERED = 'not offered'
+    UNKNOWN = 'unknown'
+
+
+class Cloud(Value, frozen=True, dict=True):
+    """What is known of a cloud at one moment. A part that is None is unknown.
 
     ``availability_zones`` are the names of all zones, which non-admins may read; ``closed_zones``
     are those in which every compute service is disabled. ``pools`` are the sharing providers of
     several hosts, by UUID (``Resource.pool`` names one). ``servers`` are those of the scheduler
     hints. ``soft_deleted`` are servers that are not reclaimed yet and that matter to the groups,
     which do not list them. ``quotas`` are those of ``project_id``, and their ``of_user`` those of
-    ``user_id``: the owner of the snapshot, or the project and the creator of its groups.
+    ``user_id``: the owner of the credentials, or the project and the creator of its groups.
     ``answered`` are the queries that Placement answered completely: a host without a grant for one
     of these has no capacity for it. ``compared_aggregates`` are the sets of aggregates whose
     members were read from Placement: ``Host.unmirrored`` and ``Host.stale_aggregates`` are complete
@@ -98,6 +118,13 @@ class CloudSnapshot(Value, frozen=True, dict=True):
     request and these names do not show, with its messages. ``nova_release`` is the oldest release
     that this Nova can have according to its microversions, such as 26 for Zed. ``servers_by_host``
     are all servers of each service host that was read; a host that is missing was not read.
+
+    The following fields describe a fetch, and are not in a file (:data:`OF_FETCH`). ``unavailable``
+    gives the reason for each part that could not be read; ``images`` are by the names or ids that
+    the question uses. ``owner_sees_hosts``: the owner may list hosts; False also if the operator's
+    credentials read them, and nothing has checked whether the owner's may. ``helpful`` are changes
+    with which all servers fit on hosts that were not fetched. ``roots`` are the UUIDs of the hosts'
+    root providers, ``longest`` the number of allocation requests in Placement's longest response.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -120,9 +147,23 @@ class CloudSnapshot(Value, frozen=True, dict=True):
     rejected: Mapping[str, str] = {}
     nova_release: int | None = None
     servers_by_host: Mapping[str, tuple[Server, ...]] = {}
+    unavailable: Mapping[str, str] = {}
+    images: Mapping[str, Image] = {}
+    owner_sees_hosts: bool = True
+    rest: OtherHosts = OtherHosts.NONE
+    helpful: tuple[Change, ...] = ()
+    roots: tuple[str, ...] = ()
+    longest: int = 0
 
-    def with_hosts(self, changed: Mapping[int, Host]) -> CloudSnapshot:
-        """Return the snapshot with other hosts at these indexes, in ascending order.
+    def why_no_hosts(self) -> str:
+        """Return why the hosts are not known."""
+        why = self.unavailable.get('hosts', 'the snapshot does not have them')
+        if DENIED in why:
+            why = f'only administrators may list them ({DENIED})'
+        return f'the hosts are not known: {why}'
+
+    def with_hosts(self, changed: Mapping[int, Host]) -> Cloud:
+        """Return the cloud with other hosts at these indexes, in ascending order.
 
         Indexes after the last host append hosts. Without any, unknown hosts stay unknown.
         """
@@ -156,7 +197,7 @@ class CloudSnapshot(Value, frozen=True, dict=True):
         return {member.server: group.id for group in groups for member in group.members}
 
     def server_groups_of(self, project_id: str | None) -> tuple[ServerGroup, ...]:
-        """Return the server groups of a project, by default of the snapshot's.
+        """Return the server groups of a project, by default of the cloud's.
 
         Groups of an unknown project are included. If both projects are unknown, return all groups.
         """
@@ -246,48 +287,7 @@ class CloudSnapshot(Value, frozen=True, dict=True):
         return len({*self.host_names}) < len(self.host_names)
 
 
-#: Keys of ``CloudView.unavailable``: the image's properties, and the allocation candidates.
-IMAGE, ANSWER = 'image', 'answer'
-#: What a reason of ``CloudView.unavailable`` contains if the user lacks the right.
-DENIED = 'Nova answered 403'
-
-
-class Coverage(enum.Enum):
-    """The hosts of a view.
-
-    * ``ENOUGH``: some hosts, which take all servers.
-    * ``ENOUGH_FOR_QUOTA``: none; some hosts take all servers that an exceeded quota leaves.
-    * ``CANDIDATES``: every host that Placement offers for the request, or some of them from which
-      the policy can choose all hosts.
-    * ``CLOUD``: every host, or none if they could not be read.
-    """
-
-    ENOUGH = 'enough'
-    ENOUGH_FOR_QUOTA = 'enough for the quota'
-    CANDIDATES = 'candidates'
-    CLOUD = 'cloud'
-
-
-@dataclass(frozen=True)
-class CloudView:
-    """The fetched parts of a cloud.
-
-    ``unavailable`` gives the reason for each part that could not be read; ``images`` are by the
-    names or ids that the question uses. ``owner_sees_hosts``: the owner may list hosts; False also
-    if the operator's credentials read them, and nothing has checked whether the owner's may.
-    ``helpful`` are changes with which all servers fit on hosts outside the snapshot.
-    """
-
-    snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
-    unavailable: Mapping[str, str] = field(default_factory=dict, hash=False)
-    images: Mapping[str, Image] = field(default_factory=dict, hash=False)
-    owner_sees_hosts: bool = True
-    coverage: Coverage = Coverage.CLOUD
-    helpful: tuple[Change, ...] = ()
-
-    def why_no_hosts(self) -> str:
-        """Return why the hosts are not known."""
-        why = self.unavailable.get('hosts', 'the snapshot does not have them')
-        if DENIED in why:
-            why = f'only administrators may list them ({DENIED})'
-        return f'the hosts are not known: {why}'
+#: The fields that describe a fetch.
+OF_FETCH = frozenset(
+    {'unavailable', 'images', 'owner_sees_hosts', 'rest', 'helpful', 'roots', 'longest'}
+)
