@@ -29,8 +29,10 @@ from senlin_affinity.engine.host_reports import hosts_after
 from senlin_affinity.engine.remedies import rank_changes, try_changes
 from senlin_affinity.engine.table import capacity_constraints
 from senlin_affinity.engine.unspecified import Assignment, with_unspecified
+from senlin_affinity.engine.what_if import WhatIf
 from senlin_affinity.model import server_group
 from senlin_affinity.model.errors import PluginError
+from senlin_affinity.model.proposal import Data
 from senlin_affinity.model.request import Request
 from senlin_affinity.nova import quota_charges
 from senlin_affinity.scenario.columns import Columns
@@ -99,13 +101,19 @@ def plan(
     constraints: Sequence[Constraint],
     *,
     remedies: bool = True,
+    can_follow: Callable[[Data], bool] | None = None,
 ) -> Decision:
-    """Return the decision about one request."""
+    """Return the decision about one request.
+
+    :param can_follow: tells which changes may be remedies, by their data; None: all of them.
+    """
     (step,) = decide([request], scenario, constraints)
-    return decision_of(step, remedies=remedies)
+    return decision_of(step, remedies=remedies, can_follow=can_follow)
 
 
-def decision_of(step: Step, *, remedies: bool = True) -> Decision:
+def decision_of(
+    step: Step, *, remedies: bool = True, can_follow: Callable[[Data], bool] | None = None
+) -> Decision:
     """Return whether the servers fit, where they go, and what would help if ``fits`` is False.
 
     ``fits`` is True up to the expected number, False above the upper bound, None between them (as
@@ -117,7 +125,8 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
     total, chosen, unsure, _restricted = step.assignment
     after = None if cloud.hosts is None else hosts_after(evaluation, step.after)
     is_helped = remedies and evaluation.fits is False
-    changed = try_changes(evaluation, after) if is_helped else ()
+    what_if = WhatIf(evaluation, can_follow)
+    changed = try_changes(what_if, after) if is_helped else ()
     group = None if request.server_group is None else request.server_group.id
     return Decision(
         fits=evaluation.fits,
@@ -131,7 +140,7 @@ def decision_of(step: Step, *, remedies: bool = True) -> Decision:
         request=evaluation.verdicts,
         reasons=reasons_of(constraints),
         hosts_after=after,
-        remedies=rank_changes(evaluation, changed) if is_helped else (),
+        remedies=rank_changes(what_if, changed) if is_helped else (),
         assumptions=(
             *capacity.mattering(capacity.find(request, cloud, evaluation.declared), total),
             *unsure,

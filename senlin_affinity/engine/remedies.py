@@ -59,14 +59,14 @@ _NAMES = attrgetter('host', 'hypervisor_hostname')
 _MOST_STEPS = 2**31 - 1
 
 
-def try_changes(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
+def try_changes(what_if: WhatIf, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
     """Evaluate each proposal, then each waiver (code ``rule_given_up``), helpful or not.
 
     Waivers are of the waivable constraints that are the first to reject a host in ``hosts_after``:
     also one that rejects only hosts with a new server, such as a limit per host.
     For a request that names its host, the same request without it (``any_host``) is the first.
     """
-    what_if = WhatIf(now)
+    now = what_if.before
     changes = [_fixed(what_if, ANY_HOST)] if now.request.elsewhere is not None else []
     changes += _proposed(what_if, now.constraints)
     against = set() if hosts_after is None else {row.rejected_by for row in hosts_after.rows}
@@ -82,10 +82,10 @@ def try_changes(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[Planne
                     is_for_owner(constraint.reasons),
                 )
                 changes.append(_fixed(what_if, waiver))
-    return tuple(changes)
+    return tuple(each for each in changes if what_if.allows(each.remedy.data))
 
 
-def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
+def rank_changes(what_if: WhatIf, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
     """Return the sufficient changes, by :func:`_stage`, and of one stage the smallest first.
 
     If no change alone is sufficient, evaluate and return the sufficient pairs of a quota and
@@ -93,9 +93,9 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
     most helpful first. A flavor or an image that requires less, such as no GPU, is beside them, if
     it is sufficient.
     """
-    changes = [*_without_tiny_flavors(changes)]
+    now, changes = what_if.before, [*_without_tiny_flavors(changes)]
     enough = [change.remedy for change in changes if change.after.fits]
-    less = [*_less_demanding(now, changes)]
+    less = [*_less_demanding(what_if, changes)]
     effort = partial(_effort, now)
     if enough:
         return (*sorted([*enough, *less], key=effort),)
@@ -108,7 +108,7 @@ def rank_changes(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Rem
         )
     )
     distinct: list[Remedy] = []
-    for pair in sorted(_pairs(WhatIf(now), changes), key=effort):
+    for pair in sorted(_pairs(what_if, changes), key=effort):
         if all(pair.data != each.data for each in distinct):
             distinct.append(pair)
     return (*distinct, *(change.remedy for change in some), *less)
@@ -132,20 +132,22 @@ def _is_tiny(remedy: Remedy) -> bool:
     return remedy.code == 'flavor' and remedy.kind is Kind.GIVEN_UP
 
 
-def _less_demanding(now: Evaluation, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy]:
+def _less_demanding(what_if: WhatIf, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy]:
     """Yield the first sufficient flavor or image that requires less, unless a waiver suffices."""
     enough = [each.remedy for each in changes if each.after.fits]
-    request = now.request
+    request = what_if.request
     properties = properties_read(request)
     subsets = (*({key} for key in sorted(properties)[:_MOST_PROPERTIES]), properties)
     for less in (
-        without_specs(request, now.scenario.cloud),
+        without_specs(request, what_if.cloud),
         (each for keys in subsets for each in without_properties(request, keys)),
     ):
-        found = (_fixed(WhatIf(now), each) for each in less)
+        found = (_fixed(what_if, each) for each in less)
         best = next((each.remedy for each in found if each.after.fits), None)
-        if best is not None and all(
-            each.kind is not Kind.GIVEN_UP and each.data != best.data for each in enough
+        if (
+            best is not None
+            and what_if.allows(best.data)
+            and all(each.kind is not Kind.GIVEN_UP and each.data != best.data for each in enough)
         ):
             yield best
 
@@ -200,7 +202,7 @@ def _pairs(what_if: WhatIf, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy
     for first in changes:
         if first.remedy.code != 'quota':
             continue
-        one, after = first.remedy, WhatIf(first.after)
+        one, after = first.remedy, WhatIf(first.after, what_if.can_follow)
         effort = partial(_effort, first.after)
         best: PlannedRemedy | None = None
         for second in _proposed(after, after.before.constraints[::-1]):
@@ -274,7 +276,7 @@ class ProposalInput:
 
 
 def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[PlannedRemedy]:
-    """Yield the evaluated proposals of each constraint, in order; its own with equal data once.
+    """Yield the allowed proposals of each constraint, in order; its own with equal data once.
 
     One with ``is_sufficient`` that reaches the count is the constraint's last. Raise
     ConstraintError for a proposal that is not a Change.
@@ -290,6 +292,8 @@ def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[Pl
                     raise ValueError(f'each answer must be a Change, not {proposal!r}')
                 change = _evaluated(what_if, constraint, proposal)
                 if change is None or change.remedy.data in earlier:
+                    continue
+                if not what_if.allows(change.remedy.data):
                     continue
                 earlier.append(change.remedy.data)
                 yield change

@@ -42,9 +42,17 @@ class PlannedRemedy(NamedTuple):
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A request that did not fit, to evaluate with changes."""
+    """A request that did not fit, to evaluate with changes.
+
+    ``can_follow`` tells which changes the owner of the request can make; None: all of them.
+    """
 
     before: Evaluation
+    can_follow: Callable[[Data], bool] | None = None
+
+    def allows(self, data: Data) -> bool:
+        """Check whether the owner can make the change."""
+        return self.can_follow is None or self.can_follow(data)
 
     @property
     def request(self) -> Request:

@@ -32,6 +32,7 @@ from senlin_affinity.model.cloud import Cloud, Quota
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
+from senlin_affinity.model.proposal import Data
 from senlin_affinity.model.request import QUOTA, Request, Settings
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import ServerGroup
@@ -112,14 +113,16 @@ class ActionRequest:
             request = replace(request, settings=settings)
             constraints = [OwnHostConstraint(), *own]
         scenario = Scenario.of(self.cloud)
-        decision = engine.plan(request, scenario, constraints, remedies=remedies)
+        decision = engine.plan(
+            request, scenario, constraints, remedies=remedies, can_follow=_can_follow
+        )
         reasons = decision.reasons
         if not self.asked.stays:
             reasons = {
                 code: replace(each, advice=_ADVICE.get(code, each.advice))
                 for code, each in reasons.items()
             }
-        helpful = (*self._helpful(decision.remedies),)
+        helpful = (*map(self._with_unpinning, decision.remedies),)
         decision = replace(decision, reasons=reasons, remedies=helpful, tried=())
         if self.obstacle is not None:
             return replace(
@@ -148,22 +151,14 @@ class ActionRequest:
             if name in run or name not in known:
                 yield name
 
-    def _helpful(self, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
-        """Yield the remedies that an existing server can follow, with the commands for a zone."""
+    def _with_unpinning(self, remedy: Remedy) -> Remedy:
+        """Return the remedy with the words and the commands for a server in a zone."""
+        if _ZONE not in remedy.data:
+            return remedy
         server = self.asked.server
-        for each in remedies:
-            others = each.data.keys() - {_ZONE}
-            if each.data.get(_ZONE) is not None or not all(map(changes_cloud, others)):
-                continue
-            if 'available_nodes' in others:  # no server moves to bare metal
-                continue
-            if _ZONE in each.data:
-                words = f'{server.name} unpinned from zone {server.pinned_zone}'
-                change = each.change.replace('no availability_zone', words)
-                commands = (*each.commands, *self._unpinning())
-                yield replace(each, change=change, commands=commands)
-            else:
-                yield each
+        words = f'{server.name} unpinned from zone {server.pinned_zone}'
+        change = remedy.change.replace('no availability_zone', words)
+        return replace(remedy, change=change, commands=(*remedy.commands, *self._unpinning()))
 
     def _unpinning(self) -> Iterator[str]:
         """Yield the command that removes the pinned zone, if this Nova has one."""
@@ -178,6 +173,16 @@ class ActionRequest:
         The event of a check on a chosen host would have named that host.
         """
         return replace(self, request=request, cloud=cloud, obstacle=None, is_late_checked=False)
+
+
+def _can_follow(data: Data) -> bool:
+    """Check whether an existing server can follow a change.
+
+    The change is of the cloud, or leaves the zone open. No server moves to bare metal.
+    """
+    others = data.keys() - {_ZONE}
+    is_in_place = data.get(_ZONE) is None and 'available_nodes' not in others
+    return is_in_place and all(map(changes_cloud, others))
 
 
 def question_of(asked: ServerAction, given: Question) -> Question:

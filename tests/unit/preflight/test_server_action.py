@@ -113,6 +113,18 @@ def test_a_server_keeps_its_group_and_flavor_so_no_remedy_changes_them():
     ]
 
 
+def test_a_flavor_that_the_server_does_not_get_hides_no_pair_of_changes():
+    """A smaller flavor alone would be enough, but it is not the one that was requested."""
+    some = {'VCPU': [9, 0], 'MEMORY_MB': [700, 0], 'DISK_GB': [9, 0]}
+    hosts = {'cmp-1': {}, 'cmp-2': {'resources': some}, 'cmp-3': {'disabled': True}}
+    quotas = {'instances': [2, 2], 'cores': [2, 2], 'ram': [1124, 1024]}
+    more = {'flavors': {'big': {'ram': 1024}, 'mid': {'ram': 600}}, 'quotas': quotas}
+    cloud = {**more, 'project': 'ours', 'user': 'u'}
+    found = decided(Action.RESIZE, hosts, flavor='big', cloud=cloud)
+    assert [each.code for each in found.remedies] == ['two_changes']
+    assert found.remedies[0].change.startswith('quota ram: 1536, and ')
+
+
 @pytest.mark.parametrize(('release', 'commands'), [(34, 1), (33, 0), (None, 0)])
 def test_a_pinned_zone_can_be_removed(release, commands):
     request = asked(Action.MIGRATE, ZONES, {'pinned_zone': 'az-1'})
