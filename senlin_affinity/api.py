@@ -43,6 +43,7 @@ from typing import Any
 from msgspec import structs
 
 from senlin_affinity import engine
+from senlin_affinity.answers.headline import hosts_to_read, scarce_hosts
 from senlin_affinity.cloud.clients import of as clients_of
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.base import Constraint
@@ -61,7 +62,6 @@ from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.request import Settings
 from senlin_affinity.model.suggestion import meant
-from senlin_affinity.preflight.headline import hosts_to_read, scarce_hosts
 from senlin_affinity.preflight.question import Question, resolve_question
 from senlin_affinity.preflight.workload import Workload, resolve_workload
 from senlin_affinity.scenario.scenario import Scenario

@@ -12,8 +12,8 @@ import re
 from typing import Any
 
 from senlin_affinity import api
+from senlin_affinity.answers.failure_groups import FailureGroup, cause_of_failure, grouped
 from senlin_affinity.cli import base, request_options
-from senlin_affinity.preflight.failure_groups import FailureGroup, cause_of_failure, grouped
 
 _UNITS = {'m': 'minutes', 'h': 'hours', 'd': 'days', 'w': 'weeks'}
 _TIME = '%Y-%m-%dT%H:%M:%SZ'

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from senlin_affinity import api, engine
+from senlin_affinity.answers.suggestions import suggested
 from senlin_affinity.cli import base, given, request_options, view_notes, workload
 from senlin_affinity.cli.view import show_plan
 from senlin_affinity.model.cloud import Cloud
@@ -24,7 +25,6 @@ from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
 from senlin_affinity.preflight.question import resolve_question
 from senlin_affinity.preflight.server_action import asking, describe, question_of
-from senlin_affinity.preflight.suggestions import suggested
 from senlin_affinity.scenario.scenario import Scenario
 
 LOG = logging.getLogger(__name__)

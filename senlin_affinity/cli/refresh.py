@@ -32,6 +32,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from senlin_affinity import api
+from senlin_affinity.answers import judgements
+from senlin_affinity.answers.failure_groups import cause_of_failure
 from senlin_affinity.cli import base, metrics, prometheus, status
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine.parts import HOST, ZONE
@@ -39,8 +41,6 @@ from senlin_affinity.groups import audit
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import AffinityError, CloudError
-from senlin_affinity.preflight import judgements
-from senlin_affinity.preflight.failure_groups import cause_of_failure
 
 if TYPE_CHECKING:
     from senlin_affinity.cloud.request_count import RequestCount

@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from senlin_affinity import api
+from senlin_affinity.answers.explanation import Explanation
+from senlin_affinity.answers.repetition import explain
 from senlin_affinity.cli import base, request_options, view_notes
 from senlin_affinity.cli.view import show_explanation
 from senlin_affinity.model.cloud import Cloud
-from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import FailedServer, question_of
-from senlin_affinity.preflight.repetition import explain
 
 
 class ExplainServer(base.ShowOne):

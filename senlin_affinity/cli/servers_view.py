@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from senlin_affinity.answers.headline import short_sentence
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted
@@ -21,7 +22,6 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import AFFINITY, Place, ServerGroup, places
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.topology import domain_of, domains_of, servers
-from senlin_affinity.preflight.headline import short_sentence
 
 _MOST_NAMES, _MOST_PLACES = 20, 5
 #: A domain that the spread itself has filled still counts.

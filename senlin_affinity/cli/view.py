@@ -21,6 +21,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
+from senlin_affinity.answers.explanation import Explanation
+from senlin_affinity.answers.headline import limiting_reason
 from senlin_affinity.cli import servers_view, view_hosts, view_notes
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import command_lines, lines
@@ -32,8 +34,6 @@ from senlin_affinity.nova import host_status
 from senlin_affinity.nova.actions import ServerAction
 from senlin_affinity.nova.group_policy import FILTERS, enforced_policy, why_not_enforced
 from senlin_affinity.nova.quotas import IN_WORDS, METADATA_ITEMS
-from senlin_affinity.preflight.explanation import Explanation
-from senlin_affinity.preflight.headline import limiting_reason
 from senlin_affinity.preflight.server_action import OBSTACLE
 
 #: SGR codes of the first line: green, red, yellow.

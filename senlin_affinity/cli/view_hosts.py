@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from senlin_affinity.answers.headline import shared_sentence, short_sentence
 from senlin_affinity.cli import servers_view
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import lines
@@ -25,7 +26,6 @@ from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.numbers import counted
 from senlin_affinity.model.verdict import agreeing, sentence
 from senlin_affinity.nova import host_status
-from senlin_affinity.preflight.headline import shared_sentence, short_sentence
 
 #: The number of hosts that a group names, of chosen hosts, and of groups.
 MOST, _MOST_CHOSEN, _MOST_GROUPS = 5, 20, 10

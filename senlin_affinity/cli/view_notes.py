@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from senlin_affinity import api
+from senlin_affinity.answers.explanation import Explanation
 from senlin_affinity.engine.scheduler_filters import KNOWN
 from senlin_affinity.model.cloud import DENIED, Cloud
 from senlin_affinity.model.request import Request
@@ -15,7 +16,6 @@ from senlin_affinity.model.suggestion import typo_of
 from senlin_affinity.model.verdict import sentence
 from senlin_affinity.nova.actions import ServerAction
 from senlin_affinity.nova.quotas import quotas_of
-from senlin_affinity.preflight.explanation import Explanation
 
 #: The right that a user lacks, in Nova's message.
 _RIGHT = re.compile(r"Policy doesn't allow ([\w:-]+)")

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from senlin_affinity import api
+from senlin_affinity.answers.headline import limiting_reason
 from senlin_affinity.cli import base, given, request_options, view, view_notes
 from senlin_affinity.cli.wrapping import fitted, lines
 from senlin_affinity.engine.decision import Decision, PlacedServer
@@ -29,7 +30,6 @@ from senlin_affinity.model import terminal_text
 from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted
 from senlin_affinity.preflight import stack_file
-from senlin_affinity.preflight.headline import limiting_reason
 from senlin_affinity.preflight.workload import Workload, resolve_workload
 
 #: The options about a single request, which a file replaces.

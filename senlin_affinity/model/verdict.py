@@ -124,7 +124,7 @@ class Reason:
     ``{count} server(s) need(s)`` in a sentence becomes "1 server needs" or "2 servers need".
     ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
     ``for_owner`` is the sentence for a cluster owner who may not list hosts: a format string for
-    the owner's own inputs (``preflight.disclosure``), for a constraint that the owner could drop.
+    the owner's own inputs (``answers.disclosure``), for a constraint that the owner could drop.
     None: only operators read the code. If all its placeholders are facts, it also replaces
     ``sentence`` where hosts are counted by their reasons. ``caveat`` says what is not known, so
     that an upper bound may be too high; it defaults to a ``sentence`` without facts. Tenants read

@@ -1,1 +1,1 @@
-"""Decide before servers are created whether they fit, and limit what a tenant learns."""
+"""Questions about a cloud, and which part of the cloud decides them."""

@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity import api
+from senlin_affinity.answers import headline
+from senlin_affinity.answers.explanation import Explanation
+from senlin_affinity.answers.repetition import explain
 from senlin_affinity.cloud import failed_servers, named_servers
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.nova.actions import Action, ServerAction
-from senlin_affinity.preflight import headline
-from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import Cause, question_of
-from senlin_affinity.preflight.repetition import explain
 from senlin_affinity.preflight.server_action import OBSTACLE, ActionRequest, asking
 from senlin_affinity.preflight.server_action import question_of as question_of_action
 from tests.accuracy import drains, failures, loop

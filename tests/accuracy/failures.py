@@ -28,11 +28,11 @@ from pathlib import Path
 import requests
 
 from senlin_affinity import api
+from senlin_affinity.answers.explanation import Explanation
+from senlin_affinity.answers.repetition import explain
 from senlin_affinity.cloud import failed_servers
 from senlin_affinity.conf.constraint_plugins import load_constraints
-from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import Cause, question_of
-from senlin_affinity.preflight.repetition import explain
 from tests.accuracy import asking, table
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.comparison import MOST_TRIED

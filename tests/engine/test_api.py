@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 
 from senlin_affinity import api
+from senlin_affinity.answers import hook
 from senlin_affinity.cli.plan import Plan
 from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.conf.constraint_plugins import load_constraints
@@ -22,7 +23,6 @@ from senlin_affinity.model.spread import Spread
 from senlin_affinity.plugins.senlin import preflight
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.senlin_data import Binding, Placement
-from senlin_affinity.preflight import hook
 from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost

@@ -11,11 +11,11 @@ from keystoneauth1 import loading
 from oslo_config import cfg
 
 from senlin_affinity import api
+from senlin_affinity.answers import disclosure
 from senlin_affinity.cloud import service_user, transport
 from senlin_affinity.cloud.transport import AnswerTooLarge
 from senlin_affinity.plugins.senlin import clients, preflight
 from senlin_affinity.policy.properties import TYPE, load
-from senlin_affinity.preflight import disclosure
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost

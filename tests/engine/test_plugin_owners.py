@@ -6,11 +6,11 @@ import pytest
 from senlin import objects
 from senlin.engine import senlin_lock
 
+from senlin_affinity.answers import disclosure
 from senlin_affinity.cloud import hosts
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.plugins.senlin import clients, preflight
-from senlin_affinity.preflight import disclosure
 from tests.engine import support
 from tests.engine.support import Desk, record_events, refused, spec
 from tests.engine.test_plugin_cloud import LOGIN, configured, kept  # noqa: F401

@@ -8,10 +8,10 @@ from senlin import objects
 from senlin.common import consts
 
 from senlin_affinity import engine
+from senlin_affinity.answers import disclosure
 from senlin_affinity.cloud import fetch as cloud_fetch
 from senlin_affinity.model.errors import ConstraintError, PluginError
 from senlin_affinity.plugins.senlin import preflight
-from senlin_affinity.preflight import disclosure
 from tests.engine.support import PROJECT, USER, Desk, spec
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage

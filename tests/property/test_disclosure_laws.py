@@ -9,12 +9,13 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from senlin_affinity.answers import hook
+from senlin_affinity.answers.disclosure import NO_ROOM
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.fetch import fetch
 from senlin_affinity.model.numbers import at_most
 from senlin_affinity.policy.senlin_data import Refusal
-from senlin_affinity.preflight import hook, sample
-from senlin_affinity.preflight.disclosure import NO_ROOM
+from senlin_affinity.preflight import sample
 from tests.property.test_fetch_laws import A_HOST, A_QUESTION, OWNER, RULES, SIZES, cloud_of
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.preflight.headline import limiting_reason
+from senlin_affinity.answers.headline import limiting_reason
 from tests.support.asked import plan
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import request_of, rules_of, snapshot_of

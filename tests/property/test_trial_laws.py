@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity import engine
+from senlin_affinity.answers import disclosure
 from senlin_affinity.engine.evaluation import evaluate
 from senlin_affinity.model.cloud import Flavor
 from senlin_affinity.model.host import Host, Resource
@@ -11,7 +12,6 @@ from senlin_affinity.model.scheduler_hints import OF_SERVERS
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, Member
 from senlin_affinity.model.server_group import POLICIES as EVERY_POLICY
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.preflight import disclosure
 from tests.property.cloud_strategies import MOSTLY, NAMES, ZONES, clouds
 from tests.property.test_remedy_laws import MORE_FLAVORS
 from tests.support.asked import resolve

@@ -17,6 +17,7 @@ from senlin.objects import action as action_object
 from senlin.objects import cluster_policy as binding_object
 from senlin.objects.notification import ActionPayload
 
+from senlin_affinity.answers.hook import CloudOrError
 from senlin_affinity.groups import steps
 from senlin_affinity.groups.detachment import CheckBound
 from senlin_affinity.model.cloud import Cloud
@@ -28,7 +29,6 @@ from senlin_affinity.plugins.senlin import engine
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import group_lookup, profile
 from senlin_affinity.policy.senlin_data import Binding, Refusal
-from senlin_affinity.preflight.hook import CloudOrError
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_bound')
 

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias, cast
 
 from oslo_config import cfg
 
+from senlin_affinity.answers import disclosure, hook
+from senlin_affinity.answers.hook import CloudOrError
 from senlin_affinity.cloud import fetch as cloud_fetch
 from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.cloud.clients import Clients
@@ -26,8 +28,6 @@ from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.plugins.senlin.clients import OPERATORS, of_owner, warn_of_fallback
 from senlin_affinity.policy.properties import PolicySpec
 from senlin_affinity.policy.senlin_data import Binding, Placement, Refusal, is_planned
-from senlin_affinity.preflight import disclosure, hook
-from senlin_affinity.preflight.hook import CloudOrError
 from senlin_affinity.preflight.question import Question
 
 opts.register(cfg.CONF)

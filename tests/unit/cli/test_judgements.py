@@ -3,10 +3,10 @@
 import pytest
 from msgspec import structs
 
+from senlin_affinity.answers.judgements import CELLS
 from senlin_affinity.cli import refresh
 from senlin_affinity.cli.refresh import Refresher, Wanted, judge
 from senlin_affinity.cloud import connection
-from senlin_affinity.preflight.judgements import CELLS
 from senlin_affinity.preflight.question import Question
 from tests.support.edge import UNAVAILABLE
 from tests.support.small_cloud import CONSTRAINTS

@@ -15,7 +15,7 @@ from senlin_affinity.nova.actions import Action
 from tests.support.asked import plan, resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 from tests.support.values import replace
-from tests.unit.preflight.test_explanation import (
+from tests.unit.answers.test_explanation import (
     GROUP,
     SERVER,
     THREE,

@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
+from senlin_affinity.answers.failure_groups import cause_of_failure, grouped
 from senlin_affinity.cloud import clients, failures, whole_cloud
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.preflight.failed_server import Cause
-from senlin_affinity.preflight.failure_groups import cause_of_failure, grouped
 from senlin_affinity.preflight.question import Question
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import pytest
 
+from senlin_affinity.answers import disclosure, hook
 from senlin_affinity.cloud import clients, fetch, whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient, RecentReads
 from senlin_affinity.constraints.base import Constraint
@@ -15,7 +16,7 @@ from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.policy.senlin_data import Placement, Refusal
-from senlin_affinity.preflight import candidates, disclosure, hook, sample
+from senlin_affinity.preflight import candidates, sample
 from senlin_affinity.preflight.question import Question
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage

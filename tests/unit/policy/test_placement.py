@@ -2,12 +2,12 @@
 
 import pytest
 
+from senlin_affinity.answers import hook
 from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.policy import senlin_data
 from senlin_affinity.policy.properties import TYPE, PolicySpec, load
-from senlin_affinity.preflight import hook
 from senlin_affinity.preflight.question import Question
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows

@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace as with_fields
 
+from senlin_affinity.answers.repetition import explain
 from senlin_affinity.constraints.quota import DRIVER, USAGE
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.image import Image
@@ -21,7 +22,6 @@ from senlin_affinity.preflight.failed_server import (
 )
 from senlin_affinity.preflight.failed_server import question_of as failed_question
 from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.repetition import explain
 from senlin_affinity.preflight.server_action import asking, describe, question_of
 from tests.support.small_cloud import CONSTRAINTS, flavor_of, snapshot_of
 from tests.support.values import replace

@@ -7,6 +7,7 @@ import pytest
 from msgspec import structs
 
 from senlin_affinity import engine
+from senlin_affinity.answers import disclosure, hook
 from senlin_affinity.constraints.quota import DRIVER, QuotaConstraint
 from senlin_affinity.engine.decision import Kind, Remedy
 from senlin_affinity.model.cloud import OtherHosts, Quota
@@ -14,14 +15,13 @@ from senlin_affinity.model.errors import BindingError, CloudError, ConstraintErr
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.verdict import Reason, Verdict
 from senlin_affinity.policy.senlin_data import Placement
-from senlin_affinity.preflight import disclosure, hook
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 from tests.support.asked import resolve
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
 from tests.support.values import replace
-from tests.unit.preflight.test_hook import Story
+from tests.unit.answers.test_hook import Story
 
 #: Facts about the owner's own resources, which a tenant may read.
 OWN_FACTS = {

@@ -3,12 +3,12 @@
 import pytest
 from msgspec import structs
 
+from senlin_affinity.answers.failure_groups import cause_of_failure, grouped
 from senlin_affinity.preflight.failed_server import ActionFailure, Cause, FailedServer
-from senlin_affinity.preflight.failure_groups import cause_of_failure, grouped
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
 from tests.support.values import replace
-from tests.unit.preflight.test_explanation import NOT_ENOUGH
+from tests.unit.answers.test_explanation import NOT_ENOUGH
 
 NO_ADDRESS = 'Build of instance 5c aborted: No fixed IP addresses available for network: n'
 UNBOUND = 'Build of instance 5c aborted: Binding failed for port p'

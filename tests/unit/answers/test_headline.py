@@ -3,11 +3,11 @@
 import pytest
 
 from senlin_affinity import engine
+from senlin_affinity.answers.headline import limiting_reason, short_sentence
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.model.host import Leftover
 from senlin_affinity.model.verdict import Reason, Verdict, agreeing
-from senlin_affinity.preflight.headline import limiting_reason, short_sentence
 from tests.support.asked import plan, resolve
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of

@@ -3,10 +3,10 @@
 import pytest
 
 from senlin_affinity import engine
+from senlin_affinity.answers.suggestions import suggested
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.model.image import Image
 from senlin_affinity.preflight.question import Question, resolve_question
-from senlin_affinity.preflight.suggestions import suggested
 from senlin_affinity.scenario.scenario import Scenario
 from tests.support.small_cloud import snapshot_of
 from tests.support.values import replace

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from senlin_affinity.answers.headline import candidates_of, limiting_reason
+from senlin_affinity.answers.likely_cause import of_request
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted, listed
@@ -26,8 +28,6 @@ from senlin_affinity.preflight.failed_server import (
     Change,
     FailedServer,
 )
-from senlin_affinity.preflight.headline import candidates_of, limiting_reason
-from senlin_affinity.preflight.likely_cause import of_request
 
 _NOT_PLACEMENT = 'This is not a placement failure. The rest is about hosts and quotas only.'
 _NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'

@@ -2,8 +2,8 @@
 
 import pytest
 
+from senlin_affinity.answers.likely_cause import of_request
 from senlin_affinity.model.server_group import AFFINITY
-from senlin_affinity.preflight.likely_cause import of_request
 from tests.support.asked import resolve
 from tests.support.small_cloud import request_of, snapshot_of
 

@@ -21,7 +21,7 @@ Examples::
 5. Of several reasons, hosts that take servers come first, then full hosts, then the most frequent
    reason. Reasons that are as frequent as the first one are named, too.
 
-The command's views and :mod:`~senlin_affinity.preflight.explanation` call this module. Only who may
+The command's views and :mod:`~senlin_affinity.answers.explanation` call this module. Only who may
 list hosts has a decision with hosts; nobody else reads their names or number.
 """
 
@@ -32,6 +32,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from senlin_affinity.answers.likely_cause import all_hosts
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
@@ -42,7 +43,6 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.model.verdict import Verdict, agreeing, sentence
 from senlin_affinity.nova.host_status import may_have_orphans
-from senlin_affinity.preflight.likely_cause import all_hosts
 
 _HOST_FULL, _OTHER_ZONE = 'server_group.host_full', 'availability_zone.other_zone'
 _TOO_LARGE, _NOT_OFFERED = 'resources.too_large', 'resources.not_offered'

@@ -1,9 +1,9 @@
 """A placed server is judged as if it had no host yet."""
 
+from senlin_affinity.answers.judgements import agreed, of_placed, without
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.server import Server
 from senlin_affinity.model.server_group import Member
-from senlin_affinity.preflight.judgements import agreed, of_placed, without
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
 from tests.support.values import replace

@@ -13,6 +13,9 @@ from typing import TypeAlias
 from msgspec import structs
 
 from senlin_affinity import engine
+from senlin_affinity.answers import disclosure, likely_cause
+from senlin_affinity.answers.explanation import Explanation
+from senlin_affinity.answers.suggestions import suggested
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.constraints.image import ImageConstraint
@@ -25,12 +28,10 @@ from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ANTI_AFFINITY
 from senlin_affinity.nova.actions import SAME_HOST, Action, ServerAction
 from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM
-from senlin_affinity.preflight import disclosure, likely_cause, server_action
-from senlin_affinity.preflight.explanation import Explanation
+from senlin_affinity.preflight import server_action
 from senlin_affinity.preflight.failed_server import Cause, FailedServer
 from senlin_affinity.preflight.question import Question, only_on, resolve_question
 from senlin_affinity.preflight.server_action import ActionRequest
-from senlin_affinity.preflight.suggestions import suggested
 from senlin_affinity.scenario.scenario import Scenario
 
 #: Of ``_consume_selected_host`` in nova-scheduler, until the computes report their servers again

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from msgspec import structs
 
+from senlin_affinity.answers import hook
 from senlin_affinity.conf.constraint_plugins import load_constraints
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.model.cloud import IMAGE, Cloud, OtherHosts
@@ -14,7 +15,6 @@ from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.policy.senlin_data import NO_DRS_HOST, Placement, Refusal
-from senlin_affinity.preflight import hook
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, Fence, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows

@@ -7,7 +7,7 @@ Example::
     # 14 servers: too little VGPU left (all 4 hosts) (first 2026-11-24 09:12 UTC, last 11:40 UTC;
     # projects a, b)
 
-A cause is what :mod:`~senlin_affinity.preflight.explanation` says about a single failure, as codes:
+A cause is what :mod:`~senlin_affinity.answers.explanation` says about a single failure, as codes:
 the kind of the failure, and of one that the preflight models, the reason code that limits the
 number of servers, with its detail (the resource class, the trait). Quotas are not read: nova-api
 rejects a request that exceeds one before there is a server.
@@ -22,11 +22,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from senlin_affinity.answers.explanation import Explanation
+from senlin_affinity.answers.headline import limits
+from senlin_affinity.answers.repetition import explain
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.numbers import counted, listed
-from senlin_affinity.preflight.explanation import Explanation
 from senlin_affinity.preflight.failed_server import (
     HEADLINES,
     MODELLED,
@@ -34,9 +36,7 @@ from senlin_affinity.preflight.failed_server import (
     FailedServer,
     question_of,
 )
-from senlin_affinity.preflight.headline import limits
 from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.repetition import explain
 
 CREATE = 'create'
 #: The codes of failures that no constraint explains. They are public (JSON, metrics).

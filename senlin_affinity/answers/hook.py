@@ -18,6 +18,8 @@ from functools import partial
 from typing import TypeAlias, cast
 
 from senlin_affinity import engine
+from senlin_affinity.answers import disclosure, zone_assignment
+from senlin_affinity.answers.zone_assignment import ZoneAssignment
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.constraints.reservations import ReservationsConstraint
@@ -34,9 +36,8 @@ from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFI
 from senlin_affinity.policy import profile, senlin_data
 from senlin_affinity.policy.properties import PolicySpec
 from senlin_affinity.policy.senlin_data import NO_DRS_HOST, Placement, Refusal
-from senlin_affinity.preflight import candidates, disclosure, zone_assignment
+from senlin_affinity.preflight import candidates
 from senlin_affinity.preflight.question import Question, resolve_question
-from senlin_affinity.preflight.zone_assignment import ZoneAssignment
 from senlin_affinity.scenario.scenario import Scenario
 
 _NOT_BOUND = (

@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from senlin_affinity.answers.failure_groups import FailureCause
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.cloud import Cloud
@@ -30,7 +31,6 @@ from senlin_affinity.model.server import Server
 from senlin_affinity.nova.actions import Action, ServerAction
 from senlin_affinity.nova.demand import demand
 from senlin_affinity.preflight.failed_server import Cause
-from senlin_affinity.preflight.failure_groups import FailureCause
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.server_action import asking, question_of
 

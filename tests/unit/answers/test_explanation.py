@@ -2,6 +2,7 @@
 
 import pytest
 
+from senlin_affinity.answers.repetition import explain, without_failed
 from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.quota import DRIVER, USAGE
 from senlin_affinity.model.cloud import Quota
@@ -19,7 +20,6 @@ from senlin_affinity.preflight.failed_server import (
     question_of,
 )
 from senlin_affinity.preflight.question import Question
-from senlin_affinity.preflight.repetition import explain, without_failed
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
 from tests.support.values import replace
 
