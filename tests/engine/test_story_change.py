@@ -40,7 +40,7 @@ def test_profile_that_names_another_group_after_an_update(demo, truth):
     """Senlin runs no policy at a CLUSTER_UPDATE: the next new node causes the warning."""
     mine, other = (
         demo.compute.create_server_group(name=name, policy='anti-affinity').id
-        for name in ('mine', 'other')
+        for name in ('bound before', 'named after')
     )
     before, after = (demo.profile(scheduler_hints={'group': each}) for each in (mine, other))
     cluster, policy, group = demo.bound(profile=before)
