@@ -36,6 +36,7 @@ from senlin_affinity.model.proposal import (
     Path,
     RaisedNumber,
 )
+from senlin_affinity.model.request import QUOTA
 from senlin_affinity.model.verdict import Verdict, is_for_owner
 from senlin_affinity.nova import alternatives
 from senlin_affinity.nova.alternatives import (
@@ -213,7 +214,24 @@ def _pairs(what_if: WhatIf, changes: Sequence[PlannedRemedy]) -> Iterator[Remedy
                 if _stage(first.after, two) == 0:
                     break
         if best is not None:
-            yield _both(what_if, one, best.remedy, best.after)
+            quota, with_both = _quota_beside(what_if, first, best)
+            yield _both(what_if, quota, best.remedy, with_both)
+
+
+def _quota_beside(
+    what_if: WhatIf, quota: PlannedRemedy, other: PlannedRemedy
+) -> tuple[Remedy, Evaluation]:
+    """Return the quota that is enough beside another change, and the evaluation with both.
+
+    A smaller flavor needs less of it than the request.
+    """
+    if 'flavor' in other.remedy.data:
+        beside = WhatIf(what_if.plan(other.remedy.data).after, what_if.can_follow)
+        own = [each for each in beside.before.constraints if each.name == QUOTA]
+        for each in _proposed(beside, own):
+            if each.remedy.code == quota.remedy.code and each.after.fits:
+                return each.remedy, each.after
+    return quota.remedy, other.after
 
 
 def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remedy:
