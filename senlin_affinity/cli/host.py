@@ -40,10 +40,12 @@ class ShowHost(base.ShowOne):
         """Return the fields of the host."""
         constraints, question, _files = request_options.read_settings(parsed_args)
         reserved: Mapping[str, int] | None = None
+        servers: int | None = None
         consumers, unknown = '', ''
         if parsed_args.snapshot is not None:
             view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
             host = given.host(view, parsed_args.host)
+            servers = view.number_of_servers(host)
             unknown = 'reserved amounts and consumers: not in a snapshot'
         else:
             connection = self.cloud_in_place_of_file(parsed_args.timeout)
@@ -58,11 +60,11 @@ class ShowHost(base.ShowOne):
                     raise
                 unknown = f'reserved amounts and consumers: {error}'
             else:
-                reserved, host = use.reserved, use.complete(host)
+                reserved, servers, host = use.reserved, use.servers, use.complete(host)
                 consumers = '\n'.join(map(_consumer, use.consumers)) or '(none)'
         only = structs.replace(view, hosts=(host,))
         found = api.capacity(only, question=question, constraints=constraints)
-        servers = host.servers
+        servers = host.servers if servers is None else servers
         fields = {
             'host': host.host,
             'hypervisor': host.hypervisor_hostname,

@@ -58,12 +58,14 @@ _ENDED = frozenset(
 class HostUse:
     """The reserved amounts of a host by resource class, and its consumers that are not servers.
 
-    ``resources`` are those of a host with a single provider, else empty.
+    ``resources`` are those of a host with a single provider, else empty. ``servers`` is the number
+    of servers that Nova lists on the hypervisor; None if they were not read.
     """
 
     reserved: Mapping[str, int]
     consumers: tuple[Leftover, ...] = ()
     resources: Mapping[str, Resource] = field(default_factory=dict)
+    servers: int | None = None
 
     def complete(self, host: Host) -> Host:
         """Return the host with all of its resource classes, if these were read."""
@@ -75,11 +77,15 @@ class HostUse:
 
 @dataclass(frozen=True)
 class _Read:
-    """The inventories of the providers of a host, and what others than its servers use."""
+    """The inventories of the providers of a host, and what others than its servers use.
+
+    ``servers`` is the number of its servers.
+    """
 
     inventories: tuple[Mapping[str, Any], ...]
     uses: Mapping[str, Mapping[str, int]]
     used: Mapping[str, int]
+    servers: int
 
     def reserved(self) -> Mapping[str, int]:
         """Return the reserved amount of each resource class."""
@@ -104,7 +110,7 @@ def fetch(clients: Clients, hypervisor: str) -> HostUse:
         reserved = read.reserved()
         resources = dict(read.resources()) if len(read.inventories) == 1 else {}
     servers = _servers_by_consumer(compute) if read.uses else {}
-    return HostUse(reserved, _leftovers(read, servers), resources)
+    return HostUse(reserved, _leftovers(read, servers), resources, read.servers)
 
 
 def with_use(clients: Clients, cloud: Cloud, names: Iterable[str]) -> Cloud:
@@ -161,7 +167,7 @@ def _read(
             used.update(own if uuid == root else {})
             amounts.setdefault(consumer, Counter()).update(own)
     others = {each: dict(own) for each, own in sorted(amounts.items()) if each not in servers}
-    return _Read(tuple(inventories), others, used)
+    return _Read(tuple(inventories), others, used, len(servers))
 
 
 def tree_of(placement: OperatorRest, root: str) -> list[str]:

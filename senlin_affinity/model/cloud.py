@@ -271,6 +271,18 @@ class Cloud(Value, frozen=True, dict=True):
             closed = frozenset(zone for zone, _is_enabled in states if zone)
         return closed - open_zones
 
+    def number_of_servers(self, host: Host) -> int | None:
+        """Return the number of servers of a host in ``servers_by_host``; None if it was not read.
+
+        Of a service host with several hypervisors, servers of an unknown hypervisor count for each.
+        """
+        servers = self.servers_by_host.get(host.host)
+        if servers is None:
+            return None
+        names = (None, host.hypervisor_hostname)
+        is_shared = self.has_shared_services
+        return sum(not is_shared or each.hypervisor_hostname in names for each in servers)
+
     @cached_property
     def hosts_by_name(self) -> Mapping[str, Host]:
         """Return the hosts by service host; of several hypervisors of one service, the last."""

@@ -90,14 +90,14 @@ class Host(Value, frozen=True, gc=False):
 
     ``host`` is the service host (the name in ``zone:host`` and in migrations),
     ``hypervisor_hostname`` the name of the hypervisor and of its resource provider, by default the
-    same (never None). ``is_nested``:
-    the resources sum up a tree of providers. ``is_partial``: a resource class that is not listed is
-    unknown, instead of not offered. ``grants`` are Placement's answers for the host; None if there
-    was no query, or the host changed since. ``servers`` is the number of servers, as Nova's
-    scheduler counts them. ``unmirrored`` are aggregates of which Placement does not list the host
-    as a member, and ``stale_aggregates`` aggregates from which only Nova has removed it, as far as
-    Placement was queried. ``disabled_reason`` is the operator's. ``leftovers`` are the consumers of
-    its own resource providers that are no servers; None if they were not read.
+    same (never None). ``is_nested``: the resources sum up a tree of providers. ``is_partial``: a
+    resource class that is not listed is unknown, instead of not offered. ``grants`` are Placement's
+    answers for the host; None if there was no query, or the host changed since. ``servers`` is the
+    number of servers, as Nova's scheduler counts them, which is stale after moves
+    (``Cloud.number_of_servers`` is not). ``unmirrored`` are aggregates of which Placement does not
+    list the host as a member, and ``stale_aggregates`` aggregates from which only Nova has removed
+    it, as far as Placement was queried. ``disabled_reason`` is the operator's. ``leftovers`` are
+    the consumers of its own resource providers that are no servers; None if they were not read.
     """
 
     host: ServiceHost

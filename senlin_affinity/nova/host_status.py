@@ -87,10 +87,19 @@ def differences(snapshot: Cloud) -> Iterator[str]:
     hosts = snapshot.hosts or ()
     for host in hosts:
         yield from about_leftovers(host)
-    if orphans := [host.host for host in hosts if may_have_orphans(host)]:
+    numbers = [(host, snapshot.number_of_servers(host)) for host in hosts]
+    if empty := [host.host for host, number in numbers if number == 0 and _is_used(host)]:
         yield (
-            f'{listed(orphans, _MOST_NAMED)}: allocations in Placement, but no servers in Nova: '
+            f'{listed(empty, _MOST_NAMED)}: allocations in Placement, but no servers in Nova: '
             'orphaned allocations (nova-manage placement audit), or an unconfirmed resize'
+        )
+    if doubtful := [
+        host.host for host, number in numbers if number is None and may_have_orphans(host)
+    ]:
+        yield (
+            f'{listed(doubtful, _MOST_NAMED)}: allocations in Placement, but the hypervisor counts '
+            'no servers. The count may be stale: check with "openstack server list --all-projects '
+            f'--host {doubtful[0]}" before you remove allocations'
         )
     if offered := [host.host for host in hosts if _is_unknown_to_placement(host)]:
         yield (
@@ -113,14 +122,23 @@ def _of_aggregates(snapshot: Cloud) -> Iterator[str]:
 
 
 def may_have_orphans(host: Host) -> bool:
-    """Check whether the host has allocations but no servers, and what uses them was not read.
+    """Check whether the host has allocations, but its hypervisor counts no servers.
+
+    The count may be stale: nova-compute updates it some time after a migration or a resize.
+    False if what uses the host was read.
+    """
+    return host.servers == 0 and _is_used(host)
+
+
+def _is_used(host: Host) -> bool:
+    """Check whether the host has allocations, and what uses them was not read.
 
     False unless a single provider of its own supplies the used resources: other allocations may
     belong to other hosts.
     """
     resources = {} if host.is_nested else host.resources or {}
     own = [has for has in resources.values() if not (has.is_sum or has.pool)]
-    return host.leftovers is None and host.servers == 0 and any(has.used for has in own)
+    return host.leftovers is None and any(has.used for has in own)
 
 
 def _is_unknown_to_placement(host: Host) -> bool:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.functional.cli.test_capacity import CLOUD
 
+LISTED = ('cmp-1', 'cmp-2')
+
 
 @pytest.fixture
 def show(run, write):
@@ -34,6 +36,15 @@ def test_a_host(show):
         'consumers that are not servers': '',
         'not known': 'reserved amounts and consumers: not in a snapshot',
     }
+
+
+def test_servers_are_those_of_the_list(show):
+    """The count of the hypervisor is stale after a migration or a resize."""
+    hosts = [each | {'servers': 0} for each in CLOUD['hosts']]
+    servers = {'cmp-2': [{'id': 's', 'name': 'db', 'status': 'ACTIVE', 'host': 'cmp-2'}]}
+    changed = {'hosts': hosts, 'servers_by_host': servers}
+    found = [json.loads(show(name, '-f', 'json', changed=changed).stdout) for name in LISTED]
+    assert [each['servers'] for each in found] == [0, 1]
 
 
 def test_a_disabled_host_takes_no_server(show):

@@ -36,7 +36,7 @@ def test_a_host_without_other_consumers(edge):
     let(edge, 1, reserved={'MEMORY_MB': 7}, consumers={LOST: {'VCPU': 1}})
     use = fetch(edge)
     assert {name: number for name, number in use.reserved.items() if number} == {'MEMORY_MB': 512}
-    assert use.consumers == ()
+    assert (use.consumers, use.servers) == ((), 1)
     assert 'GET /os-migrations' not in edge.nova.requests()
     assert len(edge.placement.asked) == 3
 

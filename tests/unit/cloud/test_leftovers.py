@@ -108,7 +108,7 @@ def test_a_host_to_which_a_server_has_just_moved_has_no_orphans(edge):
         for host in view.hosts
     )
     view = structs.replace(view, hosts=late)
-    assert 'orphaned' in next(host_status.differences(view))
+    assert 'counts no servers' in next(host_status.differences(view))
     decision = api.answer(QUESTION, view)
     assert decision.fits
     view = api.with_leftovers(edge.connection(), view, decision)

@@ -4,6 +4,7 @@ import pytest
 
 from senlin_affinity.model.cloud import Aggregate, Cloud
 from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.server import Server
 from senlin_affinity.nova.host_status import DISABLED, differences, started
 
 USED = {'MEMORY_MB': Resource(9, 1)}
@@ -12,7 +13,10 @@ USED = {'MEMORY_MB': Resource(9, 1)}
 @pytest.mark.parametrize(
     ('host', 'said'),
     [
-        ({'servers': 0, 'resources': USED}, 'cmp-1: allocations in Placement, but'),
+        (
+            {'servers': 0, 'resources': USED},
+            'cmp-1: allocations in Placement, but the hyper',
+        ),
         ({'servers': 1, 'resources': USED}, None),
         ({'servers': None, 'resources': USED}, None),
         ({'servers': 0, 'resources': {'MEMORY_MB': Resource(9, 0)}}, None),
@@ -33,6 +37,29 @@ USED = {'MEMORY_MB': Resource(9, 1)}
 def test_one_host(host, said):
     found = list(differences(Cloud((Host('cmp-1', 'cmp-1', **host),))))
     assert [words.startswith(said) for words in found] == ([True] if said else [])
+
+
+@pytest.mark.parametrize('counted', [0, 1, None])
+def test_only_a_list_of_servers_shows_that_allocations_are_orphaned(counted):
+    """The count of the hypervisor is stale after a migration or a resize."""
+    host = Host('cmp-1', servers=counted, resources=USED)
+    on_host = Server('s', 'db', 'ACTIVE', host='cmp-1')
+    assert [*differences(Cloud((host,), servers_by_host={'cmp-1': (on_host,)}))] == []
+    (words,) = differences(Cloud((host,), servers_by_host={'cmp-1': ()}))
+    assert 'no servers in Nova: orphaned allocations' in words
+    unread = [*differences(Cloud((host,), servers_by_host={'cmp-2': ()}))]
+    assert ['openstack server list --all-projects --host cmp-1' in each for each in unread] == (
+        [True] if counted == 0 else []
+    )
+    assert 'orphaned' not in ' '.join(unread)
+
+
+def test_servers_are_counted_by_hypervisor():
+    hosts = [Host('ironic', name, servers=0, resources=USED) for name in ('node-1', 'node-2')]
+    server = Server('s', 'db', 'ACTIVE', host='ironic', hypervisor_hostname='node-1')
+    cloud = Cloud((*hosts,), servers_by_host={'ironic': (server,)})
+    assert [*map(cloud.number_of_servers, hosts)] == [1, 0]
+    assert cloud.number_of_servers(Host('unread')) is None
 
 
 @pytest.mark.parametrize(('number', 'end'), [(5, 'c4:'), (7, 'c4 and 2 more:')])
