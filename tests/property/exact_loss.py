@@ -85,10 +85,20 @@ def _closed(world: World, start: tuple[str, ...]) -> Iterator[str]:
 
 
 def _too_few(world: World, loss: Loss) -> Iterator[str]:
-    """Yield the number of new hosts that is not enough."""
+    """Yield the number of new hosts that is not enough, or that are lost, too."""
+    unpinned = {name for each in loss.missing for name in each.data.get('servers', ())}
+    guests = (replace(each, zone=None) if each.id in unpinned else each for each in world.guests)
+    world = replace(world, guests=(*guests,))
+    is_hosts_missing = any(each.code == 'more_hosts' for each in loss.missing)
+    if unpinned and not is_hosts_missing:
+        states = exact_drain.reachable(world, is_loss=True)
+        if not exact_drain.all_move(world, states):
+            yield f'{loss.lacks()} is not enough'
     for each in loss.missing:
         if each.code != 'more_hosts' or len(world.leaving) > _MOST_WITH_HOSTS:
             continue
+        if each.data['like'] in world.drained and loss.name not in world.drained:
+            yield f'{each.text} are lost, too'
         (like,) = (place for place in world.places if place.name == each.data['like'])
         new = (
             replace(like, name=f'new-{number}', enabled=True)

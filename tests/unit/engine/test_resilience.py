@@ -7,10 +7,12 @@ import pytest
 from msgspec import structs
 
 from senlin_affinity import api
+from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.host import Resource
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, SOFT_AFFINITY
 from tests.support.values import replace
-from tests.unit.engine.test_drain import LARGE, ZONES, host, server, view
+from tests.unit.engine.test_drain import LARGE, SMALL, ZONES, host, server, uuid, view
 
 
 def losses(*cloud, by='host', **parts):
@@ -83,17 +85,17 @@ def test_a_sum_proves_that_a_zone_cannot_be_lost():
     servers = [server(number, at='ab'[number % 2]) for number in range(6)]
     found = losses(hosts, *servers, by='zone')
     assert found['az-1'].verdict == 'cannot'
-    assert found['az-1'].lacks() == 'at least 2 VCPU in az-2; 1 more host like a'
+    assert found['az-1'].lacks() == 'at least 2 VCPU in az-2; 1 more host like c'
     assert found['az-2'].verdict == 'any_host'
 
 
 def test_the_smallest_number_of_hosts_is_missing():
-    hosts = [host('a', 4), host('b', 4), host('c', 4), host('d', 1, zone='az-2')]
+    hosts = [host('a', 4), host('b', 4), host('c', 4), host('d', 4, 4, zone='az-2')]
     servers = [server(number, LARGE, at='abc'[number]) for number in range(3)]
     (hosts_missing,) = (
         each for each in losses(hosts, *servers, by='zone')['az-1'].missing if each.code != 'amount'
     )
-    assert hosts_missing.data == {'like': 'a', 'number': 3}
+    assert hosts_missing.data == {'like': 'd', 'number': 3}
 
 
 def test_pinned_servers_stay_in_their_zone():
@@ -101,6 +103,73 @@ def test_pinned_servers_stay_in_their_zone():
     assert verdicts(hosts, server(1), by='zone')['az-1'] == 'any_host'
     pinned = server(1, pinned_zone='az-1')
     assert verdicts(hosts, pinned, by='zone')['az-1'] == 'cannot'
+
+
+def racked(by_rack, *servers):
+    """Return the losses of racks, each with hosts of one or two zones."""
+    racks = [
+        Aggregate(uuid(90 + at), name, metadata={'rack': name}) for at, name in enumerate(by_rack)
+    ]
+    hosts = [
+        replace(each, aggregates=each.aggregates | {rack.uuid})
+        for rack, own in zip(racks, by_rack.values(), strict=True)
+        for each in own
+    ]
+    found = view(hosts, *servers)
+    found = structs.replace(found, aggregates=(*found.aggregates, *racks))
+    return {each.name: each for each in api.resilience(found, 'rack').losses}
+
+
+def test_no_host_of_a_lost_zone_is_proposed():
+    hosts = [host('a'), host('b', 1, 1, zone='az-2')]
+    found = losses(hosts, server(1), server(2), by='zone')['az-1']
+    assert found.lacks() == '2 more hosts like b'
+    assert losses([host('a'), host('b')], server(1), by='zone')['az-1'].missing == ()
+
+
+def test_pinned_servers_of_a_lost_zone_are_unpinned():
+    pinned = [server(number, pinned_zone='az-1') for number in (1, 2)]
+    unpin = 'unpin 2 servers from zone az-1 (compute API 2.104)'
+    found = losses([host('a'), host('b', zone='az-2')], *pinned, by='zone')['az-1']
+    assert found.lacks() == unpin
+    assert found.missing[0].data == {'zone': 'az-1', 'servers': [uuid(1), uuid(2)]}
+    found = losses([host('a'), host('b', 1, zone='az-2')], *pinned, by='zone')['az-1']
+    assert found.lacks() == f'{unpin}; 1 more host like b'
+    assert losses([host('a')], *pinned, by='zone')['az-1'].missing == ()
+    alone = losses([host('a'), host('b', zone='az-2')], *pinned, by='host')['a']
+    assert alone.lacks() == '1 more host like a'
+
+
+def test_a_new_host_is_in_no_lost_rack():
+    full = host('b', 2, 2)
+    found = racked({'r1': [host('a')], 'r2': [full, host('c', 9, 9, zone='az-2')]}, server(1))
+    assert found['r1'].lacks().endswith('1 more host like c')
+    pinned = server(1, pinned_zone='az-1')
+    found = racked({'r1': [host('a')], 'r2': [full, host('c', 9, 9, zone='az-2')]}, pinned)
+    assert found['r1'].lacks() == '1 more host like b'
+
+
+def test_a_new_host_is_in_the_zone_where_resources_are_missing():
+    hosts = {'r1': [host('a', 4), host('d', 4, zone='az-2')], 'r2': [host('b', 16, 12)]}
+    hosts['r3'] = [host('c', 4, 3, zone='az-2')]
+    pinned = [server(number, at='d', pinned_zone='az-2') for number in (1, 2)]
+    found = racked(hosts, *pinned, server(3))
+    assert found['r1'].lacks() == 'at least 1 VCPU in az-2; 1 more host like c'
+
+
+@pytest.mark.parametrize('by', ['zone', 'aggregate'])
+def test_a_new_host_is_one_that_takes_the_servers(by):
+    """The largest host lacks what the server needs."""
+    gpu = {'VGPU': Resource(1, 0, 1)}
+    hosts = [host('a'), host('b', 64, zone='az-2'), host('c', 4, zone='az-2')]
+    hosts = [
+        replace(each, resources=each.resources | gpu) if each.host in 'ac' else each
+        for each in hosts
+    ]
+    hosts[2] = replace(hosts[2], resources=hosts[2].resources | {'VGPU': Resource(1, 1, 1)})
+    wanted = replace(SMALL, extra_specs={'resources:VGPU': '1'})
+    found = losses(hosts, server(1, wanted), by=by)['az-1']
+    assert found.lacks().endswith('1 more host like c')
 
 
 def test_what_nova_does_not_show_makes_a_verdict_at_most():
