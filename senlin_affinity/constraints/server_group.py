@@ -106,7 +106,7 @@ class ServerGroupConstraint(Constraint):
             'attempts',
         ),
         'server_group.host_full': Reason(
-            'holds {members} servers of group {group}, '
+            'holds {members} server(s) of group {group}, '
             'max_server_per_host is {max_server_per_host}',
             advice='raise max_server_per_host, or add a host',
             for_owner='a host may hold {max_server_per_host} of server group {group}',

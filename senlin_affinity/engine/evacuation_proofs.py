@@ -29,6 +29,7 @@ from senlin_affinity.engine.evacuation import Evacuations, Kind
 from senlin_affinity.engine.workload_bounds import Need, free_of, of_hosts, shortfalls, slots
 from senlin_affinity.engine.workload_plan import Obstacle
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB
+from senlin_affinity.model.numbers import counted
 from senlin_affinity.scenario.columns import Flags, Numbers
 from senlin_affinity.scenario.scenario import Scenario
 
@@ -134,7 +135,9 @@ def obstacles(needs: Sequence[Need], scenario: Scenario) -> list[Obstacle]:
     for each in needs:
         fit = int(np.minimum(each.upper, each.count).sum())
         if fit < each.count:
-            text = f'{each.count:,} servers of {each.name} need hosts, which have room for {fit:,}'
+            need = 'needs' if each.count == 1 else 'need'
+            who = f'{counted(each.count, "server")} of {each.name} {need} a suitable host'
+            text = f'{who}; such hosts have room for {fit:,}'
             found.append(Obstacle('workload.servers', text))
     return found or [*of_hosts(needs, scenario)]
 

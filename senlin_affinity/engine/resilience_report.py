@@ -101,10 +101,15 @@ class Loss:
         )
 
     def why(self) -> str:
-        """Return why the first server that is left has no host; '' if that is not known."""
+        """Return why the first server that is left has no host; '' if that is not known.
+
+        Of several hosts, the one that is the closest to being suitable is named.
+        """
         if self.plan.stuck:
             first = self.plan.stuck[0]
-            return f'{first.server.name}: {first.reason}'
+            host, code = next(iter(first.hosts.items()), ('', ''))
+            of_host = f'host {host} is rejected: ' if code == first.code else ''
+            return f'{first.server.name}: {of_host}{first.reason}'
         if self.obstacles:
             return self.obstacles[0].text
         return 'no order moves all servers' if self.plan.is_proven else ''

@@ -3,14 +3,18 @@
 import json
 import pickle
 
+import numpy as np
 import pytest
 from msgspec import structs
 
 from senlin_affinity import api
+from senlin_affinity.engine.evacuation_proofs import obstacles
+from senlin_affinity.engine.workload_bounds import Need
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Resource
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, SOFT_AFFINITY
+from senlin_affinity.scenario.scenario import Scenario
 from tests.support.values import replace
 from tests.unit.engine.test_drain import LARGE, SMALL, ZONES, host, server, uuid, view
 
@@ -103,6 +107,34 @@ def test_pinned_servers_stay_in_their_zone():
     assert verdicts(hosts, server(1), by='zone')['az-1'] == 'any_host'
     pinned = server(1, pinned_zone='az-1')
     assert verdicts(hosts, pinned, by='zone')['az-1'] == 'cannot'
+
+
+def test_a_reason_is_about_a_host_not_about_the_server():
+    pinned = server(1, pinned_zone='az-1')
+    found = losses([host('a'), host('b', zone='az-2')], pinned, by='zone')['az-1']
+    assert found.why() == 's1: host b is rejected: in zone az-2, not az-1'
+    grouped = [server(number, at=at, server_group='g') for number, at in ((1, 'a'), (2, 'b'))]
+    found = losses([host('a'), host('b')], *grouped, groups=[('g', ANTI_AFFINITY, 1)])['a']
+    assert found.why() == (
+        's1: host b is rejected: holds 1 server of group g, max_server_per_host is 1'
+    )
+    found = losses([host('a'), host('b')], server(1, status='PAUSED'))['a']
+    assert found.why().startswith('s1: ')
+    assert 'host b' not in found.why()
+
+
+@pytest.mark.parametrize(
+    ('number', 'text'),
+    [
+        (1, '1 server of small needs a suitable host; such hosts have room for 0'),
+        (3, '3 servers of small need a suitable host; such hosts have room for 1'),
+    ],
+)
+def test_an_obstacle_agrees_with_its_number(number, text):
+    hosts = np.array([number > 1])
+    need = Need('small', number, hosts * 1, {}, {})
+    (found,) = obstacles([need], Scenario.of(view([host('a')])))
+    assert found.text == text
 
 
 def racked(by_rack, *servers):
