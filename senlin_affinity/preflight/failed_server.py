@@ -338,10 +338,13 @@ def question_of(failed: FailedServer, given: Question) -> Question:
     flavor = given.flavor or failed.flavor_name
     if flavor is None:
         words = f'{failed.name} is deleted, and Nova shows only its actions: specify at least'
+        words += ' its flavor'
         if failed.attempt is not None:
             hidden = failed.hidden.get('--flavor', 'the flavor')
-            words = f'Nova does not show {hidden} of the {failed.what} of {failed.name}: specify'
-        raise InvalidSpec(f'{words} --flavor')
+            words = f'Nova does not show {hidden} of the {failed.what} of {failed.name}: specify it'
+        # Not every command that asks has the option, and other servers may have this name.
+        command = f'senlin-affinity server explain {failed.id} --flavor FLAVOR'
+        raise InvalidSpec(f'{words} with "{command}"')
     hints = {**failed.hints, **given.scheduler_hints}
     hinted = profile.group_hint({'scheduler_hints': hints})
     zone = failed.availability_zone if given.availability_zone is None else given.availability_zone

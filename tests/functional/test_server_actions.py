@@ -449,7 +449,8 @@ def test_a_tenant_reads_no_host_and_an_administrator_the_flavor(nova):
     assert (said['hosts'], said['failure']['tried']) == ([], [])
     assert 'cmp-' not in json.dumps(said)
     done = nova.run('server', 'explain', server, user='sandbox-demo')
-    words = 'error: Nova does not show the new flavor of the resize of own: specify --flavor\n'
+    words = 'error: Nova does not show the new flavor of the resize of own: specify it with '
+    words += f'"senlin-affinity server explain {server} --flavor FLAVOR"\n'
     assert (done.returncode, done.stderr) == (2, words)
     status, said = nova.command('server', 'explain', server)
     assert (status, said['attempt']) == (3, {'action': 'resize', 'flavor': 'big', 'host': None})

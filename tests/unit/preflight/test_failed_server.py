@@ -193,7 +193,9 @@ def test_a_forced_host_stays_a_part_of_the_zone():
 
 
 def test_an_unknown_deleted_server():
-    with pytest.raises(InvalidSpec, match='web-1 is deleted, .* at least --flavor'):
+    with pytest.raises(
+        InvalidSpec, match='web-1 is deleted, .* at least its flavor .* --flavor FLAVOR'
+    ):
         question_of(server(flavor_name=None), SETTINGS)
 
 
