@@ -12,13 +12,14 @@ from typing import Any
 
 from senlin_affinity.answers.headline import candidates_of, limiting_reason
 from senlin_affinity.answers.likely_cause import of_request
+from senlin_affinity.constraints.quota import DRIVER, USAGE
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted, listed
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.request import Request
 from senlin_affinity.nova.actions import Action
-from senlin_affinity.nova.quotas import INSTANCES, SERVER_GROUP_MEMBERS
+from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
 from senlin_affinity.preflight.failed_server import (
     CREATED,
     ENDED,
@@ -42,6 +43,8 @@ _SAME_TIME = 'Perhaps another server of the group was started at the same time'
 _PASS = 'Pass --nova-conf.'
 _OTHER_REASON = 'Perhaps another reason was decisive then.'
 _MOST_HOSTS = 3
+#: The quotas whose names are not the words for their units.
+_UNITS = {RAM: 'MiB of ram', SERVER_GROUP_MEMBERS: 'group members'}
 _NO_RECORD = 'Nova keeps no record of changes to hosts, traits or quotas.'
 
 
@@ -207,16 +210,15 @@ class Explanation:
     def _counts(self) -> Iterator[str]:
         """Yield what the failed servers take of limited quotas.
 
-        "4 of 10 instances", and with a server group "4 of 10 group members".
+        "4 of 10 instances", "8 of 20 cores", and with a server group "4 of 10 group members".
         """
-        remaining, quotas = self.failed.remaining, self.cloud.quotas or {}
-        nouns = {INSTANCES: 'instances'}
+        quotas, usage = self.cloud.quotas or {}, usage_of_failed(self.request, self.failed)
         if self.request.server_group is not None:
-            nouns[SERVER_GROUP_MEMBERS] = 'group members'
-        for kind, noun in nouns.items():
+            usage[SERVER_GROUP_MEMBERS] = len(self.failed.remaining)
+        for kind, number in usage.items():
             limit = quotas[kind].limit if kind in quotas else None
-            if remaining and limit is not None:
-                yield f'{len(remaining)} of {limit} {noun}'
+            if number and limit is not None:
+                yield f'{number} of {limit} {_UNITS.get(kind, kind)}'
 
     def why_different(self) -> Iterator[str]:
         """Yield why Nova found no host although the planner finds one now.
@@ -334,6 +336,19 @@ class Explanation:
                 'host': failed.host,
             }
         return own | self.decision.as_dict(skipped=skipped)
+
+
+def usage_of_failed(request: Request, failed: FailedServer) -> dict[str, int]:
+    """Return what the failed servers that are not deleted use of the quotas, by quota.
+
+    Only ``instances`` if nova.conf says that Nova counts cores and ram in Placement, where failed
+    servers have no allocation.
+    """
+    flavor, number = request.flavor, len(failed.remaining)
+    is_by_placement = request.option(USAGE) or request.option(DRIVER) != DRIVER.default
+    if flavor is None or is_by_placement:
+        return {INSTANCES: number}
+    return {INSTANCES: number, CORES: number * flavor.vcpus, RAM: number * flavor.ram}
 
 
 def _phrase(changes: Sequence[Change]) -> str:

@@ -14,12 +14,12 @@ from msgspec import structs
 
 from senlin_affinity import engine
 from senlin_affinity.answers import disclosure, likely_cause
-from senlin_affinity.answers.explanation import Explanation
+from senlin_affinity.answers.explanation import Explanation, usage_of_failed
 from senlin_affinity.answers.suggestions import suggested
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.flavor import FlavorConstraint
 from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.constraints.quota import DRIVER, USAGE, QuotaConstraint
+from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.model import scheduler_hints
 from senlin_affinity.model.cloud import Cloud
@@ -27,7 +27,6 @@ from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU, Flavor
 from senlin_affinity.model.request import Request
 from senlin_affinity.model.server_group import ANTI_AFFINITY
 from senlin_affinity.nova.actions import SAME_HOST, Action, ServerAction
-from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM
 from senlin_affinity.preflight import server_action
 from senlin_affinity.preflight.failed_server import Cause, FailedServer
 from senlin_affinity.preflight.question import Question, only_on, resolve_question
@@ -210,21 +209,11 @@ def _accepted(request: Request, cloud: Cloud) -> tuple[Request, Cloud]:
 
 
 def without_failed(request: Request, cloud: Cloud, failed: FailedServer) -> tuple[Request, Cloud]:
-    """Return the request and the cloud without the failed servers, in the group and in quotas.
-
-    Of the quotas, only ``instances`` changes if nova.conf says that Nova counts cores and ram in
-    Placement, where failed servers have no allocation.
-    """
-    flavor = request.flavor
-    ids = {each.id for each in failed.remaining}
-    number = len(ids)
-    is_by_placement = request.option(USAGE) or request.option(DRIVER) != DRIVER.default
-    figures = {INSTANCES: number}
-    if flavor is not None and not is_by_placement:
-        figures |= {CORES: number * flavor.vcpus, RAM: number * flavor.ram}
+    """Return the request and the cloud without the failed servers, in the group and in quotas."""
+    ids, usage = {each.id for each in failed.remaining}, usage_of_failed(request, failed)
     is_of_user = failed.user_id in (None, cloud.user_id)
     quotas = cloud.quotas and {
-        name: quota.with_less_usage(figures.get(name, 0), is_of_user=is_of_user)
+        name: quota.with_less_usage(usage.get(name, 0), is_of_user=is_of_user)
         for name, quota in cloud.quotas.items()
     }
     group = request.server_group
