@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from senlin_affinity.answers.headline import candidates_of, limiting_reason
+from senlin_affinity.answers.headline import candidates_of, limiting_reason, rejections
 from senlin_affinity.answers.likely_cause import of_request
 from senlin_affinity.constraints.quota import DRIVER, USAGE
 from senlin_affinity.engine.decision import Decision
@@ -183,11 +183,15 @@ class Explanation:
     def today(self) -> str:
         """Return whether the same request would fit today, perhaps after the failed are deleted.
 
-        Then what these count in limited quotas (:meth:`_counts`), if anything.
+        If :meth:`why` names only the reasons of the hosts, the rejections of the request, such as
+        by quotas, are named here. Then follows what the failed servers count in limited quotas
+        (:meth:`_counts`), if anything.
         """
         decision, same = self.decision, f'same {self.failed.what}'
         fits, fit = ('fits', 'fit') if self.failed.attempt is None else ('works', 'work')
-        words = f'The {same} would fail today.'
+        said = rejections(self.of_hosts)
+        others = '; '.join(each for each in rejections(decision) if each not in said)
+        words = f'The {same} would fail today{f", also because {others}" if others else ""}.'
         if decision.fits is None:
             words = f'Whether the {same} would {fit} today is not known.'
         elif self.would_fail_again:

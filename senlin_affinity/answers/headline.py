@@ -107,6 +107,11 @@ def limits(decision: Decision, remedies: Sequence[Remedy] | None = None) -> list
     return found
 
 
+def rejections(decision: Decision) -> list[str]:
+    """Return each rejection of the request as a whole, such as by a quota, in words."""
+    return [_of_request(each, decision).words for each in decision.request.values() if not each]
+
+
 def _of_request(verdict: Verdict, decision: Decision) -> Limit:
     """Return the rejection of the request."""
     words = _WITHOUT_ADVICE.get(verdict.code) if decision.is_hosts_known else None

@@ -785,6 +785,17 @@ def test_a_quota_does_not_explain_that_no_host_was_found():
     assert not any('No host takes it' in each for each in found.why())
 
 
+def test_a_quota_that_rejects_a_request_is_named_beside_the_hosts():
+    """A remedy changes both."""
+    row = {'hosts': {'cmp-1': FULL}, 'quotas': {'instances': [9, 9]}}
+    found = explained(row, failed_server(1, 'DELETED'))
+    assert [*found.sentences()][-2:] == [
+        'No host takes it: too little VCPU left (the only host).',
+        'The same request would fail today, also because the project has 9 of 9 instances: no room '
+        'for 1 more.',
+    ]
+
+
 def test_failed_servers_use_quotas_of_their_user():
     quotas = {
         'instances': Quota(9, 8, of_user=Quota(5, 3)),

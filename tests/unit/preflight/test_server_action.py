@@ -253,14 +253,14 @@ def test_what_the_question_specifies_is_known():
 # --- explanations
 
 
-def explained(action, hosts=None, message=NO_HOST, failed=None, more=None, **given):
+def explained(action, hosts=None, message=NO_HOST, failed=None, more=None, cloud=None, **given):
     of = server(**(more or {}))
     failure = ActionFailure(cause_of(message), message, AT)
     values = {'flavor_name': 'small', 'project_id': 'ours', 'user_id': 'u', **(failed or {})}
     found = FailedServer(of.id, of.name, of.status, failure, **values)
     found = replace(found, attempt=ServerAction(action, of))
     question = failed_question(found, Question(0, **given))
-    view = with_fields(snapshot_of(row(hosts)), nova_release=34)
+    view = with_fields(snapshot_of(row(hosts, **(cloud or {}))), nova_release=34)
     return explain(found, question, view, CONSTRAINTS, found.host)
 
 
@@ -287,6 +287,23 @@ def test_a_resize_names_its_flavor():
     )
     assert (found.request.flavor.name, found.likely_cause) == ('big', None)
     assert explained(Action.RESIZE, FULL, message, failed, flavor='small').request.flavor == SMALL
+
+
+@pytest.mark.parametrize(
+    ('hosts', 'words'), [(THREE, 'today: the project'), (FULL, 'today, also because the project')]
+)
+def test_a_quota_that_rejects_a_resize_is_named_beside_the_hosts(hosts, words):
+    cloud = {'quotas': {'ram': [1124, 1024]}}
+    found = explained(Action.RESIZE, hosts, failed={'flavor_name': 'big'}, cloud=cloud)
+    assert ('No host takes it: too little VCPU' in ' '.join(found.why())) is (hosts is FULL)
+    assert found.today().startswith(f"The same resize would fail {words}'s quota of ram has ")
+
+
+def test_an_obstacle_is_named_beside_the_hosts():
+    found = explained(Action.EVACUATE, FULL, more={'status': 'ERROR'})
+    assert found.today().startswith(
+        'The same evacuation would fail today, also because the compute service of cmp-1 is up'
+    )
 
 
 def test_an_action_that_works_now():
