@@ -34,6 +34,7 @@ from senlin_affinity.model.scheduler_hints import enforced
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.spread import ZONE
 from senlin_affinity.model.verdict import Reason, sentence
+from senlin_affinity.nova.quotas import exceeded
 from senlin_affinity.policy.senlin_data import NO_DRS_HOST, Refusal
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 from senlin_affinity.scenario.scenario import Scenario
@@ -98,10 +99,12 @@ def tenant_report(
     bounds = [wanted]
     reasons = []
     for verdict in decision.request.values():
-        words = decision.reasons[verdict.code].for_owner
-        if not verdict and words is not None:
-            bounds.append(verdict.room or 0)
-            reasons.append(sentence(verdict, {verdict.code: Reason(words)}))
+        if verdict or decision.reasons[verdict.code].for_owner is None:
+            continue
+        bounds.append(verdict.room or 0)
+        for each in exceeded(verdict):
+            words = decision.reasons[each.code].for_owner or ''
+            reasons.append(sentence(each, {each.code: Reason(words)}))
     causes = []
     if number < min(bounds):  # otherwise, a quota ends the trial
         found = _limiting(decision, request, cloud, constraints, number, restricting)

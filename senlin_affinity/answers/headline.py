@@ -43,6 +43,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import QUOTA
 from senlin_affinity.model.verdict import Verdict, agreeing, sentence
 from senlin_affinity.nova.host_status import may_have_orphans
+from senlin_affinity.nova.quotas import exceeded
 
 _HOST_FULL, _OTHER_ZONE = 'server_group.host_full', 'availability_zone.other_zone'
 _TOO_LARGE, _NOT_OFFERED = 'resources.too_large', 'resources.not_offered'
@@ -94,12 +95,12 @@ def limits(decision: Decision, remedies: Sequence[Remedy] | None = None) -> list
     :param remedies: the remedies, if the decision has none.
     """
     capacity, of_hosts = decision.capacity or 0, decision.of_hosts.upper
-    rejections = {name: each for name, each in decision.request.items() if not each}
-    deciding = [name for name, each in rejections.items() if (each.room or 0) <= capacity]
+    rejected = {name: each for name, each in decision.request.items() if not each}
+    deciding = [name for name, each in rejected.items() if (each.room or 0) <= capacity]
     are_hosts_deciding = of_hosts is not None and of_hosts <= capacity
     if not deciding and not are_hosts_deciding:
-        deciding = [*rejections]
-    found = [_of_request(rejections[name], decision) for name in deciding]
+        deciding = [*rejected]
+    found = [limit for name in deciding for limit in _of_request(rejected[name], decision)]
     # Placement and nova-api reject a request as such; of these, the hosts tell nothing more.
     if not found or (are_hosts_deciding and {*deciding} == {QUOTA} and decision.hosts):
         found += _of_leftovers(decision.remedies if remedies is None else remedies, decision.wanted)
@@ -107,16 +108,21 @@ def limits(decision: Decision, remedies: Sequence[Remedy] | None = None) -> list
     return found
 
 
-def rejections(decision: Decision) -> list[str]:
-    """Return each rejection of the request as a whole, such as by a quota, in words."""
-    return [_of_request(each, decision).words for each in decision.request.values() if not each]
+def rejections(decision: Decision, by: str | None = None) -> list[str]:
+    """Return each rejection of the request as a whole, such as by a quota, in words.
+
+    :param by: only those by the constraint with this name.
+    """
+    rejected = [each for name, each in decision.request.items() if not each and by in (None, name)]
+    return [limit.words for each in rejected for limit in _of_request(each, decision)]
 
 
-def _of_request(verdict: Verdict, decision: Decision) -> Limit:
-    """Return the rejection of the request."""
-    words = _WITHOUT_ADVICE.get(verdict.code) if decision.is_hosts_known else None
-    words = words.format_map(verdict.facts) if words else sentence(verdict, decision.reasons)
-    return Limit.of(words, verdict, decision)._replace(short=words)
+def _of_request(verdict: Verdict, decision: Decision) -> Iterator[Limit]:
+    """Yield the rejection of the request; one by quotas once for each exceeded quota."""
+    for each in exceeded(verdict):
+        words = _WITHOUT_ADVICE.get(each.code) if decision.is_hosts_known else None
+        words = words.format_map(each.facts) if words else sentence(each, decision.reasons)
+        yield Limit.of(words, each, decision)._replace(short=words)
 
 
 def _of_leftovers(remedies: Iterable[Remedy], wanted: int) -> Iterator[Limit]:

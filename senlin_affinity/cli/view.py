@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from senlin_affinity.answers.explanation import Explanation
-from senlin_affinity.answers.headline import limiting_reason
+from senlin_affinity.answers.headline import limiting_reason, limits, rejections
 from senlin_affinity.cli import servers_view, view_hosts, view_notes
 from senlin_affinity.cli.view_notes import Answer
 from senlin_affinity.cli.wrapping import command_lines, lines
@@ -199,6 +199,8 @@ def _of_action(asked: ServerAction, decision: Decision) -> Iterator[str]:
     what = f'the {noun} of {server.name}'
     if decision.fits is None:
         yield f'It is not known whether Nova finds a host for {what}.'
+    elif decision.fits is False and not decision.request.get(QUOTA, True):
+        yield from _of_quotas(what, decision)
     elif decision.fits is False and OBSTACLE not in decision.request:
         yield f'Nova finds no host for {what}: {limiting_reason(decision)}.'
     elif decision.fits is False:
@@ -210,6 +212,15 @@ def _of_action(asked: ServerAction, decision: Decision) -> Iterator[str]:
         yield f'Nova {sure} {hosts} for {what}.'
         if decision.fits_by_upper_bound:
             yield f'Not known: {"; ".join(decision.not_known)}.'
+
+
+def _of_quotas(what: str, decision: Decision) -> Iterator[str]:
+    """Yield that quotas reject an action, and what else does, such as the hosts."""
+    said = rejections(decision, QUOTA)
+    yield f'nova-api rejects {what} with 403, before Nova chooses a host: {"; ".join(said)}.'
+    others = '; '.join(each.words for each in limits(decision) if each.words not in said)
+    if others:
+        yield f'With a larger quota, it would still fail: {others}.'
 
 
 def fit(decision: Decision) -> str:

@@ -52,6 +52,7 @@ class QuotaConstraint(Constraint):
     def check_request(self, request: Request, cloud: Cloud) -> Verdict:
         """Return the verdict of the quota that leaves the least room, with the bounds of all.
 
+        The fact ``also`` of a REJECT has the other exceeded quotas of servers and members.
         The facts include a known ``project_id``. SKIP ``unknown`` without quotas of the servers'
         project, and ``no_group`` if only those of groups are known, and there is none.
         """
@@ -82,7 +83,9 @@ class QuotaConstraint(Constraint):
         bounds = reduce(and_, (verdict.bounds for verdict in verdicts))
         least = [verdict for verdict in verdicts if verdict.bounds.is_at_most]
         caveats = dict.fromkeys(text for verdict in least for text in verdict.caveats)
-        return replace(_strictest(verdicts), bounds=bounds, caveats=(*caveats,))
+        first = _strictest(verdicts)
+        others = (each for each in verdicts if not each and each is not first)
+        return replace(quotas.with_others(first, others), bounds=bounds, caveats=(*caveats,))
 
     def assumptions(self, request: Request, cloud: Cloud) -> Iterator[Assumption]:
         """Yield METADATA if metadata items have no quota, NO_USERS if one has no ``of_user``.

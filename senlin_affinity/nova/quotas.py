@@ -18,9 +18,10 @@ Units: ram in MiB; a limit of None is "no limit" (-1 in Nova); a missing quota i
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -40,6 +41,11 @@ METADATA_ITEMS = 'metadata_items'
 #: Caveats.
 DRIVERS = "quotas, which Nova's drivers count in two ways"
 UNKNOWN_USERS = 'members of the group that may belong to the same user'
+#: What new servers need, and what a resized server needs, in a sentence.
+NEW_NEED = '{wanted} server(s) need(s) {needed}'
+RESIZE_NEEDS = 'the resize needs {needed} more'
+#: The fact with each other exceeded quota.
+_ALSO = 'also'
 
 REASONS: Mapping[str, Reason] = {
     'quota.server_groups': tenant_reason(
@@ -56,13 +62,11 @@ REASONS: Mapping[str, Reason] = {
         advice='raise the instances quota, or delete servers',
     ),
     'quota.cores': tenant_reason(
-        "the project's quota of cores has {left} of {limit} left, but {wanted} server(s) "
-        'need(s) {needed}',
+        f"the project's quota of cores has {{left}} of {{limit}} left, but {NEW_NEED}",
         advice='raise the cores quota, delete servers, or use a smaller flavor',
     ),
     'quota.ram': tenant_reason(
-        "the project's quota of ram has {left} of {limit} MiB left, but {wanted} server(s) "
-        'need(s) {needed}',
+        f"the project's quota of ram has {{left}} of {{limit}} MiB left, but {NEW_NEED}",
         advice='raise the ram quota, delete servers, or use a smaller flavor',
     ),
     'quota.user_instances': tenant_reason(
@@ -70,13 +74,11 @@ REASONS: Mapping[str, Reason] = {
         advice="raise the user's instances quota, or delete servers",
     ),
     'quota.user_cores': tenant_reason(
-        "the user's quota of cores has {left} of {limit} left, but {wanted} server(s) need(s) "
-        '{needed}',
+        f"the user's quota of cores has {{left}} of {{limit}} left, but {NEW_NEED}",
         advice="raise the user's cores quota, delete servers, or use a smaller flavor",
     ),
     'quota.user_ram': tenant_reason(
-        "the user's quota of ram has {left} of {limit} MiB left, but {wanted} server(s) need(s) "
-        '{needed}',
+        f"the user's quota of ram has {{left}} of {{limit}} MiB left, but {NEW_NEED}",
         advice="raise the user's ram quota, delete servers, or use a smaller flavor",
     ),
     'quota.metadata_items': tenant_reason(
@@ -115,6 +117,19 @@ class Charged(Quota, frozen=True):
     """
 
     doubt: Capacity = 0
+
+
+class Resized(Quota, frozen=True):
+    """A quota without what a server that is resized uses, which Nova counts: ``own``."""
+
+    own: Capacity = 0
+
+    @classmethod
+    def of(cls, quota: Quota, own: int) -> Resized:
+        """Return a quota, and that of its user, without this usage."""
+        of_user = None if quota.of_user is None else cls.of(quota.of_user, own)
+        used = quota.with_less_usage(own).used
+        return cls(quota.limit, used, of_user, (quota.used or 0) - (used or 0))
 
 
 class Cost(NamedTuple):
@@ -239,7 +254,8 @@ def room_for_servers(
 ) -> Verdict:
     """Check whether the project may have ``wanted`` more servers; ``room`` is the allowed number.
 
-    The verdict is that of the most restrictive quota.
+    The verdict is that of the most restrictive quota. The fact ``also`` of a REJECT has the code
+    and the facts of each other exceeded quota.
     """
     known = {
         name: quota
@@ -261,23 +277,57 @@ def room_for_servers(
     most = -rooms[name][0] if rooms else math.inf
     if most == math.inf:
         return Verdict.passed('quota.unlimited', least=certain, caveats=(DRIVERS,))
-    quota, whose = known[name], name
-    if quota.of_user is not None and quota.room != Quota(quota.limit, quota.used).room:
-        quota, whose = quota.of_user, f'user_{name}'
-    room = int(most)
-    bounds = Bounds.at_most(room, certain)
-    if wanted <= room:
+    bounds = Bounds.at_most(int(most), certain)
+    if wanted <= most:
+        whose = _strictest(name, known[name])[0]
         return Verdict(Outcome.PASS, 'quota.ok', {'quota': whose}, bounds, (DRIVERS,))
-    facts = {'used': quota.used, 'limit': quota.limit, 'wanted': wanted}
+    too_few = {each: cost for each, (least, cost) in rooms.items() if -least < wanted}
+    first = _exceeded(name, known[name], too_few.pop(name), wanted)
+    others = (_exceeded(each, known[each], cost, wanted) for each, cost in too_few.items())
+    return with_others(dataclasses.replace(first, bounds=bounds, caveats=(DRIVERS,)), others)
+
+
+def _strictest(name: str, quota: Quota) -> tuple[str, Quota]:
+    """Return the quota of the project or of its user that leaves less, the former by default."""
+    if quota.of_user is not None and quota.room != Quota(quota.limit, quota.used).room:
+        return f'user_{name}', quota.of_user
+    return name, quota
+
+
+def _exceeded(name: str, quota: Quota, cost: Cost, wanted: int) -> Verdict:
+    """Return REJECT by a quota, with the numbers of Nova.
+
+    For a resize, Nova counts the server's usage as used, and requests the difference.
+    """
+    free = quota.room or 0
+    whose, quota = _strictest(name, quota)
+    own = quota.own if isinstance(quota, Resized) else 0
+    used = (quota.used or 0) + own
+    facts = {'used': used, 'limit': quota.limit, 'wanted': wanted}
     if name != INSTANCES:
-        cost = rooms[name][1]
         facts |= {
-            'each': cost.first,
-            'needed': cost.of(wanted),
-            'left': free[name],
-            'allowed': room,
+            'each': cost.first - own,
+            'needed': cost.of(wanted) - own,
+            'left': max(0, free - own),
+            'allowed': int(cost.room(free)),
         }
-    return Verdict(Outcome.REJECT, f'quota.{whose}', facts, bounds, (DRIVERS,))
+    return Verdict.rejected(f'quota.{whose}', **facts)
+
+
+def with_others(verdict: Verdict, others: Iterable[Verdict]) -> Verdict:
+    """Return a REJECT with the others in its fact ``also``; each is by another exceeded quota."""
+    found = [{'code': each.code, **each.facts} for each in others]
+    also = [*verdict.facts.get(_ALSO, ()), *found]
+    return dataclasses.replace(verdict, facts={**verdict.facts, _ALSO: also}) if also else verdict
+
+
+def exceeded(verdict: Verdict) -> Iterator[Verdict]:
+    """Yield a REJECT, then one for each other exceeded quota in its facts."""
+    facts = {**verdict.facts}
+    also = facts.pop(_ALSO, ())
+    yield dataclasses.replace(verdict, facts=facts)
+    for each in also:
+        yield Verdict.rejected(each['code'], **{key: each[key] for key in each if key != 'code'})
 
 
 def _doubt(quota: Quota) -> int:

@@ -47,7 +47,7 @@ from senlin_affinity.nova.actions import (
     unchecked,
 )
 from senlin_affinity.nova.moves import REBUILT_IMAGE
-from senlin_affinity.nova.quotas import CORES, RAM
+from senlin_affinity.nova.quotas import CORES, NEW_NEED, RAM, RESIZE_NEEDS, Resized
 from senlin_affinity.preflight.question import Question, image_of, only_on
 from senlin_affinity.scenario.column import Column
 from senlin_affinity.scenario.scenario import Scenario
@@ -118,10 +118,7 @@ class ActionRequest:
         )
         reasons = decision.reasons
         if not self.asked.stays:
-            reasons = {
-                code: replace(each, advice=_ADVICE.get(code, each.advice))
-                for code, each in reasons.items()
-            }
+            reasons = {code: self._worded(code, each) for code, each in reasons.items()}
         helpful = (*map(self._with_unpinning, decision.remedies),)
         decision = replace(decision, reasons=reasons, remedies=helpful, tried=())
         if self.obstacle is not None:
@@ -140,6 +137,14 @@ class ActionRequest:
             return decision
         late = f'what Nova checks only on the chosen host ({"; ".join(left)})'
         return replace(decision, at_most=(*decision.at_most, late), capacity_certain=0)
+
+    def _worded(self, code: str, reason: Reason) -> Reason:
+        """Return a reason with the advice for an existing server, and the words of a resize."""
+        reason = replace(reason, advice=_ADVICE.get(code, reason.advice))
+        if self.asked.action is not Action.RESIZE or NEW_NEED not in reason.sentence:
+            return reason
+        words = reason.sentence.replace(NEW_NEED, RESIZE_NEEDS)
+        return replace(reason, sentence=words, for_owner=words)
 
     def _filters(
         self, checked: Iterable[Constraint], constraints: Iterable[Constraint]
@@ -299,7 +304,7 @@ def _quotas(
         return {}
     grown = {CORES: (before.vcpus, after.vcpus), RAM: (before.ram, after.ram)}
     return {
-        name: quotas[name].with_less_usage(old)
+        name: Resized.of(quotas[name], old)
         for name, (old, new) in grown.items()
         if name in quotas and new > old
     }

@@ -18,7 +18,14 @@ from senlin_affinity.policy.senlin_data import Placement
 from senlin_affinity.scenario.constraint import Constraint, is_of_hosts
 from tests.support.asked import resolve
 from tests.support.our_constraints import OURS
-from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
+from tests.support.small_cloud import (
+    CONSTRAINTS,
+    Fence,
+    quotas_of,
+    request_of,
+    rules_of,
+    snapshot_of,
+)
 from tests.support.tables import rows
 from tests.support.values import replace
 from tests.unit.answers.test_hook import Story
@@ -146,6 +153,21 @@ def test_a_tenant_reads_no_number_if_a_quota_is_not_known(quotas, options, is_nu
         assert not re.search(r'\d', found.for_owner)
     no_room = 'no host accepts more of these servers (operators can find out why)'
     assert found.for_owner.startswith(f'does not fit: {head}; {no_room}')
+
+
+def test_a_tenant_reads_each_exceeded_quota():
+    quotas = {'instances': [4, 2], 'cores': [3, 2], 'server_group_members': [2, None]}
+    row = {'hosts': {'cmp-1': {'free': 9}}, 'count': 5, 'project': 'p'}
+    row['group'] = {'policy': 'soft-anti-affinity'}
+    row['properties'] = {'servergroup': {'policies': 'soft-anti-affinity'}}
+    story = TenantStory(row)
+    view = structs.replace(story.view(), quotas=quotas_of(quotas))
+    found = hook.place_nodes(story.question, CONSTRAINTS, view).for_owner
+    assert found.endswith(
+        "; the project's quota of cores has 1 of 3 left, but 5 servers "
+        'need 5; the project has 2 of 4 instances: no room for 5 more; server group web has 0 of '
+        '2 allowed members: no room for 5 more'
+    )
 
 
 def test_a_tenant_reads_no_change_if_a_quota_is_not_known():

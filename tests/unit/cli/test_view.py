@@ -537,6 +537,24 @@ def test_an_action_begins_with_what_nova_does(action, hosts, words):
     assert 'quotas are ignored' not in text
 
 
+@pytest.mark.parametrize(
+    ('free', 'more'),
+    [
+        (2, ''),
+        (0, 'With a larger quota, it would still fail: too little VCPU left (the only host).\n'),
+    ],
+)
+def test_nova_api_rejects_an_action_by_a_quota_before_a_host_is_chosen(free, more):
+    cloud = {'quotas': {'ram': [1124, 1024]}}
+    hosts = {'cmp-1': {}, 'cmp-2': {'free': free}}
+    text = of_action(Action.RESIZE, hosts, cloud=cloud, flavor='big')
+    assert text.startswith(
+        'nova-api rejects the resize of web-1 with 403, before Nova chooses a host: the\n'
+        "project's quota of ram has 100 of 1124 MiB left, but the resize needs 512 more.\n"
+        f'{more}\n'
+    )
+
+
 def test_an_action_without_the_hosts():
     text = of_action(Action.MIGRATE, view={'owner_sees_hosts': False})
     assert text.startswith('It is not known whether Nova finds a host for the cold migration of')

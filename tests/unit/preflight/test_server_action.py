@@ -4,8 +4,10 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace as with_fields
 
+from senlin_affinity.answers.headline import limiting_reason
 from senlin_affinity.answers.repetition import explain
 from senlin_affinity.constraints.quota import DRIVER, USAGE
+from senlin_affinity.model.cloud import Quota
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.image import Image
 from senlin_affinity.model.server import Server
@@ -221,6 +223,35 @@ def test_the_quotas_that_nova_checks(action, flavor, options, fits):
     if not fits and flavor == 'big':
         (remedy,) = (each for each in found.remedies if each.code == 'quota')
         assert remedy.change == 'quota ram: 1536'
+
+
+@pytest.mark.parametrize('is_of_user', [False, True])
+def test_the_quotas_of_a_resize_have_the_numbers_of_nova(is_of_user):
+    """Nova: Requested 4, 8192, but already used 16, 32768 of 18, 36000 cores, ram."""
+    quotas = {'cores': Quota(18, 16), 'ram': Quota(36000, 32768)}
+    if is_of_user:
+        quotas = {name: Quota(None, each.used, each) for name, each in quotas.items()}
+    whose = "user's" if is_of_user else "project's"
+    view = {'quotas': quotas, 'project_id': 'ours', 'user_id': 'u'}
+    cloud = {'flavors': {'big': {'vcpus': 8, 'ram': 16384}}}
+    small = {'flavor': flavor_of({'vcpus': 4, 'ram': 8192})}
+    hosts = {'cmp-2': {'resources': {'VCPU': [9, 0], 'MEMORY_MB': [16384, 0], 'DISK_GB': [9, 0]}}}
+    found = decided(Action.RESIZE, hosts, small, view, cloud, flavor='big')
+    assert limiting_reason(found) == (
+        f'the {whose} quota of cores has 2 of 18 left, but the resize needs 4 more; the {whose} '
+        'quota of ram has 3232 of 36000 MiB left, but the resize needs 8192 more'
+    )
+    facts = found.request['quota'].facts
+    assert (facts['used'], facts['left'], facts['needed'], facts['each']) == (16, 2, 4, 4)
+    (remedy,) = found.remedies
+    cores, ram = (f'{name} of the user' if is_of_user else name for name in ('cores', 'ram'))
+    assert f'{cores}: 20, {ram}: 40960' in remedy.change
+
+
+def test_a_resize_after_the_quota_was_lowered_has_nothing_left():
+    cloud = {'quotas': {'cores': [2, 9]}, 'flavors': {'big': {'vcpus': 8}}}
+    found = decided(Action.RESIZE, cloud={**cloud, 'project': 'ours', 'user': 'u'}, flavor='big')
+    assert 'has 0 of 2 left, but the resize needs 7 more' in limiting_reason(found)
 
 
 def test_an_action_for_json():
