@@ -25,7 +25,7 @@ from senlin_affinity.answers.headline import limiting_reason
 from senlin_affinity.cli import base, given, request_options, view, view_notes
 from senlin_affinity.cli.wrapping import fitted, lines
 from senlin_affinity.engine.decision import Decision, PlacedServer
-from senlin_affinity.engine.workload_plan import WorkloadPlan
+from senlin_affinity.engine.workload_plan import PlannedRequest, WorkloadPlan
 from senlin_affinity.model import terminal_text
 from senlin_affinity.model.cloud import Cloud
 from senlin_affinity.model.numbers import counted
@@ -107,7 +107,7 @@ class Shown:
         for each in self.plan.requests:
             decision = each.decision
             where = base.Cell(_hosts(decision.placements), _in_words(decision.placements))
-            yield each.name, decision.wanted, _fits(decision), where, _reason(decision)
+            yield each.name, decision.wanted, _fits(decision), where, _reason(each)
 
     def sentences(self) -> Iterator[str]:
         """Yield whether the servers fit, and how sure that is; first what was not read, if any."""
@@ -180,11 +180,18 @@ def _fits(decision: Decision) -> str:
     return {True: 'yes', False: 'no', None: 'not known'}[decision.fits]
 
 
-def _reason(decision: Decision) -> str:
-    """Return what limits the number of servers, or what is not known; '' if they fit."""
+def _reason(planned: PlannedRequest) -> str:
+    """Return what limits the number of servers, or what is not known; '' if they fit.
+
+    "alone 2 of 3: ..." if fewer are placed beside the servers of other requests.
+    """
+    decision = planned.decision
     if decision.fits is False:
-        placed = f'{len(decision.placements)} of {decision.wanted}: '
-        return f'{placed if decision.placements else ""}{limiting_reason(decision)}'
+        placed = len(decision.placements)
+        number = (decision.capacity or 0) if planned.is_alone else placed
+        alone = 'alone ' if number != placed else ''
+        few = f'{alone}{number} of {decision.wanted}: ' if number else ''
+        return f'{few}{limiting_reason(decision)}'
     if decision.fits_by_upper_bound or decision.fits is None:
         return '; '.join(decision.not_known) or 'the hosts are not known'
     return ''

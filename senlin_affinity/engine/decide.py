@@ -121,22 +121,18 @@ def decision_of(
     were placed; remedies start from the hosts before.
     """
     evaluation, constraints = step.evaluation, step.constraints
-    request, cloud, hosts = evaluation.request, evaluation.scenario.cloud, evaluation.hosts
-    total, chosen, unsure, _restricted = step.assignment
+    request, cloud = evaluation.request, evaluation.scenario.cloud
+    total, unsure = step.assignment.total, step.assignment.assumptions
     after = None if cloud.hosts is None else hosts_after(evaluation, step.after)
     is_helped = remedies and evaluation.fits is False
     what_if = WhatIf(evaluation, can_follow)
     changed = try_changes(what_if, after) if is_helped else ()
-    group = None if request.server_group is None else request.server_group.id
     return Decision(
         fits=evaluation.fits,
         wanted=request.count,
         capacity=evaluation.capacity,
         at_most=tuple(each.text for each in total.caveats),
-        placements=tuple(
-            PlacedServer(host.host, host.availability_zone, group)
-            for host in map(hosts.__getitem__, chosen)
-        ),
+        placements=placements_of(step),
         request=evaluation.verdicts,
         reasons=reasons_of(constraints),
         hosts_after=after,
@@ -151,4 +147,14 @@ def decision_of(
         violated=server_group.violated(request.server_group),
         about_capacity=capacity_constraints(constraints),
         is_host_named=request.is_host_named,
+    )
+
+
+def placements_of(step: Step) -> tuple[PlacedServer, ...]:
+    """Return the hosts of the servers of a step."""
+    request, hosts = step.evaluation.request, step.evaluation.hosts
+    group = None if request.server_group is None else request.server_group.id
+    return tuple(
+        PlacedServer(host.host, host.availability_zone, group)
+        for host in map(hosts.__getitem__, step.assignment.chosen)
     )

@@ -7,7 +7,7 @@ Example::
     plan.line()    'fits in this order on these hosts: 5 of 5 servers placed'
 
 1. Each request is decided alone. ``workload_bounds`` proves that they do not fit together, from
-   sums.
+   sums. The decision about a request that does not even fit alone does not count the others.
 2. Otherwise, the requests are placed one after the other, in their order, as Nova would. If some
    do not fit, other orders follow: the hardest first, then those that did not fit, also on the
    hosts with the least room. A plan for which no order was found proves nothing.
@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from senlin_affinity.engine.assign import filled
 from senlin_affinity.engine.capacity import has_unknown_host
-from senlin_affinity.engine.decide import Step, decide, decision_of
+from senlin_affinity.engine.decide import Step, decide, decision_of, placements_of
+from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.evaluation import Evaluation
 from senlin_affinity.engine.unspecified import Assignment
 from senlin_affinity.engine.workload_bounds import (
@@ -112,9 +113,10 @@ def plan_requests(
     shown = [
         PlannedRequest(
             each.name,
-            decision_of(step, remedies=remedies and at == explained),
+            _decision(each, step, remedies=remedies and at == explained),
             None if each.request.server_group is None else each.request.server_group.name,
             is_sure=_is_sure(step),
+            is_alone=each.is_rejected,
         )
         for at, (each, step) in enumerate(zip(alone, best.steps, strict=True))
     ]
@@ -127,6 +129,17 @@ def plan_requests(
         not_read=tuple(not_read),
         removed=tuple(removed),
     )
+
+
+def _decision(alone: Alone, step: Step, *, remedies: bool) -> Decision:
+    """Return the decision about a request, on the cloud without the others if it is rejected there.
+
+    Its servers are where the step placed them, beside those of the others.
+    """
+    if not alone.is_rejected:
+        return decision_of(step, remedies=remedies)
+    decision = decision_of(alone.step, remedies=remedies)
+    return replace(decision, placements=placements_of(step))
 
 
 class _Search:

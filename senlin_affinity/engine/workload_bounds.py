@@ -85,6 +85,14 @@ class Alone(Need):
         """The request."""
         return self.step.evaluation.request
 
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the servers do not fit, with or without those of the others.
+
+        Servers of other requests can only help one that is spread.
+        """
+        return self.step.evaluation.fits is False and not self.request.spread
+
 
 def amounts_of(request: Request) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Return the least and the most that one server of a request uses, by resource class."""
@@ -116,12 +124,9 @@ def obstacles(every: Sequence[Alone], scenario: Scenario, new_groups: int) -> li
 
 
 def _alone(every: Iterable[Alone]) -> Iterator[Obstacle]:
-    """Yield each request that does not fit alone.
-
-    Servers of other requests can only help one that is spread.
-    """
+    """Yield each request that does not fit alone."""
     for each in every:
-        if each.step.evaluation.fits is False and not each.request.spread:
+        if each.is_rejected:
             yield Obstacle('workload.request', f'{each.name} does not even fit alone')
 
 

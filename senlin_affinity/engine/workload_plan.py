@@ -32,13 +32,16 @@ class Obstacle(NamedTuple):
 class PlannedRequest:
     """A request of a list, and the decision about it after the servers of all earlier ones.
 
-    ``is_sure``: Nova certainly accepts the servers on these hosts.
+    ``is_sure``: Nova certainly accepts the servers on these hosts. ``is_alone``: the request does
+    not even fit alone, and the decision does not count the servers of other requests. Only its
+    ``placements`` are beside them.
     """
 
     name: str
     decision: Decision
     server_group: str | None = None
     is_sure: bool = True
+    is_alone: bool = False
 
     @property
     def is_placed(self) -> bool:

@@ -54,6 +54,15 @@ def test_what_does_not_fit_is_explained(planned):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_the_reason_of_a_request_that_does_not_fit_alone_does_not_count_the_others(planned):
+    cloud = {**CLOUD, 'quotas': {'instances': {'limit': 9, 'used': 5}}}
+    text = 'servers: [{name: a, flavor: small}, {name: b, count: 5, flavor: small}]'
+    _status, out, _errors = planned(text, cloud=cloud, COLUMNS='200')
+    assert out.startswith('The 6 servers do not fit: b does not even fit alone.\n')
+    assert '| alone 4 of 5: the project has 5 of 9 instances: no room for 5 more |' in out
+    assert '\nb: Only 4 of 5 fit: the project has 5 of 9 instances' in out
+
+
 def test_json(planned):
     status, out, _errors = planned(LIST, '-f', 'json')
     found = json.loads(out)

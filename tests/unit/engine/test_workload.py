@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 
+from senlin_affinity.answers.headline import limiting_reason
 from senlin_affinity.engine.workload import plan_requests
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.nova.quota_charges import DRIVER, USAGE
@@ -79,6 +80,23 @@ def test_a_group_of_affinity_goes_where_all_of_it_fits():
     )
     assert (plan.fits, plan.is_any_host) == (True, False)
     assert {*hosts_of(plan)['b'], *hosts_of(plan)['c']} == {'h3'}
+
+
+def test_a_request_that_does_not_fit_alone_is_decided_without_the_others():
+    """The servers of the others would otherwise take a part of its quota."""
+    flavors = {'four': {'vcpus': 4, 'ram': 512, 'disk': 1}}
+    row = {'hosts': {'h1': {'free': 40}}, 'flavors': flavors, 'quotas': {'cores': [40, 30]}}
+    plan = planned(asked(1, flavor='four'), asked(3, flavor='four'), **row)
+    a, b = plan.requests
+    assert [each.text for each in plan.obstacles] == [
+        'b does not even fit alone',
+        '16 cores of the project are needed, and the quota leaves 10',
+    ]
+    assert (a.is_alone, b.is_alone) == (False, True)
+    assert limiting_reason(b.decision) == (
+        "the project's quota of cores has 10 of 40 left, but 3 servers need 12"
+    )
+    assert (b.decision.capacity, len(b.decision.placements), plan.placed) == (2, 1, 2)
 
 
 QUOTAS = {'instances': [10, 4], 'cores': [20, 4], 'server_group_members': [3, None],
