@@ -5,7 +5,7 @@ Examples::
     the project has 10 of 10 instances
     too little MEMORY_MB left (3 of 4 hosts)
     too little VGPU left (both suitable hosts: gpu-1, gpu-2)
-    no suitable host exists: offer no VGPU (all 6 hosts)
+    no suitable host exists: all 6 hosts offer no VGPU
     no host is large enough (at most 16384 of 32768 MEMORY_MB for one server)
     cmp-2 has room, but its compute service is disabled; too little VCPU left (4 of 5 hosts)
 
@@ -14,7 +14,8 @@ Examples::
    servers later. Only suitable hosts decide. The others, such as hosts without GPUs for a flavor
    that requests one, appear in the list of hosts. ``Reason.is_state`` tells the two apart. Without
    a suitable host, those decide that lack the least. Ironic nodes, which offer no CPUs, are among
-   them only if a custom resource class is missing elsewhere.
+   them only if a custom resource class is missing elsewhere. The numbers of their reasons count a
+   host under its first rejection, as the list of hosts does, or it is said that they do not.
 3. A host with room that would take a server if it were enabled, started, or open for the project
    comes before full hosts, unless the rule of a server group also limits the number.
 4. Allocations that belong to no server come first, if the servers fit without them.
@@ -41,7 +42,7 @@ from senlin_affinity.engine.host_reports import HostReport
 from senlin_affinity.model.flavor import UNIT_CLASSES
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import QUOTA
-from senlin_affinity.model.verdict import Verdict, agreeing, sentence
+from senlin_affinity.model.verdict import Verdict, agreeing, has_subject, sentence
 from senlin_affinity.nova.host_status import may_have_orphans
 from senlin_affinity.nova.quotas import exceeded
 
@@ -78,7 +79,9 @@ class Limit(NamedTuple):
         """Return a limit with the code and the detail of a verdict."""
         detail = decision.reasons[verdict.code].detail
         of_code = str(verdict.facts[detail]) if detail else ''
-        return cls(words, verdict.code, of_code, short_sentence(verdict, decision))
+        short = short_sentence(verdict, decision)
+        short = short if has_subject(short) else f'hosts {agreeing(short, 2)}'
+        return cls(words, verdict.code, of_code, short)
 
 
 def limiting_reason(decision: Decision, remedies: Sequence[Remedy] | None = None) -> str:
@@ -230,7 +233,7 @@ def _of_hosts(decision: Decision) -> Iterator[Limit]:
     if too_large := _too_large(rejected, kinds, decision):
         yield too_large
         return
-    first, *rest = _by_kind(kinds, decision)
+    first, *rest = _by_kind(rejected, kinds, decision)
     no_host = '' if total == 1 else 'no suitable host exists: '
     yield first._replace(words=f'{no_host}{first.words}')
     yield from rest
@@ -321,7 +324,7 @@ def _of_kind(report: HostReport, decision: Decision) -> list[Verdict]:
 
 
 def _why_few(kinds: Iterable[Collection[Verdict]], decision: Decision, said: Verdict) -> str:
-    """Return "; 4 others: are in no aggregate that matches ...", if that is true of most others.
+    """Return "; 4 others are in no aggregate that matches ...", if that is true of most others.
 
     '' without such a reason, and if the sentence says it anyway: the resource of its rejection, or
     the zone (:func:`_which`).
@@ -333,8 +336,9 @@ def _why_few(kinds: Iterable[Collection[Verdict]], decision: Decision, said: Ver
     number, first = len(found), found[0]
     if first.code == _NOT_OFFERED and first.facts['resource'] == said.facts.get('resource'):
         return ''
-    words = agreeing(short_sentence(first, decision), number)
-    return f'; {number:,} {"other" if number == 1 else "others"}: {words}'
+    words = short_sentence(first, decision)
+    colon = ':' if has_subject(words) else ''
+    return f'; {number:,} {"other" if number == 1 else "others"}{colon} {agreeing(words, number)}'
 
 
 def _by_state(
@@ -371,20 +375,37 @@ def _by_state(
             comma = ',' if decision.is_host_named and total == 1 else ''
             words = f'{words}, and {which}{comma} {"is" if number == 1 else "are"} full'
         else:
-            names = ''
+            names = others = ''
             if eligible < total and number <= _MOST_NAMES:
-                names = f': {", ".join(each.host for each in hosts)}'
+                names = ', '.join(each.host for each in hosts)
                 if number == eligible <= _FEW:
-                    names += _why_few(kinds, decision, _rejection(hosts[0]))
-            words = f'{agreeing(words, number)} ({which}{names})'
+                    others = _why_few(kinds, decision, _rejection(hosts[0]))
+            words = _about(words, number, which, names, others)
         phrases.append(Limit.of(words, _rejection(hosts[0]), decision))
     yield from _first(phrases)
 
 
-def _by_kind(kinds: Sequence[Collection[Verdict]], decision: Decision) -> Iterator[Limit]:
+def _about(words: str, number: int, which: str, names: str = '', others: str = '') -> str:
+    """Return "2 of 5 hosts lack CUSTOM_SSD", or "too little VCPU left (2 of 5 hosts)".
+
+    :param which: the hosts that the words are about, and their ``number`` and ``names``.
+    :param others: what is said of other hosts, after "; ".
+    """
+    if has_subject(words):
+        return f'{words} ({which}{f": {names}" if names else ""}{others})'
+    comma = ',' if ', which' in which else ''
+    return f'{which}{f" ({names})" if names else ""}{comma} {agreeing(words, number)}{others}'
+
+
+def _by_kind(
+    rejected: Sequence[HostReport], kinds: Sequence[Collection[Verdict]], decision: Decision
+) -> Iterator[Limit]:
     """Yield each reason of hosts of another kind that decides.
 
-    Those that reject every host; without any, those of the hosts with the fewest.
+    Those that reject every host; without any, those of the hosts with the fewest. The number of a
+    reason is that of the hosts whose first rejection it is, as in the list of hosts. A reason that
+    rejects all hosts, or is the first rejection of none, counts all that it rejects; if others come
+    first on some of these, a last limit says so.
 
     :param kinds: the reasons of each host.
     """
@@ -393,14 +414,24 @@ def _by_kind(kinds: Sequence[Collection[Verdict]], decision: Decision) -> Iterat
         comparable = [*filter(_is_comparable, kinds)] or kinds
     fewest, total = min(map(len, comparable)), len(decision.hosts)
     near = [reasons for reasons in comparable if len(reasons) == fewest]
-    shared = [found for found in _alike(kinds, decision) if len(found) == len(kinds)]
+    every = {short_sentence(found[0], decision): found for found in _alike(kinds, decision)}
+    shared = [found for found in every.values() if len(found) == len(kinds)]
     ranked = shared or sorted(_alike(near, decision), key=len, reverse=True)
-    phrases = []
+    firsts: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for verdict in map(_rejection, rejected):
+        firsts[short_sentence(verdict, decision)].append(verdict)
+    phrases, is_as_listed = [], True
     for found in ranked:
-        words = agreeing(shared_sentence(found, decision), len(found))
-        words = f'{words} ({_which(len(found), total, decision)})'
+        short = short_sentence(found[0], decision)
+        listed = firsts.get(short, ())
+        counted = every[short] if shared or not listed else listed
+        is_as_listed &= len(counted) == len(listed)
+        words = shared_sentence(counted, decision)
+        words = _about(words, len(counted), _which(len(counted), total, decision))
         phrases.append(Limit.of(words, found[0], decision))
     yield from _first(phrases)
+    if not is_as_listed and total > 1:
+        yield Limit('some hosts are rejected for several reasons')
 
 
 def _alike(

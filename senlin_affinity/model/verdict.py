@@ -172,6 +172,11 @@ _PLURALS: Mapping[str, str] = {
 }
 
 
+def has_subject(words: str) -> bool:
+    """Check whether a sentence about a host does not begin with a known verb, as in "is full"."""
+    return words.partition(' ')[0] not in _PLURALS
+
+
 def agreeing(words: str, number: int) -> str:
     """Return a sentence about one host as one about several: "is full" becomes "are full".
 

@@ -72,7 +72,7 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                     'gpu-1': {'resources': {**GPUS, 'MEMORY_MB': [8192, 8192]}},
                 },
             },
-            'too little MEMORY_MB left (the only suitable host: gpu-1; 4 others: offer no VGPU)',
+            'too little MEMORY_MB left (the only suitable host: gpu-1; 4 others offer no VGPU)',
         ),
         (
             {
@@ -84,7 +84,7 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                 'flavor': {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}},
                 'request': {'enabled_filters': ['AggregateInstanceExtraSpecsFilter']},
             },
-            'too little VCPU left (the only suitable host: s; 3 others: are in no aggregate that '
+            'too little VCPU left (the only suitable host: s; 3 others are in no aggregate that '
             'matches ssd "true", which the flavor requires)',
         ),
         (
@@ -102,7 +102,7 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
         ),
         (
             {'flavor': FOR_GPUS, 'hosts': many(6, free=0)},
-            'no suitable host exists: offer no VGPU (all 6 hosts)',
+            'no suitable host exists: all 6 hosts offer no VGPU',
         ),
         (
             {
@@ -154,7 +154,7 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                 'flavor': SSD,
                 'hosts': {**many(3, disabled=True), 'ssd': {'traits': ['CUSTOM_SSD'], 'free': 0}},
             },
-            'too little VCPU left (the only suitable host: ssd; 3 others: lack CUSTOM_SSD)',
+            'too little VCPU left (the only suitable host: ssd; 3 others lack CUSTOM_SSD)',
         ),
         (
             {'flavor': {'ram': 9000}, 'hosts': {**many(2, resources=SMALL), 'bm-1': IRONIC}},
@@ -178,7 +178,8 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
         ),
         (
             {'flavor': SSD, 'hosts': {**many(2), 'down': {'down': True}}},
-            'no suitable host exists: lack CUSTOM_SSD (all 3 hosts)',
+            'no suitable host exists: all 3 hosts lack CUSTOM_SSD; some hosts are rejected for '
+            'several reasons',
         ),
         (
             {
@@ -191,8 +192,36 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                 'aggregates': {'one': {'zone': 'az-1'}, 'two': {'zone': 'az-2'}},
                 'request': {'availability_zone': 'az-1'},
             },
-            'no suitable host exists: lacks CUSTOM_SSD (1 of 3 hosts); not in zone az-1 (1 of 3 '
+            'no suitable host exists: 1 of 3 hosts lacks CUSTOM_SSD; not in zone az-1 (2 of 3 '
             'hosts)',
+        ),
+        (  # a host counts under its first rejection
+            {
+                'flavor': {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}},
+                'hosts': {
+                    'a': {'zone': 'west', 'aggregates': ['west']},
+                    'b': {'zone': 'west', 'aggregates': ['west', 'rack']},
+                    'c': {'zone': 'east', 'aggregates': ['east', 'ssd']},
+                    'd': {'zone': 'east', 'aggregates': ['east']},
+                    'e': {'zone': 'east', 'aggregates': ['east']},
+                },
+                'aggregates': {
+                    'west': {'zone': 'west'},
+                    'east': {'zone': 'east'},
+                    'rack': {'metadata': {}},
+                    'ssd': {'metadata': {'ssd': 'true'}},
+                },
+                'request': {
+                    'availability_zone': 'west',
+                    'enabled_filters': ['AggregateInstanceExtraSpecsFilter'],
+                },
+            },
+            'no suitable host exists: 2 of 5 hosts are in no aggregate that matches ssd "true", '
+            'which the flavor requires; not in zone west (3 of 5 hosts)',
+        ),
+        (
+            {'flavor': SSD, 'hosts': many(1), 'request': {'is_host_named': True}},
+            'cmp-1, which the request names, lacks CUSTOM_SSD',
         ),
         (
             {'hosts': {'a': {'free': 0}, 'b': {'disabled': True}, 'c': {'down': True}}},
@@ -245,8 +274,8 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                 'flavor': {'extra_specs': {'gpu': 'True'}},
                 'request': {'enabled_filters': ['AggregateInstanceExtraSpecsFilter']},
             },
-            'no suitable host exists: are in no aggregate that matches gpu "True", which the '
-            'flavor requires (all 4 hosts)',
+            'no suitable host exists: all 4 hosts are in no aggregate that matches gpu "True", '
+            'which the flavor requires',
         ),
         (
             {
@@ -259,7 +288,7 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                     'enabled_filters': ['AggregateMultiTenancyIsolation'],
                 },
             },
-            'are in an aggregate that does not accept project p2 (both hosts)',
+            'both hosts are in an aggregate that does not accept project p2',
         ),
         (
             {
@@ -268,16 +297,16 @@ IRONIC = {'type': 'ironic', 'partial': True, 'resources': NOTHING}
                 },
                 'hosts': {**many(3), 'bm-1': IRONIC},
             },
-            'no suitable host exists: lack HW_CPU_X86_AMD_SEV (3 of 4 hosts); offer no '
-            'MEM_ENCRYPTION_CONTEXT (3 of 4 hosts)',
+            'no suitable host exists: 3 of 4 hosts lack HW_CPU_X86_AMD_SEV; 3 of 4 hosts offer no '
+            'MEM_ENCRYPTION_CONTEXT; some hosts are rejected for several reasons',
         ),
         (
             {
                 'flavor': {'extra_specs': {'resources:CUSTOM_GOLD': '1'}},
                 'hosts': {**many(2), 'bm-1': IRONIC},
             },
-            'no suitable host exists: offer no CUSTOM_GOLD (2 of 3 hosts); offers no MEMORY_MB (1 '
-            'of 3 hosts)',
+            'no suitable host exists: 2 of 3 hosts offer no CUSTOM_GOLD; 1 of 3 hosts offers no '
+            'MEMORY_MB',
         ),
         (
             {
@@ -450,8 +479,8 @@ def test_an_image_for_another_hypervisor_is_the_remedy():
 @pytest.mark.parametrize(
     ('is_capacity_rule', 'words'),
     [
-        (False, 'is tired (the only suitable host: tired-1; 2 others: are grim)'),
-        (True, 'are grim (2 of 3 hosts)'),
+        (False, 'the only suitable host (tired-1) is tired; 2 others are grim'),
+        (True, '2 of 3 hosts are grim'),
     ],
 )
 def test_a_constraint_of_another_package_declares_which_reasons_are_of_state(
