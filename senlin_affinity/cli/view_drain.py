@@ -39,7 +39,7 @@ _WORDS: Mapping[str, str] = {
 }
 #: The title of the servers that are left; by whether no order moves them, too.
 _LEFT: Mapping[bool, str] = {
-    True: 'No room is left for all (each of these would fit alone)',
+    True: 'Not all servers fit together (each of these would fit alone)',
     False: 'No target was found, which does not prove that there is none',
 }
 
@@ -118,8 +118,8 @@ def _rest(plan: DrainPlan, found: Cloud, width: int, *, is_long: bool) -> Iterat
         yield from ('', 'Stuck')
     for each in plan.stuck:
         yield from _stuck(each, width, is_long=is_long)
-    names = (_on(each, is_long=is_long) for each in plan.not_found)
-    yield from view.section(_LEFT[plan.is_proven], names, width)
+    left = (_left(each, plan.blocked_by(each), is_long=is_long) for each in plan.not_found)
+    yield from view.section(_LEFT[plan.is_proven], left, width)
     assumed = ', '.join(each.text for each in plan.assumptions)
     based = [f'assuming {assumed}'] if assumed else []
     yield from view.section('Based on', based, width)
@@ -151,16 +151,28 @@ def _table(moves: Sequence[Move], width: int, *, is_long: bool) -> Iterator[str]
 
 def _stuck(each: Stuck, width: int, *, is_long: bool) -> Iterator[str]:
     """Yield why a server is stuck, and what would help; if long, the codes of the hosts."""
-    code = f' [{each.code}]' if is_long else ''
-    targets = [name for name, of_host in each.hosts.items() if of_host == each.code]
-    where = f'to {_names(targets)}: ' if targets else ''
-    words = f'{_on(each.server, is_long=is_long)} ({each.kind}): {where}{each.reason}{code}'
+    words = f'{_on(each.server, is_long=is_long)} ({each.kind}): {_why(each, is_long=is_long)}'
     yield from lines(words, width, '  ', '    ')
     for text in [remedy.text for remedy in each.remedies] or filter(None, [each.advice]):
         yield from lines(f'would help: {text}', width, '      ', '        ')
     if is_long:
         for code, number in Counter(each.hosts.values()).most_common():
             yield from lines(f'{code}: {counted(number, "host")}', width, '      ', '        ')
+
+
+def _left(server: Server, blocked: Stuck | None, *, is_long: bool) -> str:
+    """Return a server for which no target was found, and why no host takes it, if known."""
+    words = _on(server, is_long=is_long)
+    if blocked is None:
+        return words
+    return f'{words}: once the others have moved, {_why(blocked, is_long=is_long)}'
+
+
+def _why(each: Stuck, *, is_long: bool) -> str:
+    """Return "to cmp-4: REASON", or "REASON" if it is that of no host; if long, with the code."""
+    targets = [name for name, of_host in each.hosts.items() if of_host == each.code]
+    where = f'to {_names(targets)}: ' if targets else ''
+    return f'{where}{each.reason}{f" [{each.code}]" if is_long else ""}'
 
 
 def _names(hosts: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ Example::
 3. The requests are placed one after the other, the hardest first. A server that fits nowhere,
    wherever the other servers go, is stuck, with the verdicts of its hosts. If the others do not all
    fit in this order, other orders are tried; what is left then is "not found", which proves nothing
-   unless no order is possible.
+   unless no order is possible. It has the verdicts of the hosts after the moves of the others.
 4. Moves that may run at the same time are in one wave: members of one group move one after the
    other, because Nova checks a group before, not after, a concurrent move (bug 1821755). Each move
    holds resources on both hosts until its wave has ended.
@@ -32,7 +32,7 @@ from operator import attrgetter
 import numpy as np
 
 from senlin_affinity.engine import capacity
-from senlin_affinity.engine.drain_orders import Kin, Placed, best_order
+from senlin_affinity.engine.drain_orders import Kin, Order, Placed, best_order
 from senlin_affinity.engine.drain_plan import DrainPlan as DrainPlan
 from senlin_affinity.engine.drain_plan import Move as Move
 from senlin_affinity.engine.drain_plan import Stuck as Stuck
@@ -101,6 +101,7 @@ def drain(
         tuple(server for kin in best.left for server in kin.servers),
         best.is_proven,
         (*assumed_by(kin.room for kin in every),),
+        (*_blocked(task, best, reasons),),
     )
 
 
@@ -174,6 +175,19 @@ def stuck_of(
     changes = unblocking(task, kin.servers[0], kin.kind) if remedies else ()
     for server in kin.servers:
         yield Stuck(server, kin.kind, verdict, why, hosts, changes)
+
+
+def _blocked(task: Task, best: Order, reasons: Mapping[str, Reason]) -> Iterator[Stuck]:
+    """Yield each server that is left and that no host takes after the moves, with the verdict."""
+    scenario = task.scenario
+    for each in best.placed if best.left else ():
+        scenario = scenario.place(each.kin.request, {each.index: 1})
+        scenario = task.located(scenario, {each.server.id: each.index})
+    scenario = task.without(scenario, {each.server.id: each.kin.request for each in best.placed})
+    for kin in best.left:
+        room = task.room(kin.request, scenario)
+        if not room.is_open:
+            yield from stuck_of(task, replace(kin, room=room), reasons, remedies=False)
 
 
 def in_waves(task: Task, placed: Iterable[Placed]) -> tuple[Move, ...]:

@@ -115,7 +115,8 @@ class DrainPlan:
     """How the servers of ``hosts`` move. Moves are in their order.
 
     ``not_found`` are the servers that may move, but for which the orders that were tried leave no
-    target; ``is_proven``: there is no order that moves all of them as well. ``assumptions`` could
+    target; ``is_proven``: there is no order that moves all of them as well. ``blocked`` says why no
+    host takes them once the others have moved, as far as this is known. ``assumptions`` could
     change the plan.
     """
 
@@ -125,6 +126,7 @@ class DrainPlan:
     not_found: tuple[Server, ...] = ()
     is_proven: bool = False
     assumptions: tuple[Assumption, ...] = ()
+    blocked: tuple[Stuck, ...] = ()
 
     @property
     def fits(self) -> bool | None:
@@ -172,10 +174,20 @@ class DrainPlan:
             'waves': self.waves,
             'moves': [each.as_dict() for each in self.moves],
             'stuck': [each.as_dict() for each in self.stuck],
-            'not_found': [as_named(each) for each in self.not_found],
+            'not_found': [as_named(each) | self._why(each) for each in self.not_found],
             'is_proven': self.is_proven,
             'assumptions': [each._asdict() for each in self.assumptions],
         }
+
+    def blocked_by(self, server: Server) -> Stuck | None:
+        """Return why no host takes a server of ``not_found`` after the moves; None: not known."""
+        return next((each for each in self.blocked if each.server.id == server.id), None)
+
+    def _why(self, server: Server) -> dict[str, Any]:
+        found = self.blocked_by(server)
+        if found is None:
+            return {'code': None, 'reason': None}
+        return {'code': found.code, 'reason': found.reason}
 
 
 def as_named(server: Server) -> dict[str, Any]:

@@ -53,13 +53,23 @@ def test_an_uncertain_move_and_what_is_not_checked():
 @pytest.mark.parametrize(
     ('is_proven', 'title'),
     [
-        (True, 'No room is left for all (each of these would fit alone)'),
+        (True, 'Not all servers fit together (each of these would fit alone)'),
         (False, 'No target was found, which does not prove that there is none'),
     ],
 )
 def test_servers_without_a_target(is_proven, title):
     text = shown(plan(MOVE, not_found=(WEB,), is_proven=is_proven))
     assert f'\n{title}\n  web-1 on cmp-1\n' in text
+
+
+def test_the_constraint_that_leaves_a_server_over_is_named():
+    verdict = Verdict.rejected('x.y')
+    why = Stuck(WEB, 'live', verdict, 'group web is full here', {'cmp-3': 'x.y', 'cmp-2': 'z'})
+    found = plan(MOVE, not_found=(WEB,), is_proven=True, blocked=(why,))
+    words = 'web-1 on cmp-1: once the others have moved, to cmp-3: group web is full here'
+    assert f'  {words}\n' in shown(found)
+    (entry,) = found.as_dict()['not_found']
+    assert (entry['code'], entry['reason']) == ('x.y', 'group web is full here')
 
 
 def test_a_stuck_server_with_the_codes_of_the_hosts():

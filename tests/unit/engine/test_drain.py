@@ -147,6 +147,27 @@ def test_a_member_counts_on_its_target_for_the_next_one():
     assert (len(plan.moves), len(plan.not_found), plan.is_proven) == (1, 1, True)
     assert plan.fits is False
     assert plan.line() == '1 of 2 servers moves in 1 wave; 1 does not fit'
+    (why,) = plan.blocked
+    assert (why.server, why.code) == (plan.not_found[0], 'server_group.host_full')
+    assert why.hosts == {'b': 'server_group.host_full'}
+    assert 'group g' in why.reason
+
+
+def test_a_group_is_named_although_another_host_has_room():
+    pair = server(1, server_group='g'), server(2, at='b', server_group='g')
+    groups = (('g', ANTI_AFFINITY, 1),)
+    hosts = [host('a'), host('b'), host('c', 2), host('d', 0)]
+    plan = drain(hosts, *pair, groups=groups, hosts=('a', 'b'))
+    assert [each.target for each in plan.moves] == ['c']
+    (why,) = plan.blocked
+    assert (why.code, next(iter(why.hosts))) == ('server_group.host_full', 'c')
+
+
+def test_the_resource_that_leaves_a_server_over_is_named():
+    plan = drain([host('a'), host('b', 1)], server(1), server(2))
+    assert [(each.server.name, each.code) for each in plan.blocked] == [
+        (plan.not_found[0].name, 'resources.exhausted')
+    ]
 
 
 def test_the_last_member_of_an_affinity_group_follows_the_others():
