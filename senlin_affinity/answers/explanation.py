@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from senlin_affinity.answers.headline import candidates_of, limiting_reason, rejections
+from senlin_affinity.answers.headline import candidates_of, limiting_reason, limits, rejections
 from senlin_affinity.answers.likely_cause import of_request
 from senlin_affinity.constraints.quota import DRIVER, USAGE
 from senlin_affinity.engine.decision import Decision
@@ -19,7 +19,8 @@ from senlin_affinity.model.numbers import counted, listed
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.request import Request
 from senlin_affinity.nova.actions import Action
-from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
+from senlin_affinity.nova.quota_charges import ways_of
+from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS, Counting
 from senlin_affinity.preflight.failed_server import (
     CREATED,
     ENDED,
@@ -189,7 +190,7 @@ class Explanation:
         """
         decision, same = self.decision, f'same {self.failed.what}'
         fits, fit = ('fits', 'fit') if self.failed.attempt is None else ('works', 'work')
-        said = rejections(self.of_hosts)
+        said = {each.words for each in limits(self.of_hosts)}
         others = '; '.join(each for each in rejections(decision) if each not in said)
         words = f'The {same} would fail today{f", also because {others}" if others else ""}.'
         if decision.fits is None:
@@ -219,7 +220,10 @@ class Explanation:
         quotas, usage = self.cloud.quotas or {}, usage_of_failed(self.request, self.failed)
         if self.request.server_group is not None:
             usage[SERVER_GROUP_MEMBERS] = len(self.failed.remaining)
+        is_sure = ways_of(self.request) == {Counting.DATABASE}
         for kind, number in usage.items():
+            if kind in (CORES, RAM) and not is_sure:
+                continue  # Placement has no allocations of failed servers
             limit = quotas[kind].limit if kind in quotas else None
             if number and limit is not None:
                 yield f'{number} of {limit} {_UNITS.get(kind, kind)}'

@@ -63,7 +63,7 @@ _MOST_SCARCE = 10
 
 
 class Limit(NamedTuple):
-    """What limits the number of servers, in words, with its reason code ('': there is no host).
+    """What limits the number of servers, in words, with its reason code ('' for that of no reason).
 
     ``detail`` is the value of the fact that the code's reason names as its detail, such as a
     resource class. ``short`` are the words without numbers of hosts.

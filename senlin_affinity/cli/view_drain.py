@@ -151,7 +151,9 @@ def _table(moves: Sequence[Move], width: int, *, is_long: bool) -> Iterator[str]
 
 def _stuck(each: Stuck, width: int, *, is_long: bool) -> Iterator[str]:
     """Yield why a server is stuck, and what would help; if long, the codes of the hosts."""
-    words = f'{_on(each.server, is_long=is_long)} ({each.kind}): {_why(each, is_long=is_long)}'
+    names, why = _why(each, is_long=is_long)
+    where = f'to {_names(names)}: ' if names else ''
+    words = f'{_on(each.server, is_long=is_long)} ({each.kind}): {where}{why}'
     yield from lines(words, width, '  ', '    ')
     for text in [remedy.text for remedy in each.remedies] or filter(None, [each.advice]):
         yield from lines(f'would help: {text}', width, '      ', '        ')
@@ -165,14 +167,16 @@ def _left(server: Server, blocked: Stuck | None, *, is_long: bool) -> str:
     words = _on(server, is_long=is_long)
     if blocked is None:
         return words
-    return f'{words}: once the others have moved, {_why(blocked, is_long=is_long)}'
+    names, why = _why(blocked, is_long=is_long)
+    if names:
+        why = f'{_names(names)} {"rejects" if len(names) == 1 else "reject"} it: {why}'
+    return f'{words}: once the others have moved, {why}'
 
 
-def _why(each: Stuck, *, is_long: bool) -> str:
-    """Return "to cmp-4: REASON", or "REASON" if it is that of no host; if long, with the code."""
+def _why(each: Stuck, *, is_long: bool) -> tuple[list[str], str]:
+    """Return the hosts that the reason is about, and the reason; if long, with its code."""
     targets = [name for name, of_host in each.hosts.items() if of_host == each.code]
-    where = f'to {_names(targets)}: ' if targets else ''
-    return f'{where}{each.reason}{f" [{each.code}]" if is_long else ""}'
+    return targets, f'{each.reason}{f" [{each.code}]" if is_long else ""}'
 
 
 def _names(hosts: Sequence[str]) -> str:

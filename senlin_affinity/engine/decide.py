@@ -132,7 +132,7 @@ def decision_of(
         wanted=request.count,
         capacity=evaluation.capacity,
         at_most=tuple(each.text for each in total.caveats),
-        placements=placements_of(step),
+        placements=_placements(step),
         request=evaluation.verdicts,
         reasons=reasons_of(constraints),
         hosts_after=after,
@@ -150,7 +150,7 @@ def decision_of(
     )
 
 
-def placements_of(step: Step) -> tuple[PlacedServer, ...]:
+def _placements(step: Step) -> tuple[PlacedServer, ...]:
     """Return the hosts of the servers of a step."""
     request, hosts = step.evaluation.request, step.evaluation.hosts
     group = None if request.server_group is None else request.server_group.id

@@ -59,6 +59,8 @@ def unblocking(task: Task, server: Server, kind: Kind) -> tuple[Unblocking, ...]
 def _of_server(task: Task, server: Server, kind: Kind) -> Iterator[Unblocking]:
     """Yield the smallest sets of changes of the server itself."""
     ways = [each for each in _WAYS if each.change(server) != server and each.kind != kind]
+    if not moves.may_unpin(task.scenario.cloud):
+        ways = [each for each in ways if each.code != 'unpin']
     found: list[set[str]] = []
     for number in range(1, len(ways) + 1):
         for some in combinations(ways, number):

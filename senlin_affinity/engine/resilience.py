@@ -178,7 +178,8 @@ class _Search:
         ]
         if not failed:
             return (*losses,)
-        more = _MoreHosts(self._every, failed, is_of_hosts=is_of_hosts)
+        most = _HOSTS // len(self._every.scenario.hosts)
+        more = _MoreHosts(self._every, failed[:most], is_of_hosts=is_of_hosts)
         left = _HOSTS // len(more.every.scenario.hosts)
         found = {each.name: each for each in failed}
         for each in failed[:left]:
@@ -287,6 +288,8 @@ class _MoreHosts:
         pinned = [each for name in loss.hosts for each in by_host[name]]
         servers = self._unpinned(loss, pinned)
         unpinned = [each for each, other in zip(pinned, servers, strict=True) if each != other]
+        if unpinned and not moves.may_unpin(self.every.cloud):
+            return
         more: list[Unblocking] = []
         if not (unpinned and self._fits(loss, servers, range(0))):
             more = [*self._more_hosts(loss, servers)]

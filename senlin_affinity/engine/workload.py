@@ -26,7 +26,7 @@ import numpy as np
 
 from senlin_affinity.engine.assign import filled
 from senlin_affinity.engine.capacity import has_unknown_host
-from senlin_affinity.engine.decide import Step, decide, decision_of, placements_of
+from senlin_affinity.engine.decide import Step, decide, decision_of
 from senlin_affinity.engine.decision import Decision
 from senlin_affinity.engine.evaluation import Evaluation
 from senlin_affinity.engine.unspecified import Assignment
@@ -134,12 +134,14 @@ def plan_requests(
 def _decision(alone: Alone, step: Step, *, remedies: bool) -> Decision:
     """Return the decision about a request, on the cloud without the others if it is rejected there.
 
-    Its servers are where the step placed them, beside those of the others.
+    Its servers are where the step placed them, beside those of the others, and its remedies are
+    enough beside them.
     """
+    beside = decision_of(step, remedies=remedies)
     if not alone.is_rejected:
-        return decision_of(step, remedies=remedies)
-    decision = decision_of(alone.step, remedies=remedies)
-    return replace(decision, placements=placements_of(step))
+        return beside
+    decision = decision_of(alone.step, remedies=False)
+    return replace(decision, placements=beside.placements, remedies=beside.remedies)
 
 
 class _Search:

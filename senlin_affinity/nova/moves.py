@@ -59,6 +59,8 @@ LIVE: Kind = 'live'
 COLD: Kind = 'cold'
 EVACUATE: Kind = 'evacuate'
 
+#: The first release with compute API 2.104, which removes the pinned zone of a server.
+_UNPINS = 34
 #: In ``Server.unknown``: Glance does not show the traits of its image.
 IMAGE_TRAITS = 'image_traits'
 #: In ``Server.unknown``: a rebuild failed, and Nova moves the server by the image of the rebuild.
@@ -136,6 +138,11 @@ FIELDS: Mapping[str, str] = {
     REBUILT_IMAGE: 'the image of its failed rebuild, by which Nova still chooses its hosts',
     'is_volume_booted': 'whether it boots from a volume',
 }
+
+
+def may_unpin(cloud: Cloud) -> bool:
+    """Check whether this Nova may remove the pinned zone of a server; True if it is unknown."""
+    return cloud.nova_release is None or cloud.nova_release >= _UNPINS
 
 
 def kind_of(server: Server) -> Kind:

@@ -44,8 +44,8 @@ UNKNOWN_USERS = 'members of the group that may belong to the same user'
 #: What new servers need, and what a resized server needs, in a sentence.
 NEW_NEED = '{wanted} server(s) need(s) {needed}'
 RESIZE_NEEDS = 'the resize needs {needed} more'
-#: The fact with each other exceeded quota.
-_ALSO = 'also'
+#: The fact with each other exceeded quota, and the beginning of the codes that may have it.
+_ALSO, _CODES = 'also', 'quota.'
 
 REASONS: Mapping[str, Reason] = {
     'quota.server_groups': tenant_reason(
@@ -266,7 +266,10 @@ def room_for_servers(
     if not known:
         return Verdict.skipped('quota.unknown')
     free = {name: quota.room for name, quota in known.items() if quota.room is not None}
-    by_quota = {name: [(-cost.room(free[name]), cost) for cost in costs[name]] for name in free}
+    by_quota = {
+        name: [(-cost.room(free[name]), cost) for cost in _counted(known[name], costs[name])]
+        for name in free
+    }
     rooms = {name: min(each) for name, each in by_quota.items()}
     least = min(
         (cost.room(free[name] - _doubt(known[name])) for name in free for cost in costs[name]),
@@ -285,6 +288,11 @@ def room_for_servers(
     first = _exceeded(name, known[name], too_few.pop(name), wanted)
     others = (_exceeded(each, known[each], cost, wanted) for each, cost in too_few.items())
     return with_others(dataclasses.replace(first, bounds=bounds, caveats=(DRIVERS,)), others)
+
+
+def _counted(quota: Quota, costs: Collection[Cost]) -> Collection[Cost]:
+    """Return the possible costs; for a resize, only what the flavor names, as its usage is."""
+    return [max(costs, key=lambda each: each.first)] if isinstance(quota, Resized) else costs
 
 
 def _strictest(name: str, quota: Quota) -> tuple[str, Quota]:
@@ -316,7 +324,8 @@ def _exceeded(name: str, quota: Quota, cost: Cost, wanted: int) -> Verdict:
 
 def with_others(verdict: Verdict, others: Iterable[Verdict]) -> Verdict:
     """Return a REJECT with the others in its fact ``also``; each is by another exceeded quota."""
-    found = [{'code': each.code, **each.facts} for each in others]
+    every = (each for other in others for each in exceeded(other))
+    found = [{'code': each.code, **each.facts} for each in every]
     also = [*verdict.facts.get(_ALSO, ()), *found]
     return dataclasses.replace(verdict, facts={**verdict.facts, _ALSO: also}) if also else verdict
 
@@ -324,7 +333,7 @@ def with_others(verdict: Verdict, others: Iterable[Verdict]) -> Verdict:
 def exceeded(verdict: Verdict) -> Iterator[Verdict]:
     """Yield a REJECT, then one for each other exceeded quota in its facts."""
     facts = {**verdict.facts}
-    also = facts.pop(_ALSO, ())
+    also = facts.pop(_ALSO, ()) if verdict.code.startswith(_CODES) else ()
     yield dataclasses.replace(verdict, facts=facts)
     for each in also:
         yield Verdict.rejected(each['code'], **{key: each[key] for key in each if key != 'code'})

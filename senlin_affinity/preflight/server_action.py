@@ -27,7 +27,6 @@ from senlin_affinity.engine.changes import changes_cloud
 from senlin_affinity.engine.decision import Decision, Remedy
 from senlin_affinity.engine.resolution import resolve
 from senlin_affinity.engine.scheduler_filters import KNOWN
-from senlin_affinity.extra_specs.releases import Releases
 from senlin_affinity.model.cloud import Cloud, Quota
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.flavor import Flavor
@@ -46,7 +45,7 @@ from senlin_affinity.nova.actions import (
     request_of,
     unchecked,
 )
-from senlin_affinity.nova.moves import REBUILT_IMAGE
+from senlin_affinity.nova.moves import REBUILT_IMAGE, may_unpin
 from senlin_affinity.nova.quotas import CORES, NEW_NEED, RAM, RESIZE_NEEDS, Resized
 from senlin_affinity.preflight.question import Question, image_of, only_on
 from senlin_affinity.scenario.column import Column
@@ -167,8 +166,7 @@ class ActionRequest:
 
     def _unpinning(self) -> Iterator[str]:
         """Yield the command that removes the pinned zone, if this Nova has one."""
-        release = self.cloud.nova_release
-        if release is not None and release >= Releases.of_microversion((2, 104)).oldest:
+        if self.cloud.nova_release is not None and may_unpin(self.cloud):
             client = f'openstack --os-compute-api-version {_UNPIN}'
             yield f'{client} server unset --pinned-availability-zone {self.asked.server.id}'
 

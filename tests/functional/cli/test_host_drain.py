@@ -111,7 +111,7 @@ def test_no_room_left_for_all(drain):
     assert done.stdout.startswith('1 of 2 servers moves in 1 wave; 1 does not fit\n')
     assert (
         'Not all servers fit together (each of these would fit alone)\n'
-        '  idle-1 on cmp-1: once the others have moved, to cmp-2: ' in done.stdout
+        '  idle-1 on cmp-1: once the others have moved, cmp-2 rejects it: ' in done.stdout
     )
 
 

@@ -99,20 +99,27 @@ def test_a_quota_that_the_failed_servers_use(kind):
 
 
 @pytest.mark.parametrize(
-    ('options', 'counts'),
+    ('options', 'is_given', 'counts'),
     [
-        ({}, '2 of 9 instances, 4 of 12 cores, 1024 of 2048 MiB of ram, 2 of 5 group members.'),
-        ({USAGE.key: True}, '2 of 9 instances, 2 of 5 group members.'),
+        (
+            {},
+            True,
+            '2 of 9 instances, 4 of 12 cores, 1024 of 2048 MiB of ram, 2 of 5 group members.',
+        ),
+        ({}, False, '2 of 9 instances, 2 of 5 group members.'),
+        ({USAGE.key: True}, True, '2 of 9 instances, 2 of 5 group members.'),
     ],
 )
-def test_every_limited_quota_that_counts_the_failed_servers_is_named(options, counts):
-    """In Placement, they have no cores and ram."""
+def test_every_limited_quota_that_counts_the_failed_servers_is_named(options, is_given, counts):
+    """In Placement, they have no cores and ram; without nova.conf, it is not known who counts."""
     quotas = {'instances': [9, 2], 'cores': [12, 4], 'ram': [2048, 1024]}
     quotas['server_group_members'] = [5, None]
     row = {'hosts': THREE, 'group': GROUP, 'quotas': quotas, 'flavor': {'vcpus': 2}}
-    assert explained(row, failed_server(2), options=options).today().endswith(f'count: {counts}')
+    keys = frozenset({USAGE.key, DRIVER.key} if is_given else ())
+    given = {'options': options, 'explicit_options': keys}
+    assert explained(row, failed_server(2), **given).today().endswith(f'count: {counts}')
     row['quotas'] = {**quotas, 'cores': [None, 4]}
-    assert 'cores' not in explained(row, failed_server(2), options=options).today()
+    assert 'cores' not in explained(row, failed_server(2), **given).today()
 
 
 def test_the_failed_members_use_slots_of_the_group():

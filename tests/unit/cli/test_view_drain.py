@@ -66,7 +66,7 @@ def test_the_constraint_that_leaves_a_server_over_is_named():
     verdict = Verdict.rejected('x.y')
     why = Stuck(WEB, 'live', verdict, 'group web is full here', {'cmp-3': 'x.y', 'cmp-2': 'z'})
     found = plan(MOVE, not_found=(WEB,), is_proven=True, blocked=(why,))
-    words = 'web-1 on cmp-1: once the others have moved, to cmp-3: group web is full here'
+    words = 'web-1 on cmp-1: once the others have moved, cmp-3 rejects it: group web is'
     assert f'  {words}\n' in shown(found)
     (entry,) = found.as_dict()['not_found']
     assert (entry['code'], entry['reason']) == ('x.y', 'group web is full here')

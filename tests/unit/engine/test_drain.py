@@ -217,6 +217,12 @@ def test_a_pinned_server_is_stuck_in_its_zone_and_could_be_unpinned():
     assert 'az-2' in plan.stuck[0].reason
 
 
+def test_an_older_nova_cannot_unpin_a_server(monkeypatch):
+    monkeypatch.setattr('senlin_affinity.nova.moves.may_unpin', lambda cloud: False)
+    plan = drain([host('a'), host('b', zone='az-2')], server(1, pinned_zone='az-1'))
+    assert remedies(plan) == [['one_more_host']]
+
+
 def test_the_reason_is_that_of_the_host_that_is_the_closest_to_being_suitable():
     others = [host(name, zone='az-2') for name in 'cd']
     plan = drain([host('a'), *others, host('b', used=8)], server(1, pinned_zone='az-1'))

@@ -14,6 +14,7 @@ from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.host import Resource
 from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, SOFT_AFFINITY
+from senlin_affinity.nova import moves
 from senlin_affinity.scenario.scenario import Scenario
 from tests.support.values import replace
 from tests.unit.engine.test_drain import LARGE, SMALL, ZONES, host, server, uuid, view
@@ -170,6 +171,12 @@ def test_pinned_servers_of_a_lost_zone_are_unpinned():
     assert losses([host('a')], *pinned, by='zone')['az-1'].missing == ()
     alone = losses([host('a'), host('b', zone='az-2')], *pinned, by='host')['a']
     assert alone.lacks() == '1 more host like a'
+
+
+def test_an_older_nova_cannot_unpin_servers(monkeypatch):
+    monkeypatch.setattr(moves, 'may_unpin', lambda cloud: False)
+    hosts = [host('a'), host('b', zone='az-2')]
+    assert losses(hosts, server(1, pinned_zone='az-1'), by='zone')['az-1'].missing == ()
 
 
 def test_a_new_host_is_in_no_lost_rack():

@@ -97,6 +97,7 @@ def test_a_request_that_does_not_fit_alone_is_decided_without_the_others():
         "the project's quota of cores has 10 of 40 left, but 3 servers need 12"
     )
     assert (b.decision.capacity, len(b.decision.placements), plan.placed) == (2, 1, 2)
+    assert 'quota cores: 46' in [each.change for each in b.decision.remedies]  # beside a
 
 
 QUOTAS = {'instances': [10, 4], 'cores': [20, 4], 'server_group_members': [3, None],

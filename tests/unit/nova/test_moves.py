@@ -23,6 +23,7 @@ from senlin_affinity.nova.moves import (
     Kind,
     caveats,
     kind_of,
+    may_unpin,
     mismatch,
     obstacle,
     request_of,
@@ -182,3 +183,8 @@ def test_what_no_service_shows_is_not_checked():
     without = Server('a', 'a', 'ACTIVE', unknown=Texts({IMAGE_TRAITS}))
     (words,) = unchecked(without, COLD)
     assert words.startswith('traits that its image required')
+
+
+@pytest.mark.parametrize(('release', 'may'), [(33, False), (34, True), (None, True)])
+def test_a_pinned_zone_is_removed_from_2_104(release, may):
+    assert may_unpin(Cloud(nova_release=release)) is may
