@@ -16,7 +16,7 @@ WORKERS ?= 3
 SHORT := -m 'not long and not nightly'
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Tests that also run with the oldest supported libraries.
-OLD_WORLD := tests/compat $(addprefix tests/unit/,model nova engine constraints policy preflight groups cloud) \
+OLD_WORLD := tests/compat $(addprefix tests/unit/,model nova engine constraints policy preflight answers groups cloud) \
     $(wildcard tests/engine/test_plugin_*.py)
 LINTED := setup.py senlin_affinity tests $(wildcard benchmarks) doc/source/conf.py doc/ext
 FRAME := setup.cfg setup.py requirements.txt

@@ -38,6 +38,7 @@ MUTATED = (
     'constraints',
     'policy',
     'preflight',
+    'answers',
     'groups',
     'cloud',
     'plugins',
