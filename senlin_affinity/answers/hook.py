@@ -123,8 +123,9 @@ def is_cloud_needed(asked: Question) -> bool:
 
 def _is_accepted(fetched: CloudOrError) -> bool:
     """Check whether the fetch has shown that all servers fit on the hosts that it read."""
-    is_sample = isinstance(fetched, Cloud) and fetched.rest is OtherHosts.UNKNOWN
-    return is_sample and _cloud_or_raise(fetched).hosts is not None
+    if not isinstance(fetched, Cloud):
+        return False
+    return fetched.rest is OtherHosts.UNKNOWN and fetched.hosts is not None
 
 
 def _policy(asked: Question) -> PolicySpec:

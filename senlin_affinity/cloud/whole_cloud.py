@@ -66,15 +66,7 @@ def fetch_for_flavors(
 
 def fetch_for_list(clients: Clients, questions: Sequence[Question]) -> Cloud:
     """Fetch what the answers to a list of questions need, for one project; each name once."""
-    first = questions[0] if questions else Question(0)
-    cloud = snapshot.take(
-        clients,
-        server_groups=_distinct(each.named_group for each in questions),
-        project_id=first.project_id,
-        user_id=first.user_id,
-        servers=_distinct(name for each in questions for name in each.named_servers),
-        is_project_of_group=True,
-    )
+    cloud = _take(clients, questions)
     named = _distinct(each.named_image for each in questions)
     try:
         cloud = structs.replace(cloud, images=images.find_all(clients.owner, named))
@@ -93,14 +85,7 @@ def fetch_drs_hosts(clients: Clients, pattern: str) -> Cloud:
 
 def _of_question(clients: Clients, question: Question) -> Cloud:
     """Fetch the cloud with what the question names, before any answer of Placement."""
-    cloud = snapshot.take(
-        clients,
-        server_groups=_distinct([question.named_group]),
-        project_id=question.project_id,
-        user_id=question.user_id,
-        servers=question.named_servers,
-        is_project_of_group=True,
-    )
+    cloud = _take(clients, [question])
     name = question.named_image
     if name is None:
         return cloud
@@ -110,6 +95,19 @@ def _of_question(clients: Clients, question: Question) -> Cloud:
         if question.is_image_needed and isinstance(error, InvalidSpec):
             raise
         return _without_image(cloud, error)
+
+
+def _take(clients: Clients, questions: Sequence[Question]) -> Cloud:
+    """Fetch a snapshot with the groups and servers that questions of one project name."""
+    first = questions[0] if questions else Question(0)
+    return snapshot.take(
+        clients,
+        server_groups=_distinct(each.named_group for each in questions),
+        project_id=first.project_id,
+        user_id=first.user_id,
+        servers=_distinct(name for each in questions for name in each.named_servers),
+        is_project_of_group=True,
+    )
 
 
 def _without_image(cloud: Cloud, error: AffinityError) -> Cloud:

@@ -179,8 +179,10 @@ def stuck_of(
 
 def _blocked(task: Task, best: Order, reasons: Mapping[str, Reason]) -> Iterator[Stuck]:
     """Yield each server that is left and that no host takes after the moves, with the verdict."""
+    if not best.left:
+        return
     scenario = task.scenario
-    for each in best.placed if best.left else ():
+    for each in best.placed:
         scenario = scenario.place(each.kin.request, {each.index: 1})
         scenario = task.located(scenario, {each.server.id: each.index})
     scenario = task.without(scenario, {each.server.id: each.kin.request for each in best.placed})

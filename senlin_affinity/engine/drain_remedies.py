@@ -31,7 +31,7 @@ class _Way:
 _WAYS = (
     _Way(
         'unpin',
-        'unpin it from zone {zone} (compute API 2.104)',
+        f'unpin it from zone {{zone}} (compute API {moves.UNPIN})',
         lambda server: structs.replace(server, pinned_zone=None),
     ),
     _Way(

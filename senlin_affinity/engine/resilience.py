@@ -297,7 +297,9 @@ class _MoreHosts:
                 return
         for zone in sorted({each.pinned_zone or '' for each in unpinned}):
             ids = [each.id for each in unpinned if each.pinned_zone == zone]
-            text = f'unpin {counted(len(ids), "server")} from zone {zone} (compute API 2.104)'
+            text = (
+                f'unpin {counted(len(ids), "server")} from zone {zone} (compute API {moves.UNPIN})'
+            )
             yield Unblocking('unpin', text, {'zone': zone, 'servers': ids})
         yield from more
 

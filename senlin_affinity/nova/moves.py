@@ -59,7 +59,8 @@ LIVE: Kind = 'live'
 COLD: Kind = 'cold'
 EVACUATE: Kind = 'evacuate'
 
-#: The first release with compute API 2.104, which removes the pinned zone of a server.
+#: The microversion from which a pinned zone can be removed, and the first release with it.
+UNPIN = '2.104'
 _UNPINS = 34
 #: In ``Server.unknown``: Glance does not show the traits of its image.
 IMAGE_TRAITS = 'image_traits'

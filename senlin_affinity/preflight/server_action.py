@@ -45,7 +45,7 @@ from senlin_affinity.nova.actions import (
     request_of,
     unchecked,
 )
-from senlin_affinity.nova.moves import REBUILT_IMAGE, may_unpin
+from senlin_affinity.nova.moves import REBUILT_IMAGE, UNPIN, may_unpin
 from senlin_affinity.nova.quotas import CORES, NEW_NEED, RAM, RESIZE_NEEDS, Resized
 from senlin_affinity.preflight.question import Question, image_of, only_on
 from senlin_affinity.scenario.column import Column
@@ -63,8 +63,6 @@ _ADVICE: Mapping[str, str] = {
 _ZONE = 'availability_zone'
 #: The name under which a decision has the rejection by nova-api.
 OBSTACLE = 'move'
-#: The microversion from which a pinned zone can be removed.
-_UNPIN = '2.104'
 
 
 class OwnHostConstraint(Constraint):
@@ -167,7 +165,7 @@ class ActionRequest:
     def _unpinning(self) -> Iterator[str]:
         """Yield the command that removes the pinned zone, if this Nova has one."""
         if self.cloud.nova_release is not None and may_unpin(self.cloud):
-            client = f'openstack --os-compute-api-version {_UNPIN}'
+            client = f'openstack --os-compute-api-version {UNPIN}'
             yield f'{client} server unset --pinned-availability-zone {self.asked.server.id}'
 
     def accepted(self, request: Request, cloud: Cloud) -> ActionRequest:
